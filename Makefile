@@ -1,0 +1,70 @@
+# The habits of this repository. `make demo` and `make test` need nothing but make and Python >= 3.11 (uv is used when it is there).
+
+VENV := .venv
+PYTHON_IN_VENV := $(VENV)/bin/python
+PYTEST := $(PYTHON_IN_VENV) -m pytest
+INSTALL := scripts/venv.sh
+INPUTS := pyproject.toml constraints.txt scripts/venv.sh
+PEERS := 0.3.5
+
+# With it set, every start compiles the program again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check docs bench peers interop crash slow lowest build clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/.core ## the console on a throw-away workspace
+	@$(VENV)/bin/nanomem --demo
+
+test: $(VENV)/.dev ## the default tests, under five minutes
+	$(PYTEST) -q -m "not interop and not crash and not slow"
+
+check: $(VENV)/.dev ## style, types, layers, generated docs
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(PYTHON_IN_VENV) scripts/docs.py --check
+
+docs: $(VENV)/.dev ## write the generated pages of docs/ anew
+	$(PYTHON_IN_VENV) scripts/docs.py
+
+bench: $(VENV)/.dev ## every figure that the README quotes
+	$(PYTHON_IN_VENV) scripts/bench.py
+
+peers: $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) ## real agent releases, each in an environment of its own
+
+interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited
+	$(PYTEST) -q -m interop
+
+crash: $(VENV)/.dev ## kills, cut points and full disks
+	$(PYTEST) -q -m crash
+
+slow: $(VENV)/.dev ## the tests that take more than a few seconds each
+	$(PYTEST) -q -m slow
+
+lowest: $(VENV)/.dev ## the default tests on the oldest rich and dulwich that we allow
+	scripts/venv.sh .peers/lowest -c constraints-lowest.txt -e '.[dev]'
+	.peers/lowest/bin/python -m pytest -q -m "not interop and not crash and not slow" tests/store tests/dream tests/cli
+
+build: $(VENV)/.dev ## the wheel and the source distribution, in dist/
+	$(PYTHON_IN_VENV) -m build
+
+clean: ## remove what the targets above made
+	rm -rf $(VENV) .peers build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.core: $(INPUTS)
+	@$(INSTALL) $(VENV) -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: $(INPUTS)
+	@$(INSTALL) $(VENV) -c constraints.txt -e '.[dev]'
+	@touch $(VENV)/.core $@
+
+.peers/nanobot-%/.done: scripts/venv.sh
+	@mkdir -p .peers
+	@$(INSTALL) .peers/nanobot-$* nanobot-ai==$*
+	@touch $@
