@@ -1,0 +1,246 @@
+"""The one gate for untrusted text, and text measured in terminal cells.
+
+Owns `safe_text` (control, bidi and invisible characters become visible pictures) and the widths, cuts and wraps that
+every line on a screen or in a terminal needs. It must not style anything, and it must import fast: the width tables are
+loaded at the first text that is not plain ASCII.
+
+Widths are those of `rich.cells.cell_len`, because that is what Textual lays lines out with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+ELLIPSIS = "…"
+_MAX_MARKS = 16
+_MAX_CLUSTER = 64
+
+# Everything that a terminal obeys or that hides: C0 but \n and \t, DEL, C1, soft hyphen, fillers, bidi controls,
+# zero-width characters, line separators, surrogates, variation selectors, tag characters and other format controls.
+_SUSPECT_SET = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_EMOJI = (
+    "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+# Scripts whose spelling needs the joiners: Arabic and its kin, the Indic scripts, Tibetan to Myanmar, Khmer, Mongolian.
+_JOINING = (
+    "\u0610-\u061a\u0620-\u070e\u0710-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18aa"
+    "\ua8e0-\ua8ff\ufb50-\ufdff\ufe70-\ufefc\U00011000-\U00011fff"
+)
+_VIRAMA = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca\u1039\u103a\u17d2"
+_IDEOGRAPH = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+
+_ASCII_SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_SPACES = re.compile(r"\s+")
+# Latin, Greek, Cyrillic, dashes and quotes, our own pictures and the signs of the screens: one cell each, no table needed.
+_NARROW = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2400-\u2421\u2500-\u25fc\u27e8\u27e9]*")
+
+
+@lru_cache(1)
+def _suspect() -> re.Pattern[str]:
+    return re.compile(f"[{_SUSPECT_SET}]")
+
+
+@lru_cache(1)
+def _marks() -> re.Pattern[str]:
+    # Combining marks are never word characters: a cheap pattern that finds where a tall stack may be.
+    return re.compile(r"[^\w\s\x00-\u02ff]{%d,}" % (_MAX_MARKS + 1))
+
+
+@lru_cache(1)
+def _kept_or_suspect() -> re.Pattern[str]:
+    kept = "|".join(
+        (
+            f"[{_EMOJI}][\ufe0e\ufe0f]?(?:\u200d[{_EMOJI}][\ufe0e\ufe0f]?)*",
+            "[0-9#*]\ufe0f\u20e3",
+            f"[{_IDEOGRAPH}][\ufe00-\ufe02\U000e0100-\U000e01ef]",
+            "[\u1807-\u180a\u1810-\u18aa][\u180b-\u180d\u180f]",
+            f"[{_JOINING}][\u200c\u200d](?=[{_JOINING}])",
+            f"[{_VIRAMA}][\u200c\u200d]",
+        )
+    )
+    return re.compile(f"({kept})|[{_SUSPECT_SET}]")
+
+
+def _picture(char: str) -> str:
+    """What is shown instead of `char`: ``␛``, ``\\x9b``, ``⟨U+202E⟩``."""
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if code < 0xA0:
+        return f"\\x{code:02x}"
+    return f"\u27e8U+{code:04X}\u27e9"
+
+
+def _show(match: re.Match[str]) -> str:
+    kept = match.group(1)
+    return match.group() if kept is not None else _picture(match.group())
+
+
+def _show_marks(match: re.Match[str]) -> str:
+    """A stack of combining marks taller than any script needs, with the rest of it spelt out."""
+    from unicodedata import category
+
+    neutral = _suspect().match
+    out: list[str] = []
+    run = 0
+    for char in match.group():
+        if neutral(char):
+            out.append(char)
+            continue
+        run = run + 1 if category(char) in ("Mn", "Me") else 0
+        out.append(char if run <= _MAX_MARKS else _picture(char))
+    return "".join(out)
+
+
+def safe_text(text: str) -> str:
+    """`text` with nothing in it that a terminal obeys or that a reader cannot see.
+
+    Newline and tab stay. Other C0 controls, DEL, C1, bidi controls, zero-width and tag characters, stray variation
+    selectors and lone surrogates become visible. Joiners stay inside emoji sequences and between letters of scripts that
+    need them. Applying it twice changes nothing. Any length; time grows with it.
+    """
+    if text.isascii():
+        return _ASCII_SUSPECT.sub(lambda match: _picture(match.group()), text)
+    text = _marks().sub(_show_marks, text)
+    if _suspect().search(text) is None:
+        return text
+    return _kept_or_suspect().sub(_show, text)
+
+
+@lru_cache(1)
+def _cell_len() -> Callable[[str], int]:
+    from rich.cells import cell_len
+
+    return cell_len
+
+
+def cell_width(text: str) -> int:
+    """How many terminal cells `text` (one line, already safe) takes; the same number that Textual reckons with."""
+    if _NARROW.fullmatch(text):
+        return len(text)
+    return _cell_len()(text)
+
+
+@lru_cache(4096)
+def _extends(char: str) -> bool:
+    """Whether `char` belongs to the character before it: a mark, a modifier, a spacing vowel sign."""
+    from unicodedata import category
+
+    return _cell_len()(char) == 0 or char in "\u0e33\u0eb3" or category(char) == "Mc"
+
+
+def clusters(text: str) -> Iterator[str]:
+    """The user-perceived characters of `text`: marks, emoji sequences, flags and conjuncts stay whole."""
+    start, end = 0, len(text)
+    while start < end:
+        at = start + 1
+        if at < end and "\U0001f1e6" <= text[start] <= "\U0001f1ff" and "\U0001f1e6" <= text[at] <= "\U0001f1ff":
+            at += 1
+        while at < end and at - start < _MAX_CLUSTER:
+            char = text[at]
+            if text[at - 1] == "\u200d" or char == "\u200d":
+                at += 1
+            elif char < "\u0300":
+                break
+            elif _extends(char) or (text[at - 1] in _VIRAMA and char.isalpha()):
+                at += 1
+            else:
+                break
+        yield text[start:at]
+        start = at
+
+
+def cut(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """`text` in at most `width` cells, ended by `ellipsis` when something was left out; never half a character."""
+    if width <= 0:
+        return ""
+    if _NARROW.fullmatch(text[: width + 1]):
+        return text if len(text) <= width else (text[: max(width - cell_width(ellipsis), 0)] + ellipsis)[:width]
+    used = kept = position = 0
+    room = width - cell_width(ellipsis)
+    for cluster in clusters(text):
+        used += cell_width(cluster)
+        if used > width:
+            return text[:kept] + (ellipsis if room >= 0 else "")
+        position += len(cluster)
+        if used <= room:
+            kept = position
+    return text
+
+
+def pad(text: str, width: int, align: str = "left", ellipsis: str = ELLIPSIS) -> str:
+    """`text` in exactly `width` cells: cut when too long, filled with spaces (before it when `align` is "right")."""
+    shown = cut(text, width, ellipsis)
+    fill = " " * max(width - cell_width(shown), 0)
+    return fill + shown if align == "right" else shown + fill
+
+
+def one_line(text: str, limit: int = 0, ellipsis: str = ELLIPSIS) -> str:
+    """`text` made safe and put on one line of at most `limit` cells (0: no limit); runs of white space become one space."""
+    if not limit:
+        return _SPACES.sub(" ", safe_text(text)).strip()
+    # A megabyte in a table cell must cost what a screen line costs: look at its beginning only.
+    head = text[: limit * 8 + 64]
+    shown = _SPACES.sub(" ", safe_text(head)).strip()
+    if len(head) < len(text) and not text[len(head) :].isspace():
+        shown += " " + ellipsis
+    return cut(shown, limit, ellipsis)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """`text` (safe) as lines of at most `width` cells, broken at spaces where there are any; tabs become spaces.
+
+    Every paragraph keeps its own line; an empty text is one empty line.
+    """
+    width = max(width, 2)
+    lines: list[str] = []
+    for line in text.split("\n"):
+        shown = line.expandtabs(4) if "\t" in line else line
+        lines.extend(_wrap_ascii(shown, width) if shown.isascii() else _wrap_wide(shown, width))
+    return lines
+
+
+def _wrap_ascii(line: str, width: int) -> list[str]:
+    lines: list[str] = []
+    start = 0
+    while len(line) - start > width:
+        space = line.rfind(" ", start + 1, start + width + 1)
+        if space > start and not line[start:space].isspace():
+            lines.append(line[start:space])
+            start = space + 1
+        else:
+            lines.append(line[start : start + width])
+            start += width
+    lines.append(line[start:])
+    return lines
+
+
+def _wrap_wide(line: str, width: int) -> list[str]:
+    lines: list[str] = []
+    current: list[str] = []
+    used = space = 0
+    for cluster in clusters(line):
+        size = cell_width(cluster)
+        if used + size > width and current:
+            if cluster == " ":
+                lines.append("".join(current))
+                current, used, space = [], 0, 0
+                continue
+            rest = current[space:] if space else []
+            lines.append("".join(current[: space - 1] if space else current))
+            current, used, space = rest, sum(map(cell_width, rest)), 0
+        current.append(cluster)
+        used += size
+        if cluster == " ":
+            space = len(current)
+    lines.append("".join(current))
+    return lines
