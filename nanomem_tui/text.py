@@ -38,7 +38,7 @@ _IDEOGRAPH = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
 _ASCII_SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"\s+")
-# Latin, Greek, Cyrillic, dashes and quotes, our own pictures and the signs of the screens: one cell each, no table needed.
+# Latin, Greek, Cyrillic, dashes, quotes, our own pictures and the signs of the screens: one cell each, no table needed.
 _NARROW = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2400-\u2421\u2500-\u25fc\u27e8\u27e9]*")
 
 
@@ -50,7 +50,7 @@ def _suspect() -> re.Pattern[str]:
 @lru_cache(1)
 def _marks() -> re.Pattern[str]:
     # Combining marks are never word characters: a cheap pattern that finds where a tall stack may be.
-    return re.compile(r"[^\w\s\x00-\u02ff]{%d,}" % (_MAX_MARKS + 1))
+    return re.compile(rf"[^\w\s\x00-\u02ff]{{{_MAX_MARKS + 1},}}")
 
 
 @lru_cache(1)
@@ -69,7 +69,7 @@ def _kept_or_suspect() -> re.Pattern[str]:
 
 
 def _picture(char: str) -> str:
-    """What is shown instead of `char`: ``␛``, ``\\x9b``, ``⟨U+202E⟩``."""
+    """What is shown instead of `char`: a control picture, a hexadecimal escape or its code point in brackets."""
     code = ord(char)
     if code < 0x20:
         return chr(0x2400 + code)
@@ -105,8 +105,8 @@ def safe_text(text: str) -> str:
     """`text` with nothing in it that a terminal obeys or that a reader cannot see.
 
     Newline and tab stay. Other C0 controls, DEL, C1, bidi controls, zero-width and tag characters, stray variation
-    selectors and lone surrogates become visible. Joiners stay inside emoji sequences and between letters of scripts that
-    need them. Applying it twice changes nothing. Any length; time grows with it.
+    selectors and lone surrogates become visible. Joiners stay inside emoji sequences and between letters of scripts
+    that need them. Applying it twice changes nothing. Any length; time grows with it.
     """
     if text.isascii():
         return _ASCII_SUSPECT.sub(lambda match: _picture(match.group()), text)
@@ -185,7 +185,7 @@ def pad(text: str, width: int, align: str = "left", ellipsis: str = ELLIPSIS) ->
 
 
 def one_line(text: str, limit: int = 0, ellipsis: str = ELLIPSIS) -> str:
-    """`text` made safe and put on one line of at most `limit` cells (0: no limit); runs of white space become one space."""
+    """`text` made safe and put on one line of at most `limit` cells (0: any); white space becomes single spaces."""
     if not limit:
         return _SPACES.sub(" ", safe_text(text)).strip()
     # A megabyte in a table cell must cost what a screen line costs: look at its beginning only.

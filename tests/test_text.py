@@ -14,8 +14,10 @@ from rich.cells import cell_len
 from nanomem_tui.text import cell_width, clusters, cut, one_line, pad, safe_text, wrap
 
 ODD = st.sampled_from(
-    list("ab \t\n\x1b\x9b\x7f\u200d\u200c\ufe0f\ufe0e\u0301\u093f\u0915\u094d\u202e\ud800\U000e0041漢กำ็1#*")
-    + ["👩", "🏽", "🚀", "❤", "🇩", "🇪", "\u20e3", "\u0647", "\u0645", "\u180b", "\U000e0100", "가", "\u3164", "\u2028"]
+    [
+        *"ab \t\n\x1b\x9b\x7f\u200d\u200c\ufe0f\ufe0e\u0301\u093f\u0915\u094d\u202e\ud800\U000e0041漢กำ็1#*",
+        *"👩🏽🚀❤🇩🇪\u20e3\u0647\u0645\u180b\U000e0100가\u3164\u2028",
+    ]
 )
 TEXTS = st.text(st.one_of(st.characters(), ODD), max_size=60)
 
