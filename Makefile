@@ -64,7 +64,7 @@ $(VENV)/.dev: $(INPUTS)
 	@$(INSTALL) $(VENV) -c constraints.txt -e '.[dev]'
 	@touch $(VENV)/.core $@
 
-.peers/nanobot-%/.done: scripts/venv.sh
+.peers/nanobot-%/.done: scripts/peers/nanobot-%.txt scripts/venv.sh
 	@mkdir -p .peers
-	@$(INSTALL) .peers/nanobot-$* nanobot-ai==$*
+	@$(INSTALL) .peers/nanobot-$* -r $<
 	@touch $@

@@ -1,4 +1,4 @@
-"""Runs every benchmark of benchmarks/ in turn and prints what each prints. Names on the command line choose some of them."""
+"""Runs every benchmark of benchmarks/ in turn, or those named on the command line, and prints what each prints."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ with_pip() {
         "$python" -m venv "$folder" 2>/dev/null ||
             fail "$python cannot make a virtual environment: install its venv part (apt install python3-venv) or uv, then run this again"
     fi
-    "$folder/bin/python" -m pip --version >/dev/null 2>&1 || "$folder/bin/python" -m ensurepip -q ||
+    "$folder/bin/python" -m pip --version >/dev/null 2>&1 || "$folder/bin/python" -m ensurepip >/dev/null 2>&1 ||
         fail "no pip for $folder: install the venv part of Python (apt install python3-venv) or uv, then run this again"
     "$folder/bin/python" -m pip install -q --disable-pip-version-check "$@"
 }
