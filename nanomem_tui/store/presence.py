@@ -1,0 +1,283 @@
+"""Is an agent running on this workspace? Decided by processes, because no agent locks its history or memory files.
+
+Owns: reading `run/gateway*.json` and the process table. Must not signal a process, take a lock, or decide what is
+refused while an agent runs: callers do, and they also own `--force`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nanomem_tui.paths import Paths
+
+PROC = Path("/proc")
+DREAM_SECONDS = 120.0
+PROGRAMS = frozenset(("nanobot", "featherflow", "yeoman"))
+INTERPRETERS = ("python", "pypy")
+ROLES = frozenset(("agent", "gateway", "serve", "webui", "api"))
+ROOT_OPTIONS = frozenset(("-h", "--help", "-v", "--version", "--install-completion", "--show-completion"))
+GATEWAY_CONTROLS = frozenset(("status", "logs", "stop", "restart", "install-service", "uninstall-service"))
+CONTAINER_SIGNS = (b"docker", b"containerd", b"kubepods", b"libpod", b"lxc")
+# A session of a Dream starts with "dream:", whose base64url form has no remainder, so it is a prefix there too.
+DREAM_PREFIXES = ("ZHJlYW06", "dream_")
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Whether an agent runs here: its process, what it is (`nanobot gateway`), and whether a Dream is under way."""
+
+    running: bool = False
+    pid: int | None = None
+    what: str = ""
+    dreaming: bool = False
+
+
+class Program(NamedTuple):
+    """An agent's process: its role, and its arguments unless the program replaced its own title with a name."""
+
+    pid: int
+    what: str
+    arguments: tuple[str, ...]
+    hidden: bool
+
+
+def look(paths: Paths, sessions_dir: Path | None = None, *, proc: Path = PROC, own_pid: int | None = None) -> Presence:
+    """The agent that runs on this workspace, if any; takes a few milliseconds and never raises.
+
+    `sessions_dir` is where a Dream's session would appear; without it `dreaming` is always False.
+    """
+    found = _agent(paths, proc, os.getpid() if own_pid is None else own_pid)
+    if found is None:
+        return Presence()
+    return Presence(True, found.pid, found.what, _dreaming(sessions_dir))
+
+
+def _agent(paths: Paths, proc: Path, own_pid: int) -> Program | None:
+    for record in _records(paths.run_dir):
+        pid = record["pid"]
+        if pid != own_pid and _is_recorded(pid, record, proc) and _may_be_here(record.get("workspace"), paths):
+            return Program(pid, "nanobot gateway", (), hidden=False)
+    for program in _programs(proc, own_pid):
+        if _works_here(program, paths, proc):
+            return program
+    return None
+
+
+# --- what a gateway recorded of itself
+
+
+def _records(run_dir: Path | None) -> Iterator[dict[str, Any]]:
+    for path in sorted(run_dir.glob("gateway*.json")) if run_dir else ():
+        with contextlib.suppress(OSError, ValueError):
+            record = json.loads(path.read_bytes())
+            if isinstance(record, dict) and isinstance(record.get("pid"), int) and record["pid"] > 0:
+                yield record
+
+
+def _is_recorded(pid: int, record: dict[str, Any], proc: Path) -> bool:
+    """Whether that process lives and is the one of the record, not another that was given the same number."""
+    if not proc.is_dir():
+        return any(program.pid == pid for program in _programs(proc, 0))
+    state, group, started = _stat(pid, proc)
+    if state in ("", "Z"):
+        return False
+    identity = record.get("stable_identity", record.get("identity"))
+    if isinstance(identity, str) and ":" in identity:
+        return identity.rpartition(":")[2] == started
+    if isinstance(identity, int):
+        return identity == group
+    return any(name.encode() in _read(proc / str(pid) / "cmdline") for name in PROGRAMS)
+
+
+def _stat(pid: int, proc: Path) -> tuple[str, int, str]:
+    """State letter, process group and start time of a process; ("", 0, "") when there is none."""
+    fields = _read(proc / str(pid) / "stat").decode("ascii", "replace").rpartition(")")[2].split()
+    if len(fields) < 20 or not fields[2].lstrip("-").isdigit():
+        return "", 0, ""
+    return fields[0], int(fields[2]), fields[19]
+
+
+def _may_be_here(recorded: object, paths: Paths) -> bool:
+    """False only for a recorded workspace that exists and is another one: homes get moved, containers rename them."""
+    if not isinstance(recorded, str) or not recorded:
+        return True
+    place = Path(recorded).expanduser()
+    return _same(place, paths.workspace) or not place.exists()
+
+
+# --- the process table
+
+
+def _programs(proc: Path, own_pid: int) -> Iterator[Program]:
+    table = _table_of_proc(proc) if proc.is_dir() else _table_of_ps()
+    for pid, arguments in table:
+        role = role_of(arguments)
+        if role and pid != own_pid:
+            yield Program(pid, role, tuple(arguments), hidden=len(arguments) == 1)
+
+
+def _table_of_proc(proc: Path) -> Iterator[tuple[int, list[str]]]:
+    wanted = [name.encode() for name in PROGRAMS]
+    for entry in os.listdir(proc):
+        if entry.isdigit():
+            line = _read(proc / entry / "cmdline")
+            if any(name in line for name in wanted):
+                yield int(entry), [os.fsdecode(part) for part in line.split(b"\0") if part]
+
+
+def _table_of_ps() -> Iterator[tuple[int, list[str]]]:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        listing = subprocess.run(["ps", "-axo", "pid=,command="], capture_output=True, timeout=2, check=False).stdout
+        for line in listing.splitlines():
+            pid, *arguments = os.fsdecode(line).split() or [""]
+            if pid.isdigit():
+                yield int(pid), arguments
+
+
+def role_of(arguments: Sequence[str]) -> str:
+    """What an agent's command line is, such as `nanobot gateway`; `""` when it is no agent.
+
+    A recent agent replaces its title by one word, `nanobot-gateway`, and drops its arguments.
+    """
+    if not arguments:
+        return ""
+    first = os.path.basename(arguments[0])
+    name, _, role = first.partition("-")
+    if name in PROGRAMS and role in ROLES:
+        return f"{name} {role}"
+    if first in PROGRAMS:
+        return _role(first, arguments[1:])
+    if first.startswith(INTERPRETERS):
+        for at, argument in enumerate(arguments[1:6], start=1):
+            if os.path.basename(argument) in PROGRAMS:
+                return _role(os.path.basename(argument), arguments[at + 1 :])
+    return ""
+
+
+def _role(name: str, arguments: Sequence[str]) -> str:
+    if not arguments:
+        return name
+    first = arguments[0]
+    if first.startswith("-"):
+        return "" if first.partition("=")[0] in ROOT_OPTIONS else f"{name} agent"
+    if first == "gateway" and len(arguments) > 1 and arguments[1] in GATEWAY_CONTROLS:
+        return ""
+    return f"{name} {first}" if first in ROLES else ""
+
+
+def _works_here(program: Program, paths: Paths, proc: Path) -> bool:
+    """Whether that agent works on our workspace: True unless it plainly works elsewhere."""
+    workspace = _option(program.arguments, "--workspace", "-w")
+    if workspace:
+        return _same(_as_seen_by(program.pid, workspace, proc), paths.workspace)
+    config = _option(program.arguments, "--config", "-c")
+    home = _home_of(program.pid, proc)
+    if config is None and home is None:
+        return True
+    config_file = _as_seen_by(program.pid, config or f"{home}/.nanobot/config.json", proc)
+    if program.hidden:
+        for record in _records(config_file.parent / "run"):
+            if record["pid"] == program.pid and isinstance(record.get("workspace"), str):
+                return _same(_as_seen_by(program.pid, record["workspace"], proc), paths.workspace)
+        if home and _inside(paths.workspace, Path(home)):
+            return True
+    if paths.home is not None and _same(config_file.parent, paths.home):
+        return True
+    return _same(_as_seen_by(program.pid, _configured_workspace(config_file), proc), paths.workspace)
+
+
+def _option(arguments: Sequence[str], *names: str) -> str | None:
+    for at, argument in enumerate(arguments):
+        if argument in names and at + 1 < len(arguments):
+            return arguments[at + 1]
+        name, equals, value = argument.partition("=")
+        if equals and name in names:
+            return value
+    return None
+
+
+def _home_of(pid: int, proc: Path) -> str | None:
+    """The home folder of a process; None when nothing is known of it (another user's container)."""
+    folder = proc / str(pid)
+    for variable in _read(folder / "environ").split(b"\0"):
+        if variable.startswith(b"HOME="):
+            return os.fsdecode(variable[5:])
+    if any(sign in _read(folder / "cgroup") for sign in CONTAINER_SIGNS):
+        return None
+    try:
+        return pwd.getpwuid(os.stat(folder).st_uid).pw_dir
+    except (OSError, KeyError):
+        return None
+
+
+def _as_seen_by(pid: int, path: str, proc: Path) -> Path:
+    """`path` of another process from here: through its root folder where we may look into it, else as it reads."""
+    folder = proc / str(pid)
+    if path.startswith("~"):
+        path = (_home_of(pid, proc) or "~") + path[1:]
+    if not path.startswith("/"):
+        with contextlib.suppress(OSError):
+            path = os.path.join(os.readlink(folder / "cwd"), path)
+    through = folder / "root" / path.lstrip("/")
+    try:
+        return through if through.exists() else Path(path)
+    except OSError:
+        return Path(path)
+
+
+def _configured_workspace(config: Path) -> str:
+    try:
+        configured = json.loads(config.read_bytes())["agents"]["defaults"]["workspace"]
+    except (OSError, ValueError, KeyError, TypeError):
+        configured = None
+    return configured if isinstance(configured, str) and configured else "~/.nanobot/workspace"
+
+
+def _same(left: Path, right: Path) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        return os.path.samefile(left, right)
+    return False
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return path.resolve().is_relative_to(folder.resolve())
+    return False
+
+
+def _read(path: Path) -> bytes:
+    """The start of a small file, empty when it cannot be read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(handle, 65536)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
+
+
+# --- a Dream under way
+
+
+def _dreaming(sessions_dir: Path | None) -> bool:
+    """Whether a Dream's session or its checkpoint was written in the last two minutes."""
+    if sessions_dir is None:
+        return False
+    since = time.time() - DREAM_SECONDS
+    with contextlib.suppress(OSError), os.scandir(sessions_dir) as entries:
+        for entry in entries:
+            if entry.name.startswith(DREAM_PREFIXES) and entry.stat(follow_symlinks=False).st_mtime >= since:
+                return True
+    return False

@@ -1,0 +1,121 @@
+"""Which parts of a workspace changed on disk since the last look, told by `stat` alone; cheap enough for each second.
+
+Must not read a file, and must not know what a file means: it names layers, the workspace reloads them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from nanomem_tui.paths import TRACKED_FILES, Paths
+
+LAYERS = ("items", "lessons", "sessions", "wal", "history", "dream", "documents", "notes")
+
+Print = tuple[tuple[str, int, int, int], ...]
+"""For each file its path, inode, size in bytes and time of change in nanoseconds."""
+
+
+class Watch:
+    """Remembers the files of each layer as they were when it was made or last asked.
+
+    Our own database is left out: it tells of foreign commits itself. Temporary files of anybody are ignored.
+    """
+
+    def __init__(self, paths: Paths, session_folders: Iterable[Path] = ()) -> None:
+        self._paths = paths
+        self._session_folders = tuple(session_folders)
+        self._seen = {layer: self._print(layer) for layer in LAYERS}
+
+    def look(self) -> set[str]:
+        """The names of the layers that changed since the last look."""
+        changed = set()
+        for layer in LAYERS:
+            found = self._print(layer)
+            if found != self._seen[layer]:
+                self._seen[layer] = found
+                changed.add(layer)
+        return changed
+
+    def seen(self, *layers: str) -> None:
+        """Take those layers as they are now, without reporting them: for a change that we made ourselves."""
+        for layer in layers:
+            self._seen[layer] = self._print(layer)
+
+    def _print(self, layer: str) -> Print:
+        sources: dict[str, Callable[[], Iterable[tuple[str, os.stat_result]]]] = {
+            "items": self._items,
+            "lessons": lambda: _files((self._paths.lessons,)),
+            "sessions": self._sessions,
+            "wal": lambda: _folder(self._paths.wal_dir, (".md",)),
+            "history": lambda: _files((self._paths.history, self._paths.history_md, self._paths.cursor)),
+            "dream": self._dream,
+            "documents": lambda: _files(self._paths.workspace / name for name in TRACKED_FILES),
+            "notes": self._notes,
+        }
+        found = ((path, at.st_ino, at.st_size, at.st_mtime_ns) for path, at in sources[layer]())
+        return tuple(sorted(found))
+
+    def _items(self) -> Iterable[tuple[str, os.stat_result]]:
+        files = [self._paths.ltm_snapshot]
+        if self._paths.home is not None:
+            database = self._paths.home / "memory" / "longterm.db"
+            files += [database, database.with_name("longterm.db-wal")]
+        return _files(files)
+
+    def _sessions(self) -> Iterable[tuple[str, os.stat_result]]:
+        for folder in self._session_folders:
+            yield from _folder(folder, (".jsonl", ".checkpoint.json"))
+
+    def _dream(self) -> Iterable[tuple[str, os.stat_result]]:
+        yield from _files((self._paths.dream_cursor,))
+        for git in self._paths.git_dirs:
+            yield from _files((git / "HEAD", git / "packed-refs"))
+            yield from _tree(git / "refs" / "heads")
+
+    def _notes(self) -> Iterable[tuple[str, os.stat_result]]:
+        for path, at in _folder(self._paths.memory, (".md",)):
+            if not path.endswith(("/MEMORY.md", "/HISTORY.md")):
+                yield path, at
+        for name in ("episodic", "semantic"):
+            yield from _folder(self._paths.memory / name, (".md",))
+
+
+def _files(paths: Iterable[Path]) -> Iterable[tuple[str, os.stat_result]]:
+    for path in paths:
+        try:
+            yield str(path), os.stat(path)
+        except OSError:
+            continue
+
+
+def _folder(folder: Path, endings: tuple[str, ...]) -> Iterable[tuple[str, os.stat_result]]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.endswith(endings) and not entry.name.startswith("."):
+            try:
+                yield entry.path, entry.stat()
+            except OSError:
+                continue
+
+
+def _tree(folder: Path) -> Iterable[tuple[str, os.stat_result]]:
+    """Branches of every depth: `dream/x` is a folder in a folder."""
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        try:
+            at = entry.stat(follow_symlinks=False)
+        except OSError:
+            continue
+        if stat.S_ISDIR(at.st_mode):
+            yield from _tree(Path(entry.path))
+        elif not entry.name.endswith(".lock"):
+            yield entry.path, at
