@@ -1,0 +1,97 @@
+"""What a reader of the repository may rely on: documented modules of a readable size, nothing of any one machine."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.hygiene.repository import PACKAGE, ROOT, files, modules, name
+
+LINES = 400
+# A longer file needs its reason here.
+LONGER: dict[str, str] = {}
+
+MACHINE = re.compile(rb"(?<![\w.~-])/(?:work|root|tmp/bash|opt/(?:wheels|pypi)|usr/local/lib/python)[/_]")
+REGISTRY = re.compile(rb"index-url\s*[=:]|extra-index|find-links\s*[=:]|://[^\s\"'`)]*/simple\b|pypi\.[a-z]+/(?!project/)")
+LATER = re.compile(rb"\b(?:TODO|FIXME|XXX)\b")
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(modules("nanomem_tui")) > 20
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert [name(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_bytes()))] == []
+
+
+def test_files_stay_readable() -> None:
+    long = {name(path): lines for path in modules() if (lines := path.read_bytes().count(b"\n")) > LINES}
+    assert {path: lines for path, lines in long.items() if path not in LONGER} == {}, "split, or give a reason"
+    assert set(LONGER) - set(long) == set(), "no longer long: take it out of the list"
+
+
+@pytest.mark.parametrize("pattern", [MACHINE, REGISTRY], ids=["paths", "registries"])
+def test_nothing_of_one_machine_is_recorded(pattern: re.Pattern[bytes]) -> None:
+    found = {
+        name(path): [match.group().decode() for match in pattern.finditer(path.read_bytes())]
+        for path in files()
+        if path.name != Path(__file__).name
+    }
+    assert {path: hits for path, hits in found.items() if hits} == {}
+
+
+def test_nothing_is_left_for_later() -> None:
+    assert [name(path) for path in modules("nanomem_tui") if LATER.search(path.read_bytes())] == []
+
+
+LISTS = ["constraints.txt", *(name(path) for path in sorted((ROOT / "scripts/peers").glob("*.txt")))]
+
+
+@pytest.mark.parametrize("listed", LISTS)
+def test_constraints_are_names_and_versions_only(listed: str) -> None:
+    lines = [line for line in (ROOT / listed).read_text().splitlines() if line and not line.startswith("#")]
+    assert lines
+    assert [line for line in lines if not re.fullmatch(r"[a-z0-9.\[\]-]+==[\w.!+]+( ; [^:/@]+)?", line)] == []
+
+
+def test_constraints_know_every_package_that_is_asked_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[\[<>=!~ ;]", line)[0].lower().replace("_", "-") for line in asked}
+    known = {line.split("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    assert names - known == set()
+
+
+def test_every_core_dependency_is_used() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {re.split(r"[\[<>=!~ ;]", line)[0].replace("-", "_") for line in project["dependencies"]}
+    used = set()
+    for path in modules("nanomem_tui"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                used |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                used.add(node.module.split(".")[0])
+    assert wanted - used == set()
+
+
+def test_the_generated_pages_are_fresh() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "docs.py", "--check"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (PACKAGE / "py.typed").exists()
