@@ -1,0 +1,176 @@
+"""The archive of past turns: `history.jsonl`, its cursors, the `HISTORY.md` of old releases. Writes no file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from nanomem_tui.errors import Problem
+from nanomem_tui.formats.jsonl import Record, dump_line, parse_jsonl
+from nanomem_tui.formats.keep import unknown
+
+MARKS = ("permanent", "durable", "ephemeral", "correction", "skip", "SKILL")
+RAW_PREFIX = "[RAW]"
+TRUNCATED_SUFFIX = "\n... (truncated)"
+
+_KNOWN = frozenset({"cursor", "timestamp", "content", "session_key"})
+_MARK_NAMES = {name.lower(): name for name in MARKS}
+_BULLET = re.compile(r"[-*+•]\s+")
+_MARK = re.compile(r"\[([A-Za-z]+)\]\s*")
+_STAMP = re.compile(r"\[(\d{4}-\d{2}-\d{2})(?:([ T])(\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?)?[^\]\n]*\][ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One summary: its cursor, the text, and the session it came from.
+
+    `timestamp` is the agent's local naive minute, `YYYY-MM-DD HH:MM`. `line` is the line in the file from 1, 0 for a
+    new entry; `extra` holds unknown keys (and a `session_key` of null).
+    """
+
+    cursor: int
+    timestamp: str
+    content: str
+    session_key: str | None = None
+    line: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def raw(self) -> bool:
+        """Whether the text is a dump of messages, kept because no summary could be made."""
+        return self.content.startswith(RAW_PREFIX)
+
+
+def parse_history(data: bytes, where: str) -> tuple[tuple[HistoryEntry, ...], tuple[Problem, ...]]:
+    """The entries that an agent accepts, in file order, and a problem for each line that costs it something.
+
+    A cursor that comes twice, or goes back, is a warning: two writers met.
+    """
+    entries: list[HistoryEntry] = []
+    problems: list[Problem] = []
+    seen: set[int] = set()
+    highest = -1
+    for record in parse_jsonl(data, where):
+        if record.problem is not None:
+            problems.append(record.problem)
+        if record.value is None:
+            continue
+        entry = _entry(record.value, record.number)
+        if isinstance(entry, str):
+            problems.append(Problem(entry, where, record.number, "the agent skips this line"))
+            continue
+        if entry.cursor in seen:
+            problems.append(Problem(f"cursor {entry.cursor} comes twice", where, record.number, severity="warning"))
+        elif entry.cursor < highest:
+            problems.append(Problem(f"cursor {entry.cursor} after {highest}", where, record.number, severity="warning"))
+        seen.add(entry.cursor)
+        highest = max(highest, entry.cursor)
+        entries.append(entry)
+    return tuple(entries), tuple(problems)
+
+
+def entry_of(record: Record) -> HistoryEntry | None:
+    """The entry in one line of `history.jsonl`, or None when an agent would skip it."""
+    entry = _entry(record.value, record.number) if record.value is not None else ""
+    return None if isinstance(entry, str) else entry
+
+
+def dump_entry(entry: HistoryEntry) -> bytes:
+    """`entry` as its line, byte for byte as an agent writes it. Raises BadInput on text that is no UTF-8."""
+    value: dict[str, Any] = {"cursor": entry.cursor, "timestamp": entry.timestamp, "content": entry.content}
+    if entry.session_key is not None:
+        value["session_key"] = entry.session_key
+    return dump_line({**value, **entry.extra})
+
+
+def _entry(value: dict[str, Any], line: int) -> HistoryEntry | str:
+    """The entry, or what is wrong with it."""
+    cursor, timestamp, content = value.get("cursor"), value.get("timestamp"), value.get("content")
+    session_key = value.get("session_key")
+    if not isinstance(cursor, int) or isinstance(cursor, bool) or cursor < 0:
+        return "no cursor" if cursor is None else f"cursor is {cursor!r:.40}, not a whole number from 0"
+    if not isinstance(timestamp, str):
+        return "no timestamp" if timestamp is None else "timestamp is no text"
+    if not isinstance(content, str):
+        return "no content" if content is None else "content is no text"
+    if session_key is not None and not isinstance(session_key, str):
+        return "session_key is no text"
+    extra = unknown(value, _KNOWN)
+    if session_key is None and "session_key" in value:
+        extra["session_key"] = None
+    return HistoryEntry(cursor, timestamp, content, session_key, line, extra)
+
+
+def parse_cursor(data: bytes | None) -> int | None:
+    """The number in `.cursor` or `.dream_cursor` as an agent reads it (it may be negative); None when there is none."""
+    try:
+        return int(data.decode("utf-8").strip()) if data else None
+    except ValueError:
+        return None
+
+
+def clamp_cursor(value: int | None, latest: int) -> int:
+    """The cursor that keeps Dream working: within 0 and `latest`; a missing one is 0, as agents take it."""
+    return max(0, min(value or 0, latest))
+
+
+def marks(content: str) -> list[tuple[str | None, str]]:
+    """Each line of a summary that is not blank: its mark (of MARKS, or None) and its text without bullet and mark."""
+    result: list[tuple[str | None, str]] = []
+    for line in content.split("\n"):
+        text = line.strip()
+        if not text:
+            continue
+        bullet = _BULLET.match(text)
+        body = text[bullet.end() :] if bullet else text
+        mark = _MARK.match(body)
+        name = _MARK_NAMES.get(mark[1].lower()) if mark else None
+        result.append((name, body[mark.end() :] if mark and name else body))
+    return result
+
+
+def parse_history_md(data: bytes, where: str, mtime: float) -> tuple[tuple[HistoryEntry, ...], tuple[Problem, ...]]:
+    """The entries of a `HISTORY.md`, cursors 1 to n.
+
+    An entry runs from its `[YYYY-MM-DD HH:MM]` to the next one, over as many paragraphs as it has, all of that date.
+    Text before the first stamp is dated by `mtime`, seconds since the epoch. Unreadable bytes become U+FFFD, reported.
+    """
+    lines, problems = _decoded_lines(data, where)
+    entries: list[HistoryEntry] = []
+    for start, stamp, body in _md_blocks(lines):
+        content = "\n".join(body).strip()
+        if stamp is None and (not content or all(not line or line.startswith("#") for line in content.split("\n"))):
+            continue
+        timestamp = stamp or datetime.fromtimestamp(mtime).isoformat(" ", "minutes")
+        entries.append(HistoryEntry(len(entries) + 1, timestamp, content, None, start))
+    return tuple(entries), tuple(problems)
+
+
+def _decoded_lines(data: bytes, where: str) -> tuple[list[str], list[Problem]]:
+    lines: list[str] = []
+    problems: list[Problem] = []
+    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        line = raw.decode("utf-8", "replace").rstrip("\r")
+        if "\ufffd" in line and b"\xef\xbf\xbd" not in raw:
+            problems.append(Problem("bytes that are not UTF-8, shown as \ufffd", where, number))
+        lines.append(line)
+    return lines, problems
+
+
+def _md_blocks(lines: list[str]) -> Iterator[tuple[int, str | None, list[str]]]:
+    """(line number, stamp or None, lines of the text) of each entry.
+
+    Dumped messages inside an entry are stamped `[…T…]`: such a stamp starts an entry only after a blank line.
+    """
+    start, stamp, body = 1, None, list[str]()
+    for number, line in enumerate(lines, 1):
+        match = _STAMP.match(line)
+        if match and (match[2] != "T" or not body or not body[-1].strip()):
+            yield start, stamp, body
+            start, stamp, body = number, f"{match[1]} {match[3] or '00:00'}", [line[match.end() :]]
+        else:
+            body.append(line)
+    yield start, stamp, body

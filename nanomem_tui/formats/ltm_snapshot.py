@@ -1,0 +1,217 @@
+"""`LTM_SNAPSHOT.json` of the RAM-first system. A damaged file yields every whole item. Writes no file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nanomem_tui.errors import Problem
+from nanomem_tui.formats.keep import merged, text_of, unknown, whole
+
+VERSION = 1
+_KNOWN = frozenset({"id", "text", "source", "session_key", "created_at", "updated_at", "hits"})
+_TOP = frozenset({"version", "updated_at", "items"})
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NEXT_ITEM = re.compile(r'\{\s*"id"\s*:')
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
+_FIX = "every item that could be read is shown; run `nanomem doctor`"
+
+
+@dataclass(frozen=True, slots=True)
+class LtmItem:
+    """One long-term item; times are naive local ISO. `origin` is its object as read, which keeps order and form."""
+
+    id: str
+    text: str
+    source: str = ""
+    session_key: str = ""
+    created_at: str = ""
+    updated_at: str = ""
+    hits: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object to write: as it was read where nothing changed, unknown keys kept."""
+        return merged(self.origin, self._fields(), LtmItem.from_dict(self.origin)._fields(), self.extra)
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> LtmItem:
+        """The item in an object of the file; a missing or strange field has its default."""
+        return cls(
+            id=text_of(value.get("id")),
+            text=text_of(value.get("text")),
+            source=text_of(value.get("source")),
+            session_key=text_of(value.get("session_key")),
+            created_at=text_of(value.get("created_at")),
+            updated_at=text_of(value.get("updated_at")),
+            hits=whole(value.get("hits")),
+            extra=unknown(value, _KNOWN),
+            origin=value,
+        )
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "text": self.text,
+            "source": self.source,
+            "session_key": self.session_key,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+            "hits": self.hits,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LtmSnapshot:
+    """The file: its items in order, and whether all of it was read: if not, it must not be written over."""
+
+    items: tuple[LtmItem, ...]
+    version: int = VERSION
+    updated_at: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    complete: bool = True
+    problems: tuple[Problem, ...] = ()
+    origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+
+def parse_snapshot(data: bytes, where: str) -> LtmSnapshot:
+    """The snapshot in `data`; `where` names the file in problems. Never raises: see `complete` and `problems`."""
+    body = data.removeprefix(b"\xef\xbb\xbf")
+    text, problems = body.decode("utf-8", "surrogateescape"), list[Problem]()
+    bad = _BAD_BYTE.search(text) if not text.isascii() else None
+    if bad and not _valid(body):
+        problems.append(Problem("bytes that are not UTF-8", where, text.count("\n", 0, bad.start()) + 1, _FIX))
+    try:
+        top = json.loads(text)
+    except (ValueError, RecursionError):
+        return _salvaged(text, where, problems)
+    if not isinstance(top, dict) or not isinstance(top.get("items", []), list):
+        return LtmSnapshot((), complete=False, problems=(Problem("not a snapshot: no list of items", where),))
+    return _snapshot(top, top.get("items", []), where, problems)
+
+
+def dump_snapshot(snapshot: LtmSnapshot) -> bytes:
+    """The file as the agent writes it: indent 2, real characters, no newline at the end."""
+    origin = {key: value for key, value in snapshot.origin.items() if key != "items" or isinstance(value, list)}
+    known = {"version": snapshot.version, "updated_at": snapshot.updated_at, "items": None}
+    version, updated_at = whole(origin.get("version"), VERSION), text_of(origin.get("updated_at"))
+    value = merged(origin, known, {"version": version, "updated_at": updated_at, "items": ()}, snapshot.extra)
+    value["items"] = [item.to_dict() for item in snapshot.items]
+    return json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace")
+
+
+def _snapshot(top: Mapping[str, Any], values: Sequence[object], where: str, problems: list[Problem]) -> LtmSnapshot:
+    items: list[LtmItem] = []
+    damaged = bool(problems)
+    for number, value in enumerate(values, 1):
+        if why := _fault(value, damaged):
+            problems.append(Problem(f"item {number} {why}", where, fix=_FIX))
+        elif isinstance(value, dict):
+            items.append(LtmItem.from_dict(value))
+    return LtmSnapshot(
+        items=tuple(items),
+        version=whole(top.get("version"), VERSION),
+        updated_at=text_of(top.get("updated_at")),
+        extra=unknown(top, _TOP),
+        complete=not problems,
+        problems=tuple(problems),
+        origin={key: [] if key == "items" else value for key, value in top.items()},
+    )
+
+
+def _valid(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _fault(value: object, damaged: bool) -> str:
+    """Why `value` is no item, or nothing. Bytes that are no text are looked for in a `damaged` file only."""
+    if not isinstance(value, dict):
+        return "is no object"
+    if not isinstance(value.get("id"), str) or not value["id"]:
+        return "has no id"
+    if not isinstance(value.get("text"), str):
+        return "has no text"
+    if damaged and _BAD_BYTE.search(json.dumps(value, ensure_ascii=False)):
+        return "holds bytes that are not UTF-8"
+    return ""
+
+
+def _salvaged(text: str, where: str, problems: list[Problem]) -> LtmSnapshot:
+    """The snapshot out of a text that is not whole JSON: its head as far as it goes, and every whole item."""
+    top: dict[str, Any] = {}
+    values: list[object] = []
+    found = len(problems)
+    start = _head(text, top)
+    line, counted = 1, 0
+    for value, position in _elements(text, start) if start is not None else ():
+        if position < 0:
+            values.append(value)
+            continue
+        line, counted = line + text.count("\n", counted, position), position
+        problems.append(Problem(f"{value} after item {len(values)}", where, line, _FIX))
+    if len(problems) == found:
+        what = "the file is empty" if not text.strip() else f"broken after item {len(values)}"
+        problems.append(Problem(what, where, text.count("\n") + 1, _FIX))
+    return _snapshot(top, values, where, problems)
+
+
+def _head(text: str, top: dict[str, Any]) -> int | None:
+    """Read the keys before `items` into `top`; the place after the `[` of `items`, None when the text breaks before."""
+    decode = json.JSONDecoder().raw_decode
+    at = _skip(text, 0)
+    try:
+        while text[at] in "{,":
+            key, at = decode(text, _skip(text, at + 1))
+            at = _skip(text, at)
+            if text[at] != ":":
+                return None
+            at = _skip(text, at + 1)
+            if key == "items":
+                return at + 1 if text[at] == "[" else None
+            top[str(key)], at = decode(text, at)
+            at = _skip(text, at)
+    except (ValueError, IndexError, RecursionError):
+        pass
+    found = text.find('"items"', at)
+    opened = text.find("[", found) if found >= 0 else -1
+    return opened + 1 if opened >= 0 else None
+
+
+def _elements(text: str, at: int) -> Iterator[tuple[object, int]]:
+    """(value, -1) of each whole element of the list that starts at `at`, and (what broke, where) of each break.
+
+    After a break it goes on at the next thing that looks like an item; each step moves forward, so the work is linear.
+    """
+    decode = json.JSONDecoder().raw_decode
+    while True:
+        at = _skip(text, at)
+        if text[at : at + 1] == "]":
+            return
+        try:
+            value, end = decode(text, at)
+        except (ValueError, RecursionError):
+            following = _NEXT_ITEM.search(text, at + 1)
+        else:
+            yield value, -1
+            at = _skip(text, end)
+            if text[at : at + 1] in {",", "]"}:
+                at += text[at] == ","
+                continue
+            following = _NEXT_ITEM.search(text, at)
+        yield ("damaged" if following else "the file ends in the middle"), at
+        if following is None:
+            return
+        at = following.start()
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,160 @@
+"""Markdown as agents keep it: sections, bullets, daily notes, the mirrors of the scoped system. Changes no text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import NamedTuple
+
+from nanomem_tui.errors import Problem
+
+_HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_BULLET = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)")
+_DAILY = re.compile(r"(\d{4})-(\d{2})-(\d{2})\.md")
+_MIRROR = re.compile(r"- \[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)")
+
+
+class Section(NamedTuple):
+    """A heading and the lines under it up to the next heading. The text before the first one is titled "", level 0.
+
+    `start_line` counts from 1 and is the heading's own line; `lines` are those under it, without line ends.
+    """
+
+    title: str
+    level: int
+    start_line: int
+    lines: tuple[str, ...]
+
+
+class Bullet(NamedTuple):
+    """One list line: its number from 1, the width of its indent (a tab is 4), and its text."""
+
+    line: int
+    indent: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorLine:
+    """One entry of a mirror: when it was stored (aware UTC) and its text."""
+
+    at: datetime
+    text: str
+    line: int
+    section: str = ""
+
+
+def decode(data: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
+    """The text of a Markdown file, line ends and all. Bad bytes are shown as U+FFFD and reported line by line.
+
+    The text of a file without problems encodes to the same bytes; one with errors must not be written from its text.
+    """
+    problems: list[Problem] = []
+    if data.startswith(b"\xef\xbb\xbf"):
+        problems.append(Problem("begins with a byte order mark", where, 1, severity="warning"))
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+        problems.extend(_bad_lines(data, where))
+    if "\0" in text:
+        number = text.count("\n", 0, text.index("\0")) + 1
+        problems.append(Problem(f"{text.count(chr(0))} NUL bytes, as a power cut leaves them", where, number))
+    return text, tuple(problems)
+
+
+def sections(text: str) -> list[Section]:
+    """The sections of `text` in order; `#` inside fenced code is no heading. Text before any heading comes first."""
+    result: list[Section] = []
+    title, level, start, body, fence = "", 0, 1, list[str](), ""
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.removesuffix("\r")
+        fence = _fence_after(line, fence)
+        match = _HEADING.fullmatch(line) if not fence else None
+        if match is None:
+            body.append(line)
+            continue
+        if level or any(part.strip() for part in body):
+            result.append(Section(title, level, start, tuple(body)))
+        title, level, start, body = (match[2] or "").strip(), len(match[1]), number, []
+    if level or any(part.strip() for part in body):
+        result.append(Section(title, level, start, tuple(body)))
+    return result
+
+
+def bullets(text: str) -> list[Bullet]:
+    """The list lines of `text`, outside fenced code."""
+    result: list[Bullet] = []
+    fence = ""
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.removesuffix("\r")
+        fence = _fence_after(line, fence)
+        match = _BULLET.fullmatch(line) if not fence else None
+        if match:
+            result.append(Bullet(number, len(match[1].expandtabs(4)), match[3].strip()))
+    return result
+
+
+def daily_note_name(name: str) -> date | None:
+    """The day of a note named `YYYY-MM-DD.md`, or None when it is no such name."""
+    match = _DAILY.fullmatch(name)
+    try:
+        return date(int(match[1]), int(match[2]), int(match[3])) if match else None
+    except ValueError:
+        return None
+
+
+def parse_mirror(data: bytes, where: str) -> tuple[tuple[MirrorLine, ...], tuple[Problem, ...]]:
+    """The entries of a mirror (`semantic/*.md`, `episodic/YYYY-MM-DD.md`); a list line of another form is reported."""
+    text, problems = decode(data, where)
+    entries: list[MirrorLine] = []
+    found = list(problems)
+    section = ""
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.removesuffix("\r")
+        if heading := _HEADING.fullmatch(line):
+            section = (heading[2] or "").strip()
+        elif line.startswith("- "):
+            entry = _mirror_line(line, number, section)
+            if entry is None:
+                found.append(Problem("not of the form `- [time UTC] text`", where, number, severity="warning"))
+            else:
+                entries.append(entry)
+    return tuple(entries), tuple(found)
+
+
+def dump_mirror_line(at: datetime, text: str) -> bytes:
+    """One entry as the scoped system appends it; `at` is aware, white space in `text` is collapsed."""
+    return f"- [{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC] {' '.join(text.split())}\n".encode("utf-8", "replace")
+
+
+def _mirror_line(line: str, number: int, section: str) -> MirrorLine | None:
+    match = _MIRROR.fullmatch(line)
+    try:
+        return MirrorLine(datetime.fromisoformat(f"{match[1]}+00:00"), match[2], number, section) if match else None
+    except ValueError:
+        return None
+
+
+def _bad_lines(data: bytes, where: str) -> list[Problem]:
+    found = []
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            what = f"byte 0x{raw[error.start]:02X} at column {error.start + 1} is not UTF-8, shown as \ufffd"
+            found.append(Problem(what, where, number, "the agent fails on this file until the byte is gone"))
+    return found
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """The fence that is open after `line` when `fence` was before; "" for none."""
+    match = _FENCE.match(line)
+    if not match:
+        return fence
+    if not fence:
+        return match[1]
+    closes = match[1][0] == fence[0] and len(match[1]) >= len(fence) and not line[match.end() :].strip()
+    return "" if closes else fence

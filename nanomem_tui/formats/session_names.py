@@ -1,0 +1,54 @@
+"""Names of session files: the canonical base64url of today, the lossy names of old releases. Strings, no folder."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+from nanomem_tui.errors import BadInput
+
+SUFFIX = ".jsonl"
+CHECKPOINT_SUFFIX = ".checkpoint.json"
+_UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+
+
+def key_to_name(key: str) -> str:
+    """The file name of session `key`: base64url without padding. Raises BadInput for a key that no name can hold."""
+    return _stem(key) + SUFFIX
+
+
+def key_to_checkpoint_name(key: str) -> str:
+    """The name of the sidecar that holds the turn in flight. Raises BadInput like `key_to_name`."""
+    return _stem(key) + CHECKPOINT_SUFFIX
+
+
+def name_to_key(name: str) -> str | None:
+    """The key in a file name; None when the stem is not canonical base64url of UTF-8, which agents then ignore."""
+    stem = name.removesuffix(SUFFIX)
+    if not stem or stem == name:
+        return None
+    try:
+        key = base64.urlsafe_b64decode(stem + "=" * (-len(stem) % 4)).decode("utf-8")
+        return key if _stem(key) == stem else None
+    except (ValueError, binascii.Error, BadInput):
+        return None
+
+
+def key_to_lossy_name(key: str) -> str:
+    """The file name that old releases gave to `key`. Keys collide: `slack:T1_C2` and `slack_T1:C2` share one."""
+    return _UNSAFE.sub("_", key).strip() + SUFFIX
+
+
+def lossy_name_to_key(name: str) -> str:
+    """The likeliest key behind an old name: its first `_` was the `:` after the channel. Metadata knows better."""
+    return name.removesuffix(SUFFIX).replace("_", ":", 1)
+
+
+def _stem(key: str) -> str:
+    if not key:
+        raise BadInput("a session without a key")
+    try:
+        return base64.urlsafe_b64encode(key.encode("utf-8")).decode("ascii").rstrip("=")
+    except UnicodeEncodeError:
+        raise BadInput("a session key that is not UTF-8", repr(key)) from None

@@ -1,0 +1,196 @@
+"""The session state of the scoped system, `memory/session-state/<session>.md`: a log of turns. Writes no file.
+
+A turn has a PRE block, written before the model is called, and a POST block, written after. A PRE without its POST is
+the trace of a turn that never ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nanomem_tui.errors import Problem
+from nanomem_tui.formats.session_names import key_to_lossy_name, lossy_name_to_key
+
+TEXT_LIMIT = 400
+MAX_ACTIONS = 10
+PRE_FIELDS = ("speaker", "sender_id", "message_id", "media", "user", "reply_to_message_id", "reply_to_participant")
+EMPTY = "(empty)"
+
+_TITLE = "# Session WAL State"
+_HEAD_FIELDS = ("session_key", "channel", "chat_id")
+_BLOCK = re.compile(r"### (\S+) (PRE|POST)\s*")
+_FIELD = re.compile(r"- ([a-z_]+):(?: (.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn. `pre` holds the fields of its PRE block, known ones and others, as text; times are UTC ISO.
+
+    `open` turns began and never ended. `line` is where the PRE block starts (the POST block when there is no PRE).
+    """
+
+    number: int
+    at_pre: str
+    pre: Mapping[str, str] = field(default_factory=dict)
+    at_post: str | None = None
+    assistant: str | None = None
+    pending_actions: tuple[str, ...] = ()
+    open: bool = True
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WalState:
+    """One file: whose it is, its turns from the oldest, and what could not be read."""
+
+    session_key: str
+    channel: str
+    chat_id: str
+    turns: tuple[Turn, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def open_turns(self) -> tuple[Turn, ...]:
+        """The turns that never ended."""
+        return tuple(turn for turn in self.turns if turn.open)
+
+
+@dataclass(slots=True)
+class _Block:
+    """One block while it is read: the lines of each of its fields."""
+
+    kind: str
+    at: str
+    line: int
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    actions: list[str] = field(default_factory=list)
+    last: list[str] | None = None
+
+    def text(self, name: str) -> str:
+        return "\n".join(self.fields.get(name, ())).rstrip("\n")
+
+
+def parse_wal(data: bytes, where: str) -> WalState:
+    """The state in `data`; without a header the session key comes from the name in `where`. Never raises."""
+    problems: list[Problem] = []
+    head = _Block("HEAD", "", 1)
+    blocks: list[_Block] = []
+    current = head
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    for number, raw in enumerate(lines, 1):
+        line = _decoded(raw, where, number, problems)
+        if match := _BLOCK.fullmatch(line):
+            current = _Block(match[2], match[1], number)
+            blocks.append(current)
+        elif current is head and (not line or line in {_TITLE, "## Turns"}):
+            continue
+        elif not _take(current, line) and line.strip():
+            problems.append(Problem("a line that belongs to no turn", where, number, severity="warning"))
+    if data and lines[-1]:
+        what = "no newline at the end: an interrupted write"
+        problems.append(Problem(what, where, len(lines), severity="warning"))
+    key = head.text("session_key")
+    if not key:
+        problems.append(Problem("no session key in the header", where, 1, severity="warning"))
+        key = lossy_name_to_key(where.rsplit("/", 1)[-1].removesuffix(".md"))
+    turns = _turns(blocks, where, problems)
+    return WalState(key, head.text("channel"), head.text("chat_id"), turns, tuple(problems))
+
+
+def dump_header(session_key: str, channel: str, chat_id: str) -> bytes:
+    """The beginning of a new file."""
+    fields = zip(_HEAD_FIELDS, (session_key, channel, chat_id), strict=True)
+    lines = [_TITLE, "", *(f"- {name}: {_one_line(value)}" for name, value in fields), "", "## Turns", ""]
+    return _bytes(lines)
+
+
+def dump_pre(at: str, pre: Mapping[str, str]) -> bytes:
+    """The PRE block of a turn at `at` (UTC ISO): the fields of `pre` in the system's order, then any others."""
+    order = [name for name in PRE_FIELDS if name in pre] + [name for name in pre if name not in PRE_FIELDS]
+    values = (f"- {name}: {_cut(pre[name]) if name == 'user' else _one_line(pre[name])}" for name in order)
+    return _bytes([f"### {at} PRE", *values, ""])
+
+
+def dump_post(at: str, assistant: str, pending_actions: Sequence[str] = ()) -> bytes:
+    """The POST block of a turn at `at` (UTC ISO): the answer, cut like the question, and at most ten actions."""
+    lines = [f"### {at} POST", f"- assistant: {_cut(assistant) or EMPTY}"]
+    if pending_actions:
+        lines += ["- pending_actions:", *(f"  - {_one_line(action)}" for action in pending_actions[:MAX_ACTIONS])]
+    return _bytes([*lines, ""])
+
+
+def wal_name(session_key: str) -> str:
+    """The name of the file of a session. Keys collide as they do in old session names."""
+    return key_to_lossy_name(session_key).removesuffix(".jsonl") + ".md"
+
+
+def _decoded(raw: bytes, where: str, number: int, problems: list[Problem]) -> str:
+    if b"\0" in raw:
+        problems.append(Problem(f"{raw.count(0)} NUL bytes, as a power cut leaves them", where, number))
+        raw = raw.replace(b"\0", b"")
+    try:
+        return raw.decode("utf-8").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        problems.append(Problem(f"byte 0x{raw[error.start]:02X} is not UTF-8, shown as \ufffd", where, number))
+        return raw.decode("utf-8", "replace").removesuffix("\r")
+
+
+def _take(block: _Block, line: str) -> bool:
+    """Put `line` where it belongs in `block`; False when it belongs nowhere."""
+    if line.startswith("  - ") and "pending_actions" in block.fields:
+        block.actions.append(line[4:])
+        return True
+    if match := _FIELD.fullmatch(line):
+        block.last = block.fields[match[1]] = [match[2] or ""]
+        return True
+    if block.last is not None and block.kind != "HEAD":
+        block.last.append(line)
+        return True
+    return False
+
+
+def _turns(blocks: Sequence[_Block], where: str, problems: list[Problem]) -> tuple[Turn, ...]:
+    turns: list[Turn] = []
+    waiting: _Block | None = None
+    for block in blocks:
+        if block.kind == "PRE":
+            if waiting is not None:
+                turns.append(_turn(len(turns) + 1, waiting, None))
+            waiting = block
+            continue
+        if waiting is None:
+            problems.append(Problem("an answer without its question", where, block.line, severity="warning"))
+        turns.append(_turn(len(turns) + 1, waiting, block))
+        waiting = None
+    if waiting is not None:
+        turns.append(_turn(len(turns) + 1, waiting, None))
+    return tuple(turns)
+
+
+def _turn(number: int, pre: _Block | None, post: _Block | None) -> Turn:
+    assistant = post.text("assistant") if post else None
+    return Turn(
+        number=number,
+        at_pre=pre.at if pre else "",
+        pre={name: pre.text(name) for name in pre.fields} if pre else {},
+        at_post=post.at if post else None,
+        assistant="" if assistant == EMPTY else assistant,
+        pending_actions=tuple(post.actions) if post else (),
+        open=post is None,
+        line=pre.line if pre else post.line if post else 0,
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines()).strip() if "\n" in text or "\r" in text else text
+
+
+def _cut(text: str) -> str:
+    line = _one_line(text)
+    return line[:TEXT_LIMIT] + "..." if len(line) > TEXT_LIMIT else line
+
+
+def _bytes(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
