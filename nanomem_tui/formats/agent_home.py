@@ -1,0 +1,233 @@
+"""Which release wrote an agent's home, and where its parts lie. Looks at names and a few small files; changes nothing.
+
+Homes get moved and copied, so sessions are found by the workspace's id, whatever paths they record.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from nanomem_tui.errors import Problem
+from nanomem_tui.formats.session_names import SUFFIX, name_to_key
+from nanomem_tui.paths import Paths
+
+SessionNaming = Literal["base64url", "lossy"]
+
+RAM_FIRST = "ram-first"
+SCOPED = "scoped"
+FACTS = "facts"
+PLAIN = "plain Markdown"
+OLDEST_DREAM = "nanobot 0.1.5"
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_SESSION_KEY = re.compile(rb'"session_key"\s*:')
+_PEEK = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What an agent home is.
+
+    `release` is the oldest release that writes such files: `nanobot 0.1.4` to `nanobot 0.3.5`, `ram-first` (snapshot
+    and lessons), `scoped` (longterm.db and session state), `facts` (memory.db) or `plain Markdown`. `workspace_id` is
+    the agent's own, 32 hex digits. `notes` are for a person. `unlisted` names session files that this release ignores.
+    """
+
+    release: str
+    sessions_dir: Path | None
+    session_naming: SessionNaming
+    workspace_id: str | None
+    has_history_jsonl: bool
+    has_history_md: bool
+    notes: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Sessions:
+    folder: Path | None
+    naming: SessionNaming
+    release: str
+    notes: tuple[str, ...] = ()
+    workspace_id: str | None = None
+
+
+def detect(paths: Paths) -> Layout:
+    """The layout of the home around `paths`. What cannot be read counts as absent; never raises for it."""
+    found = _sessions(paths)
+    notes = list(found.notes)
+    release = _release(paths, found)
+    unlisted = _unlisted(found)
+    if unlisted:
+        notes.append(f"{len(unlisted)} session files have old names, which this release does not list")
+    if release == OLDEST_DREAM:
+        notes.append("releases 0.1.5 to 0.2.1 write the same files")
+    return Layout(
+        release=release,
+        sessions_dir=found.folder,
+        session_naming=found.naming,
+        workspace_id=found.workspace_id,
+        has_history_jsonl=_is_file(paths.history),
+        has_history_md=_is_file(paths.history_md),
+        notes=tuple(notes),
+        unlisted=unlisted,
+    )
+
+
+def workspace_id(paths: Paths) -> str | None:
+    """The id that the agent gave this workspace, or None."""
+    text = _read_small(paths.workspace_id_file).strip().lower()
+    return text if _ID.fullmatch(text) else None
+
+
+def agent_settings(paths: Paths) -> tuple[dict[str, Any], tuple[Problem, ...]]:
+    """The memory settings of the agent's `config.json`, and a problem when it cannot be read.
+
+    Sections, each as it stands in the file, absent ones left out: `dream`, `defaults` (timezone, idle compaction …),
+    `ram_first`, `sessions`, `self_improvement`, `memory` (the scoped system). Secrets of providers are never taken.
+    """
+    path = paths.agent_config
+    if path is None:
+        return {}, ()
+    try:
+        value = json.loads(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        return {}, (Problem(error.strerror or "cannot be read", path.name, None, "check its owner and mode"),)
+    except (ValueError, RecursionError) as error:
+        return {}, (Problem(f"not JSON: {error}", path.name, getattr(error, "lineno", None), "the agent cannot start"),)
+    if not isinstance(value, dict):
+        return {}, (Problem("not an object", path.name, 1, "the agent cannot start"),)
+    agents = _object(value, "agents")
+    defaults = _object(agents, "defaults")
+    simple = {key: part for key, part in defaults.items() if key in _DEFAULT_KEYS}
+    sections = {
+        "dream": _object(defaults, "dream"),
+        "defaults": simple,
+        "ram_first": _object(agents, "memory"),
+        "sessions": _object(agents, "sessions"),
+        "self_improvement": _object(agents, "selfImprovement"),
+        "memory": _object(value, "memory"),
+    }
+    return {name: section for name, section in sections.items() if section}, ()
+
+
+_DEFAULT_KEYS = frozenset({
+    "workspace", "timezone", "timezoneMode", "idleCompactAfterMinutes", "sessionTtlMinutes",
+    "idleCompactCheckIntervalSeconds", "unifiedSession", "contextWindowTokens", "maxTokens", "botName",
+})  # fmt: skip
+
+
+def _sessions(paths: Paths) -> _Sessions:
+    """Where the transcripts lie: beside the workspace by id (0.3.5), inside it, or in the home itself (the oldest)."""
+    own_id = workspace_id(paths)
+    for base in _session_roots(paths):
+        if own_id and (base / own_id).is_dir():
+            return _namespaced(paths, base / own_id, own_id)
+    for base in _session_roots(paths)[:1]:
+        if own_id is None and (named := _recorded_here(base, paths.workspace)):
+            note = "the workspace has no id; its sessions were found by the path they record"
+            return _namespaced(paths, named, named.name, note)
+    inside = paths.workspace / "sessions"
+    if inside.is_dir():
+        names = _transcripts(inside)
+        if names and all(name_to_key(name) for name in names):
+            return _Sessions(inside, "base64url", "nanobot 0.3.0", workspace_id=own_id)
+        mixed = any(name_to_key(name) for name in names)
+        notes = ("some sessions have new names, some old ones: an upgrade to 0.3.0 was under way",) if mixed else ()
+        return _Sessions(inside, "lossy", "nanobot 0.3.0" if mixed else "", notes, own_id)
+    outer = paths.home / "sessions" if paths.home else None
+    if outer is not None and _transcripts(outer):
+        return _Sessions(outer, "lossy", "", workspace_id=own_id)
+    return _Sessions(None, "base64url" if own_id else "lossy", "nanobot 0.3.5" if own_id else "", workspace_id=own_id)
+
+
+def _session_roots(paths: Paths) -> list[Path]:
+    """Folders that may hold `<workspace id>/`: of this home, else of the agent's default home."""
+    roots = [paths.home / "sessions"] if paths.home else []
+    default = Path.home() / ".nanobot" / "sessions"
+    return roots if default in roots else [*roots, default]
+
+
+def _namespaced(paths: Paths, folder: Path, own_id: str, *notes: str) -> _Sessions:
+    recorded = _read_small(folder / ".workspace").strip()
+    moved = bool(recorded) and Path(recorded) != paths.workspace
+    extra = (f"its sessions record the workspace as {recorded}",) if moved else ()
+    return _Sessions(folder, "base64url", "nanobot 0.3.5", (*notes, *extra), own_id)
+
+
+def _recorded_here(root: Path, workspace: Path) -> Path | None:
+    """The one folder of sessions that records this workspace's path; None when there is none, or more than one."""
+    names = [name for name in _names(root) if _ID.fullmatch(name)]
+    ours = {str(workspace), os.path.realpath(workspace)}
+    matches = [root / name for name in names if _read_small(root / name / ".workspace").strip() in ours]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _release(paths: Paths, found: _Sessions) -> str:
+    if _is_file(paths.ltm_snapshot) or _is_file(paths.lessons):
+        return RAM_FIRST
+    if paths.longterm_db is not None or paths.wal_dir.is_dir():
+        return SCOPED
+    if found.release:
+        return found.release
+    if _is_file(paths.history):
+        return "nanobot 0.2.2" if _SESSION_KEY.search(_peek(paths.history)) else OLDEST_DREAM
+    if _is_file(paths.history_md):
+        return "nanobot 0.1.4"
+    if paths.facts_db is not None:
+        return FACTS
+    return "nanobot 0.1.4" if found.folder is not None else PLAIN
+
+
+def _unlisted(found: _Sessions) -> tuple[str, ...]:
+    if found.folder is None or found.naming != "base64url":
+        return ()
+    return tuple(name for name in _transcripts(found.folder) if name_to_key(name) is None)
+
+
+def _transcripts(folder: Path) -> list[str]:
+    return [name for name in _names(folder) if name.endswith(SUFFIX) and not name.startswith(".")]
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _peek(path: Path) -> bytes:
+    """The first and the last bytes of a file."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(_PEEK)
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _PEEK))
+            return first + file.read(_PEEK)
+    except OSError:
+        return b""
+
+
+def _read_small(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(4096).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _object(value: Mapping[str, Any], key: str) -> dict[str, Any]:
+    inner = value.get(key)
+    return inner if isinstance(inner, dict) else {}
