@@ -1,0 +1,377 @@
+"""The versions of SOUL, USER and MEMORY in the workspace's git repository: read them, and add commits of our own.
+
+Works on objects and refs only, so nothing that the repository plants (hooks, filters, fsmonitor, includes, attributes,
+signing) ever runs, and a held `index.lock` stops nothing. A commit is built on the tree of HEAD: blobs, trees and the
+commit are written and fsynced, then the branch moves by compare-and-swap, durable when `commit_files` returns.
+
+The staging area is not needed for that. The agent stages its four files itself before each of its commits, so it never
+takes our change back; but a person's `git status` would show our change as staged in reverse. Therefore the entries of
+the files that we committed are brought up to date afterwards (see `git_index`): only where they were what they had been
+before, under `index.lock` for well under a millisecond, given up quietly when another program holds it.
+
+Must not know Dreams as edits, the ledger, or how a file is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nanomem_tui import clock
+from nanomem_tui.errors import Conflict, NotFound, Problem, Refused, from_os_error
+from nanomem_tui.formats.commit_ids import decode_short_id
+from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
+from nanomem_tui.store import atomic, git_index, git_refs, merge
+from nanomem_tui.store.git_objects import (
+    FILE_MODE,
+    FOLDER_MODE,
+    CommitObject,
+    DamagedGit,
+    ObjectStore,
+    TreeEntry,
+    dump_commit,
+    dump_tree,
+    object_id,
+)
+from nanomem_tui.store.git_values import Commit, FileDiff, FileStat, cursor_of
+
+AUTHOR = "nanomem <nanomem@localhost>"
+VERSIONED = (*TRACKED_FILES, DREAM_CURSOR)
+"""The files that an agent versions, as paths in the workspace."""
+
+_AGENT = "nanobot <nanobot@dream>"
+_INIT_MESSAGE = "init: nanobot memory store"
+_IGNORE = ("/*", "!memory/", "!SOUL.md", "!USER.md", "!memory/MEMORY.md", "!.gitignore")
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+_FOLDERS = ("branches", "hooks", "info", "logs/refs/heads", "objects/info", "objects/pack", "refs/heads", "refs/tags")
+_MAX_DIFF = 4 * 1024 * 1024
+
+
+Contents = Mapping[str, bytes | None]
+"""New bytes by path; None takes the file away."""
+
+BlobChange = tuple[str, str | None, str | None]
+"""A path and the ids of its blobs before and after, None where it was absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What was found: a readable history or none, and why one that is there cannot be read."""
+
+    history: GitHistory | None
+    problems: tuple[Problem, ...] = ()
+
+
+def probe(paths: Paths) -> Opened:
+    """Look for the repository of the workspace, else of `memory/`. Reads only; never raises for what it finds."""
+    for git_dir in paths.git_dirs:
+        if not os.path.lexists(git_dir):
+            continue
+        where = paths.relative(git_dir)
+        reason = _unusable(git_dir, paths.workspace)
+        if reason is None:
+            try:
+                history = GitHistory(git_dir, "memory/" if git_dir.parent == paths.memory else "")
+                history.check()
+                return Opened(history)
+            except (DamagedGit, OSError) as error:
+                reason = error.what if isinstance(error, DamagedGit) else str(error)
+        return Opened(None, (Problem(reason, where, fix="the versions of the memory files cannot be shown or kept"),))
+    return Opened(None)
+
+
+def _unusable(git_dir: Path, workspace: Path) -> str | None:
+    if not git_dir.is_dir():
+        return "a .git that is no folder (a worktree or a submodule) is not followed"
+    inside = os.path.realpath(workspace)
+    for part in (git_dir, git_dir / "objects", git_dir / "refs", git_dir / "HEAD", git_dir / "index"):
+        if os.path.commonpath([os.path.realpath(part), inside]) != inside:
+            return f"{part.name} of the git repository leads out of the workspace"
+    if not (git_dir / "objects").is_dir():
+        return "not a git repository: it has no objects"
+    return None
+
+
+@dataclass(slots=True)
+class GitHistory:
+    """The commits of one repository, and the way to add one. File names are relative to the workspace."""
+
+    git_dir: Path
+    prefix: str = ""
+    _objects: ObjectStore = field(init=False, repr=False)
+    _stats: dict[str, tuple[FileStat, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Open the objects; nothing is read yet."""
+        self._objects = ObjectStore(self.git_dir / "objects")
+
+    @classmethod
+    def open(cls, paths: Paths) -> GitHistory | None:
+        """The history of the workspace, None when there is none that can be read (`probe` says why)."""
+        return probe(paths).history
+
+    def check(self) -> None:
+        """Raise DamagedGit unless HEAD leads to a commit with a tree, or to a branch without commits."""
+        head = self.head()
+        if head is not None:
+            top = self._objects.tree(self._objects.commit(head).tree)
+            if self.prefix and any(name in top for name in ("SOUL.md", "USER.md", "memory")):
+                self.prefix = ""  # a repository in memory/ whose tree is that of the workspace
+
+    def close(self) -> None:
+        """Let go of open packs."""
+        self._objects.close()
+
+    def head(self) -> str | None:
+        """The id of the newest commit, None when there is none yet. Raises DamagedGit."""
+        return git_refs.read_head(self.git_dir).sha
+
+    def _walk(self) -> Iterator[CommitObject]:
+        sha, seen = self.head(), set[str]()
+        while sha is not None and sha not in seen:
+            seen.add(sha)
+            try:
+                commit = self._objects.commit(sha)
+            except DamagedGit:
+                return  # a shallow or damaged repository: what can be read is shown
+            yield commit
+            sha = commit.parents[0] if commit.parents else None
+
+    def commits(self, limit: int | None = None) -> list[Commit]:
+        """The newest `limit` commits (None: all), newest first, along first parents; statistics come when asked."""
+        found: list[Commit] = []
+        for raw in self._walk():
+            if limit is not None and len(found) >= limit:
+                break
+            found.append(Commit(raw, self))
+        return found
+
+    def commit(self, prefix: str) -> Commit:
+        """The one commit whose id starts with `prefix`, also in the form of old releases. Raises NotFound."""
+        wanted = prefix.strip().lower()
+        for digits in dict.fromkeys((wanted, decode_short_id(wanted))):
+            if len(digits) < 4 or not all(c in "0123456789abcdef" for c in digits):
+                continue
+            found = [commit for commit in self.commits() if commit.sha.startswith(digits)]
+            dreams = [commit for commit in found if commit.is_dream]
+            if len(found) == 1 or len(dreams) == 1:
+                return (dreams if len(dreams) == 1 else found)[0]
+            if found:
+                ids = ", ".join(commit.short for commit in found[:5])
+                raise NotFound(f"{len(found)} commits start with {prefix}", ids, "give more digits")
+        raise NotFound("no such commit", prefix, "list them with `nanomem dream log`")
+
+    def file_at(self, sha: str, path: str) -> bytes | None:
+        """The bytes of a file as of a commit; None when it had none. Raises DamagedGit."""
+        entry = self._entry(self._objects.commit(sha).tree, path)
+        return self._objects.blob(entry.sha) if entry is not None and entry.is_file else None
+
+    def tracks(self, path: str) -> bool:
+        """Whether a change of `path` belongs into a commit: an agent's own files, and whatever HEAD holds as a file."""
+        if self._local(path) is None:
+            return False
+        head = self.head()
+        entry = self._entry(self._objects.commit(head).tree, path) if head else None
+        return entry.is_file if entry is not None else path in VERSIONED
+
+    def _local(self, path: str) -> str | None:
+        return path.removeprefix(self.prefix) if path.startswith(self.prefix) else None
+
+    def _entry(self, tree: str, path: str) -> TreeEntry | None:
+        local = self._local(path)
+        entry: TreeEntry | None = TreeEntry(FOLDER_MODE, tree)
+        for part in (local or "").split("/"):
+            if entry is None or not entry.is_folder:
+                return None
+            entry = self._objects.tree(entry.sha).get(part)
+        return entry
+
+    def changed(self, sha: str) -> list[BlobChange]:
+        """The files that the commit changed against its first parent, by path."""
+        commit = self._objects.commit(sha)
+        before = self._objects.commit(commit.parents[0]).tree if commit.parents else None
+        return [(self.prefix + path, old, new) for path, old, new in self._tree_changes(before, commit.tree, "")]
+
+    def _tree_changes(self, old: str | None, new: str | None, base: str) -> Iterator[BlobChange]:
+        if old == new:
+            return
+        before = self._objects.tree(old) if old else {}
+        after = self._objects.tree(new) if new else {}
+        for name in sorted(before.keys() | after.keys()):
+            one, two = before.get(name), after.get(name)
+            if one == two:
+                continue
+            folders = [e.sha if e is not None and e.is_folder else None for e in (one, two)]
+            files = [e.sha if e is not None and e.is_file else None for e in (one, two)]
+            if any(folders):
+                yield from self._tree_changes(folders[0], folders[1], f"{base}{name}/")
+            if files[0] != files[1]:
+                yield f"{base}{name}", files[0], files[1]
+
+    def stats(self, sha: str) -> tuple[FileStat, ...]:
+        """Lines added and removed in each file of a commit; counted once."""
+        found = self._stats.get(sha)
+        if found is None:
+            rows = []
+            for path, old, new in self.changed(sha):
+                added, removed = merge.count_changes(self._text(old) or "", self._text(new) or "")
+                rows.append(FileStat(path, added, removed))
+            found = self._stats[sha] = tuple(rows)
+        return found
+
+    def diff(self, sha: str) -> list[FileDiff]:
+        """The files that a commit changed, as text before and after. Raises NotFound, DamagedGit."""
+        full = sha if len(sha) == 40 else self.commit(sha).sha
+        return [FileDiff(path, self._text(old), self._text(new)) for path, old, new in self.changed(full)]
+
+    def _text(self, blob: str | None) -> str | None:
+        if blob is None:
+            return None
+        data = self._objects.blob(blob)
+        return "" if b"\0" in data[:8000] or len(data) > _MAX_DIFF else data.decode("utf-8", "replace")
+
+    def cursor_at(self, sha: str) -> int | None:
+        """The Dream cursor that a commit's tree carries; None when it carries none."""
+        return cursor_of(self.file_at(sha, DREAM_CURSOR))
+
+    def raw(self, sha: str) -> CommitObject:
+        """The commit as stored. Raises DamagedGit."""
+        return self._objects.commit(sha)
+
+    def commit_files(
+        self, files: Contents, message: str, *, author: str = AUTHOR, expected_head: str | None = None
+    ) -> str | None:
+        """Commit new contents (None: removed) on top of HEAD and return the id; all other files stay as they are.
+
+        `expected_head` is the commit that the contents were made from. When HEAD moved since, the commit goes on top of
+        the new one if that left `files` alone, else Conflict is raised. Nothing to change: HEAD is returned.
+        Raises Refused while another program holds the branch, and the errors of `from_os_error`.
+        """
+        paths = {local: data for path, data in files.items() if (local := self._local(path)) is not None}
+        base = expected_head
+        for _ in range(20):
+            head = git_refs.read_head(self.git_dir)
+            if base is not None and head.sha != base:
+                self._check_untouched(base, head.sha, files)
+            base = head.sha
+            sha = self._commit_on(head, paths, message, author)
+            if sha is not None or (head.sha is None and not any(d is not None for d in paths.values())):
+                return sha
+        raise Refused("the git branch keeps moving", str(self.git_dir), "try again when the agent is idle")
+
+    def _commit_on(self, head: git_refs.Head, files: Contents, message: str, author: str) -> str | None:
+        old_tree = self._objects.commit(head.sha).tree if head.sha else None
+        objects: list[tuple[str, bytes]] = []
+        tree = self._new_tree(old_tree, files, objects)
+        if tree is None or tree == old_tree:
+            return head.sha
+        seconds = int(clock.now().timestamp())
+        objects.append(("commit", dump_commit(tree, [head.sha] if head.sha else [], author, seconds, message)))
+        new = self._objects.write(objects)[-1]
+        reason = ("commit: " if head.sha else "commit (initial): ") + message.split("\n", 1)[0]
+        try:
+            if not git_refs.swap(self.git_dir, head, new, f"{author} {seconds} +0000", reason):
+                return None
+        except OSError as error:
+            raise from_os_error(error, "moving the git branch") from error
+        self._update_index(old_tree, tree, files)
+        return new
+
+    def _new_tree(self, old: str | None, files: Contents, objects: list[tuple[str, bytes]]) -> str | None:
+        """The id of the tree `old` with `files` put in; new objects are appended. None: an empty tree."""
+        entries = dict(self._objects.tree(old)) if old else {}
+        folders: dict[str, dict[str, bytes | None]] = {}
+        for path, data in files.items():
+            name, slash, rest = path.partition("/")
+            if slash:
+                folders.setdefault(name, {})[rest] = data
+            elif data is None:
+                entries.pop(name, None)
+            else:
+                kept = entries.get(name)
+                entries[name] = TreeEntry(kept.mode if kept and kept.is_file else FILE_MODE, object_id("blob", data))
+                objects.append(("blob", data))
+        for name, inner in folders.items():
+            kept = entries.get(name)
+            sha = self._new_tree(kept.sha if kept and kept.is_folder else None, inner, objects)
+            if sha is None:
+                entries.pop(name, None)
+            else:
+                entries[name] = TreeEntry(FOLDER_MODE, sha)
+        if not entries:
+            return None
+        data = dump_tree(entries)
+        objects.append(("tree", data))
+        return object_id("tree", data)
+
+    def _check_untouched(self, base: str, head: str | None, files: Contents) -> None:
+        tree = self._objects.commit(head).tree if head else ""
+        for path in files:
+            before = self._entry(self._objects.commit(base).tree, path)
+            if before != (self._entry(tree, path) if tree else None):
+                raise Conflict("another commit changed the file meanwhile", path, "look at it again and repeat it")
+
+    def _update_index(self, old_tree: str | None, tree: str, files: Contents) -> None:
+        rows = {}
+        for local in files:
+            before = self._entry(old_tree, self.prefix + local) if old_tree else None
+            after = self._entry(tree, self.prefix + local)
+            mode = (after or before or TreeEntry(FILE_MODE, "")).mode
+            rows[local] = git_index.Staged(before.sha if before else None, after.sha if after else None, mode)
+        git_index.update(self.git_dir, rows)
+
+    @classmethod
+    def init(cls, paths: Paths) -> GitHistory | None:
+        """Make the repository as the agent would: branch master, `.gitignore` merged, the files in a first commit.
+
+        None when a folder above the workspace is a repository already (nested ones are never made). One that exists is
+        opened.
+        """
+        if any(os.path.lexists(git_dir) for git_dir in paths.git_dirs):
+            return cls.open(paths)
+        if any(os.path.lexists(parent / ".git") for parent in paths.workspace.parents):
+            return None
+        try:
+            _make_repository(paths.workspace / ".git")
+            ignore = _merged_ignore(paths.workspace / ".gitignore")
+            files: dict[str, bytes | None] = {".gitignore": ignore}
+            for name in VERSIONED:
+                path = paths.workspace / name
+                if path.is_file() and not path.is_symlink():
+                    files[name] = path.read_bytes()
+        except OSError as error:
+            raise from_os_error(error, "making the git repository") from error
+        history = cls(paths.workspace / ".git")
+        history.commit_files(files, _INIT_MESSAGE, author=_AGENT)
+        return history
+
+
+def _make_repository(git_dir: Path) -> None:
+    """The folders and files of an empty repository, complete before it gets its name."""
+    building = git_dir.with_name(f".git.{os.getpid()}.nanomem-tmp")
+    for name in _FOLDERS:
+        (building / name).mkdir(parents=True, exist_ok=True)
+    files = {"HEAD": "ref: refs/heads/master\n", "config": _CONFIG, "description": "Memory of an agent\n"}
+    for name, text in files.items():
+        atomic.write_atomic(building / name, text.encode(), mode=0o644)
+    for name in ("logs/HEAD", "logs/refs/heads/master"):
+        (building / name).touch()
+    for folder, _, _ in os.walk(building):
+        atomic.sync_folder(Path(folder))
+    os.rename(building, git_dir)
+    atomic.sync_folder(git_dir.parent)
+
+
+def _merged_ignore(path: Path) -> bytes:
+    """Write the lines that the agent's `.gitignore` needs and that are missing; returns the whole content."""
+    old = path.read_bytes() if path.is_file() else b""
+    held = {line.strip() for line in old.decode("utf-8", "replace").split("\n")}
+    missing = [line for line in _IGNORE if line not in held]
+    if not missing and old:
+        return old
+    guard = b"\n" if old and not old.endswith(b"\n") else b""
+    data = old + guard + "\n".join(missing).encode() + b"\n"
+    atomic.write_atomic(path, data, mode=0o644)
+    return data

@@ -1,0 +1,148 @@
+"""The staging area (`.git/index`): the entries of files that we committed, brought up to date.
+
+Our commits are built without it. It is patched afterwards only so that a person's `git status` is clean and a later
+plain `git commit` does not take our change back. Best effort by design: an entry that somebody staged stays, a form we
+do not know stays, a lock that is held stays, and the agent stages its files itself before it commits. `index.lock` is
+held for one comparison and one rename. Must not know commits or refs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nanomem_tui.errors import Refused
+from nanomem_tui.store import atomic, git_refs
+
+_HEAD = struct.Struct(">4sLL")
+_STAT = struct.Struct(">10L")
+_EXTENDED = 0x4000
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: bytes
+    stage: int
+    sha: str
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """One file for the index: its blob before and after our commit (None: absent) and its mode."""
+
+    before: str | None
+    after: str | None
+    mode: int
+
+
+def update(git_dir: Path, files: Mapping[str, Staged], *, wait: float = 0.2) -> bool:
+    """Bring the entries of `files` (by repository path) up to date where they are what they were before our commit.
+
+    Returns whether the index is now right; False leaves it untouched. Never raises for a busy or foreign index.
+    """
+    path = git_dir / "index"
+    for _ in range(3):
+        try:
+            old = path.read_bytes() if path.exists() else b""
+            new = patched(old, files)
+            if new is None or new == old:
+                return new is not None
+            if _replace(path, old, new, wait):
+                return True
+        except (OSError, Refused):
+            return False
+    return False
+
+
+def _replace(path: Path, old: bytes, new: bytes, wait: float) -> bool:
+    ready = path.with_name(f"nanomem-{uuid.uuid4().hex[:12]}.tmp")
+    try:
+        handle = os.open(ready, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            atomic.write_all(handle, new)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        with git_refs.lock(path, wait=wait):
+            if (path.read_bytes() if path.exists() else b"") != old:
+                return False
+            os.replace(ready, path)
+        return True
+    finally:
+        with contextlib.suppress(OSError):
+            ready.unlink(missing_ok=True)
+
+
+def patched(data: bytes, files: Mapping[str, Staged]) -> bytes | None:
+    """The index `data` with the entries of `files` replaced; None when it has a form that we do not write.
+
+    Optional extensions (caches of trees and of untracked files) are left out: they describe the old entries.
+    """
+    entries = _parse(data) if data else []
+    if entries is None:
+        return None
+    wanted = {name.encode("utf-8", "surrogateescape"): staged for name, staged in files.items()}
+    kept = []
+    seen = set()
+    for entry in entries:
+        staged = wanted.get(entry.name)
+        seen.add(entry.name)
+        if staged is None or entry.stage or entry.sha not in (staged.before, staged.after):
+            kept.append(entry)
+        elif staged.after is not None:
+            kept.append(_Entry(entry.name, 0, staged.after, _dump(entry.name, staged)))
+    for name, staged in wanted.items():
+        # Absent although the commit before had it: a person took it out of the index, and it stays out.
+        if name not in seen and staged.before is None and staged.after is not None:
+            kept.append(_Entry(name, 0, staged.after, _dump(name, staged)))
+    kept.sort(key=lambda entry: (entry.name, entry.stage))
+    version = 3 if any(_flags(entry.raw) & _EXTENDED for entry in kept) else 2
+    body = _HEAD.pack(b"DIRC", version, len(kept)) + b"".join(entry.raw for entry in kept)
+    return body + hashlib.sha1(body, usedforsecurity=False).digest()
+
+
+def _parse(data: bytes) -> list[_Entry] | None:
+    """The entries of an index of version 2 or 3 without mandatory extensions; None for any other."""
+    if len(data) < 32 or data[:4] != b"DIRC":
+        return None
+    _, version, count = _HEAD.unpack_from(data)
+    if version not in (2, 3):
+        return None
+    entries = []
+    at = _HEAD.size
+    for _ in range(count):
+        start = at
+        if len(data) < at + 62 + 20:
+            return None
+        flags = _flags(data[at : at + 62])
+        name_at = at + (64 if flags & _EXTENDED else 62)
+        end = data.find(b"\0", name_at)
+        if end < 0:
+            return None
+        at = start + (end - start) // 8 * 8 + 8
+        entries.append(_Entry(data[name_at:end], flags >> 12 & 3, data[start + 40 : start + 60].hex(), data[start:at]))
+    while at + 8 <= len(data) - 20:
+        if not data[at : at + 1].isupper():
+            return None
+        at += 8 + int(struct.unpack_from(">L", data, at + 4)[0])
+    return entries if at == len(data) - 20 else None
+
+
+def _flags(raw: bytes) -> int:
+    return int(struct.unpack_from(">H", raw, 60)[0])
+
+
+def _dump(name: bytes, staged: Staged) -> bytes:
+    """One entry. Times and size are zero: git then compares contents and never trusts a file changed meanwhile."""
+    fields = [0] * 10
+    fields[6] = staged.mode
+    head = _STAT.pack(*fields) + bytes.fromhex(staged.after or "")
+    raw = head + struct.pack(">H", min(len(name), 0xFFF)) + name
+    return raw + b"\0" * (8 - len(raw) % 8)

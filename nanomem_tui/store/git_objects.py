@@ -1,0 +1,265 @@
+"""Objects of a git repository as values: read loose or packed, written loose and durable.
+
+Loose objects are read and written here, with the standard library: opening a workspace must not pay for a git library.
+Only an object that lies in a pack is read through dulwich, imported at that moment. Nothing here reads the repository's
+configuration, so no hook, filter, attribute, include or alternate that it names can act. Must not know refs or files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import uuid
+import weakref
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui.errors import NanomemError, from_os_error
+from nanomem_tui.store import atomic
+
+MAX_OBJECT = 64 * 1024 * 1024
+FILE_MODE = 0o100644
+FOLDER_MODE = 0o40000
+_TYPES = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
+_SHA = re.compile(r"[0-9a-f]{40}")
+_PERSON = re.compile(r"(?P<who>.*?) ?(?P<when>-?\d+) (?P<zone>[+-]\d{4})$")
+
+
+class DamagedGit(NanomemError):
+    """An object or a ref of the repository that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One name in a tree: its mode and the id of what it names."""
+
+    mode: int
+    sha: str
+
+    @property
+    def is_folder(self) -> bool:
+        """A tree within the tree."""
+        return self.mode == FOLDER_MODE
+
+    @property
+    def is_file(self) -> bool:
+        """A regular file: neither a folder, a symlink nor a submodule."""
+        return self.mode & 0o170000 == 0o100000
+
+
+@dataclass(frozen=True, slots=True)
+class CommitObject:
+    """A commit as stored. `at` is the committer's time in UTC ISO."""
+
+    sha: str
+    tree: str
+    parents: tuple[str, ...]
+    author: str
+    at: str
+    message: str
+
+
+def is_sha(text: str) -> bool:
+    """Whether `text` is a full id."""
+    return _SHA.fullmatch(text) is not None
+
+
+def object_id(kind: str, data: bytes) -> str:
+    """The id that git gives to an object of `kind` with `data`."""
+    return hashlib.sha1(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).hexdigest()
+
+
+def parse_tree(data: bytes, sha: str = "") -> dict[str, TreeEntry]:
+    """The entries of a tree by name; a name that is not UTF-8 keeps its bytes as surrogates. Raises DamagedGit."""
+    entries: dict[str, TreeEntry] = {}
+    at = 0
+    while at < len(data):
+        space, end = data.find(b" ", at), data.find(b"\0", at)
+        if space < 0 or end < space or len(data) < end + 21:
+            raise DamagedGit("a git tree that cannot be read", sha)
+        try:
+            mode = int(data[at:space], 8)
+        except ValueError as error:
+            raise DamagedGit("a git tree that cannot be read", sha) from error
+        name = data[space + 1 : end].decode("utf-8", "surrogateescape")
+        entries[name] = TreeEntry(mode, data[end + 1 : end + 21].hex())
+        at = end + 21
+    return entries
+
+
+def dump_tree(entries: Mapping[str, TreeEntry]) -> bytes:
+    """The bytes of a tree, in git's order (a folder sorts as if its name ended in a slash)."""
+    rows = [(name.encode("utf-8", "surrogateescape"), entry) for name, entry in entries.items()]
+    rows.sort(key=lambda row: row[0] + b"/" if row[1].is_folder else row[0])
+    return b"".join(b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.sha)) for name, entry in rows)
+
+
+def parse_commit(data: bytes, sha: str) -> CommitObject:
+    """The fields of a commit. Raises DamagedGit."""
+    head, _, body = data.partition(b"\n\n")
+    fields: dict[str, list[str]] = {}
+    for line in head.decode("utf-8", "replace").split("\n"):
+        name, _, value = line.partition(" ")
+        fields.setdefault(name, []).append(value)
+    try:
+        tree = fields["tree"][0]
+        author, committer = _PERSON.match(fields["author"][0]), _PERSON.match(fields["committer"][0])
+        if author is None or committer is None or not is_sha(tree):
+            raise ValueError(sha)
+        at = datetime.fromtimestamp(int(committer["when"]), UTC).isoformat()
+    except (KeyError, ValueError, OverflowError, OSError) as error:
+        raise DamagedGit("a git commit that cannot be read", sha) from error
+    parents = tuple(p for p in fields.get("parent", ()) if is_sha(p))
+    encoding = fields.get("encoding", ["utf-8"])[0]
+    return CommitObject(sha, tree, parents, author["who"], at, _decode(body, encoding))
+
+
+def _decode(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding, "replace")
+    except LookupError:
+        return data.decode("utf-8", "replace")
+
+
+def dump_commit(tree: str, parents: Iterable[str], author: str, seconds: int, message: str) -> bytes:
+    """The bytes of a commit by `author` (`Name <mail>`) at `seconds` since the epoch, recorded in UTC."""
+    person = f"{_one_line(author)} {seconds} +0000"
+    lines = [f"tree {tree}", *(f"parent {p}" for p in parents), f"author {person}", f"committer {person}", ""]
+    return "\n".join([*lines, message if message.endswith("\n") else message + "\n"]).encode("utf-8", "replace")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("\0", " ").split())
+
+
+class ObjectStore:
+    """The objects below one `objects` folder. Reads are cached for commits and trees, which never change."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._root = os.fspath(folder)
+        self._packs: Any = None
+        self._trees: dict[str, dict[str, TreeEntry]] = {}
+        self._commits: dict[str, CommitObject] = {}
+
+    def commit(self, sha: str) -> CommitObject:
+        """The commit `sha`. Raises DamagedGit."""
+        found = self._commits.get(sha)
+        if found is None:
+            found = self._commits[sha] = parse_commit(self._read(sha, "commit"), sha)
+        return found
+
+    def tree(self, sha: str) -> dict[str, TreeEntry]:
+        """The entries of the tree `sha`; not to be changed by the caller. Raises DamagedGit."""
+        found = self._trees.get(sha)
+        if found is None:
+            found = self._trees[sha] = parse_tree(self._read(sha, "tree"), sha)
+        return found
+
+    def blob(self, sha: str) -> bytes:
+        """The bytes of the blob `sha`. Raises DamagedGit."""
+        return self._read(sha, "blob")
+
+    def _read(self, sha: str, kind: str) -> bytes:
+        found, data = self._loose(sha) or self._packed(sha)
+        if found != kind:
+            raise DamagedGit(f"a git object that should be a {kind}", sha)
+        return data
+
+    def _loose(self, sha: str) -> tuple[str, bytes] | None:
+        try:
+            with open(f"{self._root}/{sha[:2]}/{sha[2:]}", "rb") as file:
+                packed = file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise from_os_error(error, "reading the git history") from error
+        inflater = zlib.decompressobj()
+        try:
+            raw = inflater.decompress(packed, MAX_OBJECT)
+        except zlib.error as error:
+            raise DamagedGit("a git object that cannot be read", sha) from error
+        head, zero, data = raw.partition(b"\0")
+        kind, _, size = head.partition(b" ")
+        if not zero or not size.isdigit() or int(size) != len(data):
+            raise DamagedGit("a git object that cannot be read", sha)
+        return kind.decode("ascii", "replace"), data
+
+    def _packed(self, sha: str) -> tuple[str, bytes]:
+        try:
+            if self._packs is None:
+                from dulwich.object_store import DiskObjectStore
+
+                self._packs = DiskObjectStore(self._root)
+                weakref.finalize(self, self._packs.close)
+            number, data = self._packs.get_raw(sha.encode())
+            return _TYPES.get(number, "other"), bytes(data)
+        except KeyError as error:
+            raise DamagedGit("a git object is missing", sha, "run `git fsck` in the workspace") from error
+        except (OSError, ValueError, AssertionError, zlib.error, NotImplementedError) as error:
+            raise DamagedGit("a git pack that cannot be read", sha, "run `git fsck` in the workspace") from error
+
+    def close(self) -> None:
+        """Let go of open packs."""
+        packs, self._packs = self._packs, None
+        if packs is not None:
+            packs.close()
+
+    def write(self, objects: Iterable[tuple[str, bytes]]) -> list[str]:
+        """Store objects (kind, data), fsynced with the folders that name them; returns their ids.
+
+        Returns only when a ref may point at them. Raises the errors of `from_os_error`.
+        """
+        folders: set[Path] = set()
+        ids = []
+        try:
+            for kind, data in objects:
+                sha = object_id(kind, data)
+                ids.append(sha)
+                folders |= self._write_loose(sha, b"%s %d\0" % (kind.encode(), len(data)) + data)
+            for folder in folders:
+                atomic.sync_folder(folder)
+        except OSError as error:
+            raise from_os_error(error, "writing the git history") from error
+        return ids
+
+    def _write_loose(self, sha: str, raw: bytes) -> set[Path]:
+        folder = self._folder / sha[:2]
+        path = folder / sha[2:]
+        changed = {folder}
+        if not folder.is_dir():
+            folder.mkdir(exist_ok=True)
+            changed.add(self._folder)
+        if path.exists():
+            # It may have been written without an fsync, and an old time makes it a candidate for `git gc`.
+            _sync_existing(path)
+            return changed
+        temporary = folder / f"tmp_obj_{uuid.uuid4().hex[:12]}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o444)
+        try:
+            atomic.write_all(handle, zlib.compress(raw, 1))
+            os.fsync(handle)
+            os.rename(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        finally:
+            os.close(handle)
+        return changed
+
+
+def _sync_existing(path: Path) -> None:
+    with contextlib.suppress(PermissionError):
+        os.utime(path)
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,172 @@
+"""HEAD and branches of a git repository: read, and moved by compare-and-swap under git's own lock files.
+
+A lock is held for the time of one comparison and one rename; what is to be written lies ready, fsynced, before. Our
+locks carry our mark and a flock, so one that a killed process left is known as stale and taken away by the next.
+Must not know objects or files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nanomem_tui.errors import Refused
+from nanomem_tui.store import atomic
+from nanomem_tui.store.git_objects import DamagedGit, is_sha
+
+_MARK = b"nanomem\n"
+_REF = re.compile(r"refs/(?:[^\x00-\x20\x7f~^:?*\[\\/]+/)+[^\x00-\x20\x7f~^:?*\[\\/]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where HEAD points: the branch (None when detached) and the commit (None when the branch has none yet)."""
+
+    branch: str | None
+    sha: str | None
+
+    @property
+    def name(self) -> str:
+        """The ref that a commit moves."""
+        return self.branch or "HEAD"
+
+
+def read_head(git_dir: Path) -> Head:
+    """HEAD of the repository. Raises DamagedGit."""
+    text = _read(git_dir / "HEAD")
+    if text is None:
+        raise DamagedGit("the git repository has no HEAD", str(git_dir))
+    if is_sha(text):
+        return Head(None, text)
+    ref = text.removeprefix("ref:").strip()
+    if not text.startswith("ref:") or not is_safe(ref):
+        raise DamagedGit("HEAD of the git repository names nothing we can follow", str(git_dir))
+    return Head(ref, read_ref(git_dir, ref))
+
+
+def is_safe(ref: str) -> bool:
+    """Whether `ref` is a branch name that stays below `refs/`."""
+    parts = ref.split("/")
+    return (
+        _REF.fullmatch(ref) is not None
+        and not any(part.startswith(".") or part.endswith((".lock", ".")) or ".." in part for part in parts)
+        and "@{" not in ref
+    )
+
+
+def read_ref(git_dir: Path, ref: str) -> str | None:
+    """The commit that `ref` names, from its own file or `packed-refs`; None when it has none. Raises DamagedGit."""
+    text = _read(git_dir / ref)
+    if text is not None:
+        if not is_sha(text):
+            raise DamagedGit("a git branch that cannot be read", ref)
+        return text
+    packed = _read(git_dir / "packed-refs") or ""
+    for line in packed.split("\n"):
+        sha, _, name = line.partition(" ")
+        if name == ref and is_sha(sha):
+            return sha
+    return None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8", "replace").strip()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError as error:
+        raise DamagedGit("a file of the git repository that cannot be read", str(path)) from error
+
+
+def swap(git_dir: Path, head: Head, new: str, person: str, reason: str) -> bool:
+    """Move what `head` names to the commit `new`, if HEAD is still exactly `head`; False when it moved meanwhile.
+
+    `person` (`Name <mail> seconds zone`) and `reason` go into the reflogs that exist. Durable when it returns.
+    Raises Refused while another program holds the lock, and OSError.
+    """
+    target = git_dir / head.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    ready = git_dir / f"nanomem-{uuid.uuid4().hex[:12]}.tmp"
+    try:
+        _write(ready, new.encode() + b"\n")
+        with lock(target):
+            if read_head(git_dir) != head:
+                return False
+            os.replace(ready, target)
+        atomic.sync_folder(target.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            ready.unlink(missing_ok=True)
+    line = f"{head.sha or '0' * 40} {new} {person}\t{reason}\n".encode("utf-8", "replace")
+    for name in {head.name, "HEAD"}:
+        _log(git_dir / "logs" / name, line)
+    return True
+
+
+def _write(path: Path, data: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        atomic.write_all(handle, data)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _log(path: Path, line: bytes) -> None:
+    """Append to a reflog that exists. A reflog is a convenience: the commit stands without it."""
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.write(handle, line)
+        finally:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def lock(target: Path, *, wait: float = 2.0) -> Iterator[None]:
+    """Hold git's lock file for `target`. Raises Refused when another program holds it longer than `wait` seconds."""
+    path = target.with_name(target.name + ".lock")
+    deadline = time.monotonic() + wait
+    handle = _try_lock(path)
+    while handle is None:
+        if time.monotonic() >= deadline:
+            raise Refused("another program has locked the git history", str(path), "wait, or remove a stale lock")
+        time.sleep(0.005)
+        handle = _try_lock(path)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        os.close(handle)
+
+
+def _try_lock(path: Path) -> int | None:
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        handle = os.open(path, flags, 0o644)
+    except FileExistsError:
+        _remove_stale(path)
+        return None
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.write(handle, _MARK)
+    return handle
+
+
+def _remove_stale(path: Path) -> None:
+    """Take away a lock that carries our mark and that no living process holds; anybody else's stays."""
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            mine = os.read(handle, len(_MARK) + 1) == _MARK
+            if mine and atomic.try_lock(handle) and os.path.samestat(os.fstat(handle), os.stat(path)):
+                path.unlink()
+        finally:
+            os.close(handle)

@@ -1,0 +1,141 @@
+"""What the git history shows: a commit, its statistics, and the text of a file before and after. Values only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol
+
+from nanomem_tui.paths import DREAM_CURSOR
+from nanomem_tui.store import merge
+from nanomem_tui.store.git_objects import CommitObject
+
+CommitActor = Literal["dream", "human", "agent"]
+_ENTRIES = re.compile(r"\b(\d+) entr(?:y|ies)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """Lines added to and removed from one file."""
+
+    path: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """One file of a commit as text; `before` or `after` is None where the file was absent."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+    @property
+    def hunks(self) -> tuple[merge.Hunk, ...]:
+        """The differences, three lines of context."""
+        return merge.hunks(self.before or "", self.after or "")
+
+    def unified(self) -> str:
+        """The differences as a unified diff."""
+        return merge.unified(self.path, self.before, self.after)
+
+
+class CommitSource(Protocol):
+    """Where a commit looks up what is counted only when somebody asks."""
+
+    def stats(self, sha: str) -> tuple[FileStat, ...]:
+        """Lines added and removed in each file of a commit."""
+
+    def cursor_at(self, sha: str) -> int | None:
+        """The Dream cursor in a commit's tree."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One commit; what costs reading more than the commit itself is computed at the first look."""
+
+    raw: CommitObject = field(repr=False)
+    _source: CommitSource = field(repr=False, compare=False)
+
+    @property
+    def sha(self) -> str:
+        """The full id, 40 hex digits."""
+        return self.raw.sha
+
+    @property
+    def short(self) -> str:
+        """The first 8 digits of the id, as agents print it."""
+        return self.raw.sha[:8]
+
+    @property
+    def at(self) -> str:
+        """When it was committed, UTC ISO."""
+        return self.raw.at
+
+    @property
+    def author(self) -> str:
+        """`Name <mail>`."""
+        return self.raw.author
+
+    @property
+    def message(self) -> str:
+        """The whole message."""
+        return self.raw.message
+
+    @property
+    def subject(self) -> str:
+        """The first line of the message."""
+        return self.raw.message.lstrip("\n").split("\n", 1)[0].rstrip()
+
+    @property
+    def parent(self) -> str | None:
+        """The id of the first parent, None for the first commit."""
+        return self.raw.parents[0] if self.raw.parents else None
+
+    @property
+    def is_dream(self) -> bool:
+        """Whether a Dream made it: the prefix that the agent's own `/dream-log` looks for."""
+        return self.raw.message.startswith("dream:")
+
+    @property
+    def actor(self) -> CommitActor:
+        """Who made it: a Dream, the agent otherwise (its first commit, its restores), or a person."""
+        if self.is_dream:
+            return "dream"
+        return "agent" if "nanobot@dream" in self.author else "human"
+
+    @cached_property
+    def files(self) -> tuple[FileStat, ...]:
+        """The files it changed, with lines added and removed."""
+        return self._source.stats(self.sha)
+
+    @cached_property
+    def cursor_before(self) -> int | None:
+        """The Dream cursor in the parent's tree, None where it was not kept."""
+        return self._source.cursor_at(self.parent) if self.parent else None
+
+    @cached_property
+    def cursor_after(self) -> int | None:
+        """The Dream cursor in its own tree, None where it was not kept."""
+        return self._source.cursor_at(self.sha)
+
+    @cached_property
+    def entries(self) -> int | None:
+        """How many history entries a Dream went through, None when neither message nor cursor tell."""
+        if not self.is_dream:
+            return None
+        if named := _ENTRIES.search(self.subject):
+            return int(named[1])
+        if self.cursor_after is None or not any(stat.path == DREAM_CURSOR for stat in self.files):
+            return None
+        return max(0, self.cursor_after - (self.cursor_before or 0))
+
+
+def cursor_of(data: bytes | None) -> int | None:
+    """The number in a cursor file, None when there is none or it is no number."""
+    try:
+        return max(0, int(data.decode())) if data is not None and len(data) < 40 else None
+    except ValueError:
+        return None

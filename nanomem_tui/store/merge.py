@@ -1,0 +1,267 @@
+"""Lines compared and merged: three-way merge, hunks for a diff, words for a changed line. Pure functions over text.
+
+A line ends at a line feed and nowhere else, so carriage returns and Unicode separators stay where they are. Whether the
+text ends in a line feed is merged on its own, so that lines added at the end of a file without one are no conflict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal
+
+Tag = Literal["equal", "delete", "insert"]
+_WORDS = re.compile(
+    r"[぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]|[^\W_぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]+|\s+|.", re.DOTALL
+)
+_MAX_WORDS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The lines [start, stop) of one text became the lines [new_start, new_stop) of another; counted from 0."""
+
+    start: int
+    stop: int
+    new_start: int
+    new_stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictHunk:
+    """Lines that both sides changed differently. `line` is the first line in our text, counted from 1."""
+
+    line: int
+    base: tuple[str, ...]
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The merged text; where `conflicts` is not empty it holds our side of them."""
+
+    text: str
+    conflicts: tuple[ConflictHunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HunkLine:
+    """One line of a hunk, without its line feed, and its number in the old and the new text (from 1, or None)."""
+
+    tag: Tag
+    text: str
+    old: int | None
+    new: int | None
+    ends: bool = True
+    """Whether a line feed follows; False only for the last line of a text without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Neighbouring changes with the lines around them. Starts count from 1; a start of 0 goes with a count of 0."""
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    lines: tuple[HunkLine, ...]
+
+    @property
+    def header(self) -> str:
+        """The line that opens the hunk in a unified diff."""
+        return f"@@ -{self.old_start},{self.old_count} +{self.new_start},{self.new_count} @@"
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of `text` with their line feeds; joined they are `text` again."""
+    lines = text.split("\n")
+    last = lines.pop()
+    return [line + "\n" for line in lines] + ([last] if last else [])
+
+
+def edits(old: Sequence[str], new: Sequence[str]) -> list[Edit]:
+    """The changes that make `new` of `old`, in order, never touching each other."""
+    top, limit = 0, min(len(old), len(new))
+    while top < limit and old[top] == new[top]:
+        top += 1
+    end = 0
+    while end < limit - top and old[len(old) - 1 - end] == new[len(new) - 1 - end]:
+        end += 1
+    inner_old, inner_new = old[top : len(old) - end], new[top : len(new) - end]
+    if not inner_old and not inner_new:
+        return []
+    if not inner_old or not inner_new:
+        return [Edit(top, top + len(inner_old), top, top + len(inner_new))]
+    codes = SequenceMatcher(None, inner_old, inner_new, autojunk=False).get_opcodes()
+    return [Edit(a + top, b + top, c + top, d + top) for tag, a, b, c, d in codes if tag != "equal"]
+
+
+def count_changes(before: str, after: str) -> tuple[int, int]:
+    """How many lines were added and removed."""
+    changes = edits(split_lines(before), split_lines(after))
+    return sum(e.new_stop - e.new_start for e in changes), sum(e.stop - e.start for e in changes)
+
+
+def merge_lines(base: str, ours: str, theirs: str, *, keep_both: bool = False) -> Merged:
+    """Apply to `ours` what `theirs` changed since `base`.
+
+    Changes conflict when they touch a same line of the base or insert different lines at one place; with `keep_both`
+    such insertions are both kept, ours first, a line that ours has already not twice.
+    """
+    base_lines, base_open = _closed(base)
+    our_lines, our_open = _closed(ours)
+    their_lines, their_open = _closed(theirs)
+    our_edits, their_edits = edits(base_lines, our_lines), edits(base_lines, their_lines)
+    out: list[str] = []
+    conflicts: list[ConflictHunk] = []
+    at = 0
+    for low, high, mine, other in _regions(our_edits, their_edits):
+        out.extend(base_lines[at:low])
+        at = high
+        our_part = _applied(base_lines, our_lines, mine, low, high)
+        their_part = _applied(base_lines, their_lines, other, low, high)
+        if not mine:
+            out.extend(their_part)
+        elif not other or our_part == their_part:
+            out.extend(our_part)
+        elif low == high and keep_both:
+            held = set(our_part)
+            out.extend([*our_part, *(line for line in their_part if line not in held)])
+        else:
+            line = mine[0].new_start - (mine[0].start - low) + 1
+            conflicts.append(ConflictHunk(line, tuple(base_lines[low:high]), tuple(our_part), tuple(their_part)))
+            out.extend(our_part)
+    out.extend(base_lines[at:])
+    is_open = their_open if our_open == base_open else our_open
+    text = "".join(out)
+    return Merged(text[:-1] if is_open and text else text, tuple(conflicts))
+
+
+def _closed(text: str) -> tuple[list[str], bool]:
+    """The lines of `text`, each with a line feed, and whether the last one had none."""
+    is_open = bool(text) and not text.endswith("\n")
+    return split_lines(text + "\n" if is_open else text), is_open
+
+
+def _regions(ours: list[Edit], theirs: list[Edit]) -> list[tuple[int, int, list[Edit], list[Edit]]]:
+    """Ranges [low, high) of the base with the edits of both sides in each; ranges never share a line."""
+    waiting = [(edit.start, edit.stop, side, edit) for side, of in enumerate((ours, theirs)) for edit in of]
+    waiting.sort(key=lambda row: row[:3])
+    regions: list[tuple[int, int, list[Edit], list[Edit]]] = []
+    for start, stop, side, edit in waiting:
+        if regions and _touch(regions[-1][0], regions[-1][1], start, stop):
+            low, high, mine, other = regions[-1]
+            (other if side else mine).append(edit)
+            regions[-1] = (low, max(high, stop), mine, other)
+        else:
+            regions.append((start, stop, [] if side else [edit], [edit] if side else []))
+    return regions
+
+
+def _touch(low: int, high: int, start: int, stop: int) -> bool:
+    if low == high or start == stop:
+        return low == start == stop == high or low < start < high
+    return start < high
+
+
+def _applied(base: list[str], side: list[str], changes: list[Edit], low: int, high: int) -> list[str]:
+    """The base lines [low, high) with `changes` of one side made."""
+    out: list[str] = []
+    for edit in changes:
+        out.extend(base[low : edit.start])
+        out.extend(side[edit.new_start : edit.new_stop])
+        low = edit.stop
+    return out + base[low:high]
+
+
+def hunks(before: str, after: str, context: int = 3) -> tuple[Hunk, ...]:
+    """The differences of two texts as hunks with up to `context` equal lines around each."""
+    old, new = split_lines(before), split_lines(after)
+    groups: list[list[Edit]] = []
+    for edit in edits(old, new):
+        if groups and edit.start - groups[-1][-1].stop <= 2 * context:
+            groups[-1].append(edit)
+        else:
+            groups.append([edit])
+    return tuple(_hunk(old, new, group, context) for group in groups)
+
+
+def _hunk(old: list[str], new: list[str], group: list[Edit], context: int) -> Hunk:
+    lead = min(context, group[0].start)
+    old_at, new_at = group[0].start - lead, group[0].new_start - lead
+    stop = min(len(old), group[-1].stop + context)
+    first_old, first_new = old_at, new_at
+    rows: list[HunkLine] = []
+
+    def equal_until(limit: int) -> None:
+        nonlocal old_at, new_at
+        while old_at < limit:
+            rows.append(_line("equal", old[old_at], old_at + 1, new_at + 1))
+            old_at, new_at = old_at + 1, new_at + 1
+
+    for edit in group:
+        equal_until(edit.start)
+        rows.extend(_line("delete", old[i], i + 1, None) for i in range(edit.start, edit.stop))
+        rows.extend(_line("insert", new[i], None, i + 1) for i in range(edit.new_start, edit.new_stop))
+        old_at, new_at = edit.stop, edit.new_stop
+    equal_until(stop)
+    old_count, new_count = old_at - first_old, new_at - first_new
+    return Hunk(first_old + bool(old_count), old_count, first_new + bool(new_count), new_count, tuple(rows))
+
+
+def _line(tag: Tag, text: str, old: int | None, new: int | None) -> HunkLine:
+    return HunkLine(tag, text.removesuffix("\n"), old, new, text.endswith("\n"))
+
+
+def revert_hunk(before: str, after: str, number: int, context: int = 3) -> str:
+    """`after` with hunk `number` (from 0, of `hunks(before, after, context)`) taken back. Raises IndexError."""
+    hunk = hunks(before, after, context)[number]
+    old, new = split_lines(before), split_lines(after)
+    old_at = hunk.old_start - bool(hunk.old_count)
+    new_at = hunk.new_start - bool(hunk.new_count)
+    kept = old[old_at : old_at + hunk.old_count]
+    return "".join([*new[:new_at], *kept, *new[new_at + hunk.new_count :]])
+
+
+def unified(path: str, before: str | None, after: str | None) -> str:
+    """A unified diff of one file as text; the empty string when nothing differs."""
+    found = hunks(before or "", after or "")
+    if not found:
+        return ""
+    signs = {"equal": " ", "delete": "-", "insert": "+"}
+    names = ("/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}")
+    rows = [f"--- {names[0]}", f"+++ {names[1]}"]
+    for hunk in found:
+        rows.append(hunk.header)
+        for line in hunk.lines:
+            rows.append(signs[line.tag] + line.text)
+            if not line.ends:
+                rows.append("\\ No newline at end of file")
+    return "\n".join(rows) + "\n"
+
+
+def word_diff(old_line: str, new_line: str) -> list[tuple[Tag, str]]:
+    """What changed inside one line, word by word, and character by character in Chinese and Japanese.
+
+    The equal and deleted parts joined are `old_line`, the equal and inserted parts joined are `new_line`.
+    """
+    old, new = _WORDS.findall(old_line), _WORDS.findall(new_line)
+    if len(old) > _MAX_WORDS or len(new) > _MAX_WORDS:
+        whole: list[tuple[Tag, str]] = [("delete", old_line), ("insert", new_line)]
+        return whole if old_line != new_line else [("equal", old_line)]
+    parts: list[tuple[Tag, str]] = []
+    at = 0
+    for edit in edits(old, new):
+        rows: tuple[tuple[Tag, list[str]], ...] = (
+            ("equal", old[at : edit.start]),
+            ("delete", old[edit.start : edit.stop]),
+            ("insert", new[edit.new_start : edit.new_stop]),
+        )
+        parts.extend((tag, "".join(words)) for tag, words in rows if words)
+        at = edit.stop
+    if old[at:]:
+        parts.append(("equal", "".join(old[at:])))
+    return parts

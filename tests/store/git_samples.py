@@ -1,0 +1,67 @@
+"""Workspaces for the git tests: copies of the sample homes, and a small repository made by the git binary."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.paths import Paths, locate
+
+_ROOT = Path(__file__).resolve().parents[2]
+_ENVIRONMENT = {
+    "PATH": os.environ.get("PATH", ""),
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.directory",
+    "GIT_CONFIG_VALUE_0": "*",
+    "GIT_AUTHOR_NAME": "a person",
+    "GIT_AUTHOR_EMAIL": "p@x",
+    "GIT_COMMITTER_NAME": "a person",
+    "GIT_COMMITTER_EMAIL": "p@x",
+}
+
+needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs the git binary as an oracle")
+
+
+def git(folder: Path, *arguments: str, check: bool = True) -> str:
+    """What the real git prints, in an environment without any configuration of this machine."""
+    found = subprocess.run(["git", *arguments], cwd=folder, env=_ENVIRONMENT, capture_output=True, check=False)
+    assert not check or found.returncode == 0, found.stderr.decode()
+    return found.stdout.decode("utf-8", "replace")
+
+
+def sample(name: str, folder: Path) -> Paths:
+    """The workspace of one sample home, unpacked into `folder`; skips where the samples are not at hand."""
+    archive = Path(os.environ.get("NANOMEM_SAMPLES", _ROOT.parent / "shared" / "data" / "workspaces.tar.gz"))
+    if not archive.is_file():
+        pytest.skip("the sample workspaces are not at hand")
+    with tarfile.open(archive) as packed:
+        members = [m for m in packed if m.name == name or m.name.startswith(name + "/")]
+        packed.extractall(folder, members, filter="data")
+    return locate(folder / name / "home" / ".nanobot" / "workspace")
+
+
+def small(folder: Path) -> Paths:
+    """A workspace with two commits by the git binary on the branch `main`."""
+    workspace = folder / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    git(workspace, "init", "-q", "-b", "main")
+    write(workspace, {"SOUL.md": "# Soul\n- calm\n", "USER.md": "# User\n- a\n- b\n", "memory/MEMORY.md": "# M\n"})
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-q", "-m", "init: nanobot memory store")
+    write(workspace, {"USER.md": "# User\n- a\n- b\n- c\n", "memory/.dream_cursor": "20"})
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-q", "-m", "dream: manual run")
+    return locate(workspace)
+
+
+def write(workspace: Path, files: dict[str, str]) -> None:
+    """Write text files below `workspace`."""
+    for name, text in files.items():
+        (workspace / name).write_text(text, encoding="utf-8", newline="")

@@ -1,0 +1,154 @@
+"""Lines merged three ways, hunks and words."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nanomem_tui.store import merge
+
+line = st.sampled_from(["a", "b", "c", "- x", "- y", "", "- z\r", "重庆", "u\u2028v", "# H"])
+text = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=9), st.sampled_from(["", "\n"]))
+
+
+@given(text, text)
+def test_a_merge_with_one_side_unchanged_gives_the_other_side(base: str, other: str) -> None:
+    assert merge.merge_lines(base, base, other) == merge.Merged(other, ())
+    assert merge.merge_lines(base, other, base) == merge.Merged(other, ())
+    assert merge.merge_lines(base, other, other) == merge.Merged(other, ())
+    assert merge.merge_lines(base, other, base, keep_both=True) == merge.Merged(other, ())
+
+
+@given(text, text, text)
+def test_a_clean_merge_is_the_same_from_both_sides(base: str, ours: str, theirs: str) -> None:
+    one, two = merge.merge_lines(base, ours, theirs), merge.merge_lines(base, theirs, ours)
+    assert len(one.conflicts) == len(two.conflicts)
+    if not one.conflicts:
+        assert one.text == two.text
+
+
+@given(text, text, text)
+def test_no_line_that_both_sides_kept_is_lost(base: str, ours: str, theirs: str) -> None:
+    merged = merge.merge_lines(base, ours, theirs, keep_both=True)
+    new = set(ours.split("\n")) - set(base.split("\n"))
+    lost = new - set(merged.text.split("\n"))
+    assert not lost
+
+
+@given(text, text)
+def test_hunks_rebuild_both_texts(before: str, after: str) -> None:
+    for context in (0, 3, 50):
+        old, new = [], []
+        for hunk in merge.hunks(before, after, context):
+            for row in hunk.lines:
+                whole = row.text + ("\n" if row.ends else "")
+                if row.old is not None:
+                    old.append((row.old, whole))
+                if row.new is not None:
+                    new.append((row.new, whole))
+            assert hunk.old_count == sum(r.old is not None for r in hunk.lines)
+            assert hunk.new_count == sum(r.new is not None for r in hunk.lines)
+        old_lines, new_lines = merge.split_lines(before), merge.split_lines(after)
+        assert all(old_lines[number - 1] == whole for number, whole in old)
+        assert all(new_lines[number - 1] == whole for number, whole in new)
+        added, removed = merge.count_changes(before, after)
+        assert len(new_lines) - len(old_lines) == added - removed
+
+
+@given(text, text)
+def test_taking_back_every_hunk_gives_the_text_before(before: str, after: str) -> None:
+    found = merge.hunks(before, after)
+    now = after
+    for number in reversed(range(len(found))):
+        now = merge.revert_hunk(before, now, number)
+    assert now == before
+
+
+@given(text)
+def test_split_lines_joins_to_the_text(value: str) -> None:
+    assert "".join(merge.split_lines(value)) == value
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_word_diff_rebuilds_both_lines(old: str, new: str) -> None:
+    parts = merge.word_diff(old, new)
+    assert "".join(part for tag, part in parts if tag != "insert") == old
+    assert "".join(part for tag, part in parts if tag != "delete") == new
+    assert all(part for _, part in parts)
+
+
+def test_word_diff_is_by_word_and_by_chinese_character() -> None:
+    assert merge.word_diff("Timezone: Europe/London", "Timezone: Europe/Berlin") == [
+        ("equal", "Timezone: Europe/"),
+        ("delete", "London"),
+        ("insert", "Berlin"),
+    ]
+    assert merge.word_diff("用户住在杭州", "用户住在苏州") == [
+        ("equal", "用户住在"),
+        ("delete", "杭"),
+        ("insert", "苏"),
+        ("equal", "州"),
+    ]
+
+
+def test_changes_of_neighbouring_lines_are_both_made() -> None:
+    base = "# T\n- a\n- b\n- c\n"
+    merged = merge.merge_lines(base, "# T\n- a\n- b\n- B2\n- c\n", "# T\n- a\n- c\n")
+    assert merged == merge.Merged("# T\n- a\n- B2\n- c\n", ())
+
+
+def test_two_different_changes_of_one_line_conflict_and_name_it() -> None:
+    merged = merge.merge_lines("x\ny\nz\n", "new\nx\ny1\nz\n", "x\ny2\nz\n")
+    assert merged.text == "new\nx\ny1\nz\n"
+    assert merged.conflicts == (merge.ConflictHunk(3, ("y\n",), ("y1\n",), ("y2\n",)),)
+
+
+def test_two_insertions_at_one_place_conflict_unless_both_are_to_be_kept() -> None:
+    assert merge.merge_lines("a\n", "a\nb\n", "a\nc\n").conflicts
+    assert merge.merge_lines("a\n", "a\nb\n", "a\nc\n", keep_both=True) == merge.Merged("a\nb\nc\n", ())
+    assert merge.merge_lines("a", "a\nb\nc", "a\nc", keep_both=True) == merge.Merged("a\nb\nc", ())
+
+
+def test_crlf_and_a_missing_last_line_feed_stay_as_they_are() -> None:
+    base = "a\r\nb\r\nc"
+    assert merge.merge_lines(base, "a\r\nb\r\nc\r\nd", "A\r\nb\r\nc") == merge.Merged("A\r\nb\r\nc\r\nd", ())
+    assert merge.hunks("a", "a\n")[0].lines[0] == merge.HunkLine("delete", "a", 1, None, False)
+
+
+def _variant(data: st.DataObject, base: list[str], mark: str) -> list[str]:
+    out: list[str] = []
+    for number, kept in enumerate(base):
+        out += {"keep": [kept], "drop": [], "new": [f"{mark}{number}\n"], "add": [kept, f"{mark}{number}\n"]}[
+            data.draw(st.sampled_from(["keep", "keep", "keep", "drop", "new", "add"]))
+        ]
+    return out
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="needs the git binary as an oracle")
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), size=st.integers(0, 12))
+def test_where_git_merges_cleanly_so_do_we_and_alike(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, size: int
+) -> None:
+    base = [f"line {number}\n" for number in range(size)]
+    texts = {"ours": _variant(data, base, "o"), "base": base, "theirs": _variant(data, base, "t")}
+    folder: Path = tmp_path_factory.mktemp("merge")
+    for name, lines in texts.items():
+        (folder / name).write_text("".join(lines))
+    found = subprocess.run(["git", "merge-file", "-p", "ours", "base", "theirs"], cwd=folder, capture_output=True)
+    if found.returncode == 0:
+        merged = merge.merge_lines("".join(base), "".join(texts["ours"]), "".join(texts["theirs"]))
+        assert merged == merge.Merged(found.stdout.decode(), ())
+
+
+def test_a_unified_diff_reads_as_git_prints_it() -> None:
+    assert merge.unified("USER.md", "a\nb", "a\nc\n") == (
+        "--- a/USER.md\n+++ b/USER.md\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n"
+    )
+    assert merge.unified("USER.md", None, "a\n").startswith("--- /dev/null\n+++ b/USER.md\n@@ -0,0 +1,1 @@\n+a")
+    assert merge.unified("USER.md", "a", "a") == ""
