@@ -40,7 +40,7 @@ with_pip() {
     fi
     "$folder/bin/python" -m pip --version >/dev/null 2>&1 || "$folder/bin/python" -m ensurepip >/dev/null 2>&1 ||
         fail "no pip for $folder: install the venv part of Python (apt install python3-venv) or uv, then run this again"
-    "$folder/bin/python" -m pip install -q --disable-pip-version-check "$@"
+    "$folder/bin/python" -m pip install -qq --disable-pip-version-check "$@"
 }
 
 echo "nanomem: installing into $folder" >&2
