@@ -1,0 +1,20 @@
+"""nanomem: a terminal console and a local-first memory engine for AI agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace, open_workspace
+
+__version__ = "0.1.0"
+__all__ = ["Workspace", "__version__", "open_workspace"]
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, imported when they are first asked for."""
+    if name in ("Workspace", "open_workspace"):
+        from nanomem_tui import workspace
+
+        return getattr(workspace, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,50 @@
+"""The time: UTC inside, an agent's naive local time at the border. The one place that asks the system clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def now() -> datetime:
+    """The present as an aware UTC datetime."""
+    return datetime.now(UTC)
+
+
+def now_ms() -> int:
+    """Milliseconds since the epoch."""
+    return int(now().timestamp() * 1000)
+
+
+def iso(moment: datetime) -> str:
+    """`moment` as ISO 8601 in UTC with offset, the form of our tables. A naive moment is local time."""
+    return moment.astimezone(UTC).isoformat()
+
+
+def parse(text: str | None) -> datetime | None:
+    """An aware UTC datetime from ISO text, naive text being local time; None when it is no time.
+
+    Accepts a date alone and `YYYY-MM-DD HH:MM`, as agents write them.
+    """
+    if not isinstance(text, str) or not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def local_naive(moment: datetime) -> str:
+    """`moment` as an agent writes it: local time, no offset."""
+    return moment.astimezone().replace(tzinfo=None).isoformat()
+
+
+def age_text(moment: datetime | None, reference: datetime | None = None) -> str:
+    """How long ago `moment` was, in one short word: `12 s`, `5 min`, `3 h`, `8 d`, `4 mon`, `2 y`; `-` for None."""
+    if moment is None:
+        return "-"
+    seconds = max(0, int(((reference or now()) - moment).total_seconds()))
+    steps = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 60, 86400, "d"), (86400 * 730, 86400 * 30, "mon"))
+    for limit, unit, name in steps:
+        if seconds < limit:
+            return f"{seconds // unit} {name}"
+    return f"{seconds // (86400 * 365)} y"

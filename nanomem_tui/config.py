@@ -1,0 +1,171 @@
+"""Settings: our TOML files, then the environment, then the agent's own `config.json`, in that order of trust.
+
+One declaration per setting; reading, checking, showing and writing follow from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui.errors import BadInput, InvalidConfig, Problem, from_os_error
+from nanomem_tui.paths import Paths, user_settings
+
+
+def _setting(default: Any, help_text: str, agent_key: str = "", least: float | None = None) -> Any:
+    """A dataclass field with its help, the key in the agent's `config.json` and its smallest value."""
+    return field(default=default, metadata={"help": help_text, "agent": agent_key, "least": least})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting with its default. In TOML and the environment the names are these (`NANOMEM_FLUSH_EVERY_UPDATES`)."""
+
+    flush_every_updates: int = _setting(8, "checkpoint after this many changed rows", "agents.memory.flushEveryUpdates", 1)
+    flush_interval_seconds: float = _setting(
+        120.0, "checkpoint after this many seconds with changes", "agents.memory.flushIntervalSeconds", 0
+    )
+    max_items: int = _setting(100_000, "items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", "", 0)
+    export_max_items: int = _setting(300, "items written to the agent's LTM_SNAPSHOT.json", "", 1)
+    max_lessons: int = _setting(200, "lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1)
+    lesson_confidence_decay_hours: float = _setting(
+        168.0, "hours after which a lesson's confidence is one less", "agents.selfImprovement.lessonConfidenceDecayHours", 1
+    )
+    audit: bool = _setting(True, "write the agent's audit logs where it keeps them")
+    export: bool = _setting(True, "write changes back to the files that the agent keeps")
+    session_keep_messages: int = _setting(
+        300, "messages that a session keeps when it is compacted", "agents.sessions.compactKeepMessages", 1
+    )
+    dream_max_batch_size: int = _setting(
+        20, "history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1
+    )
+    dream_max_iterations: int = _setting(10, "edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1)
+    theme: str = _setting("", "colour theme of the console (empty: chosen by the terminal)")
+    ascii: bool = _setting(False, "draw without box characters")
+    keys: Mapping[str, str] = field(
+        default_factory=dict, metadata={"help": "action = key, to remap the console", "agent": "", "least": None}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings in force, where each that is not a default came from, and what could not be used."""
+
+    settings: Settings
+    sources: Mapping[str, str]
+    problems: tuple[Problem, ...]
+
+
+NAMES = tuple(f.name for f in fields(Settings))
+
+
+def load(paths: Paths | None) -> Loaded:
+    """Read every source. Raises InvalidConfig when one of our own TOML files does not parse; a broken or foreign
+    agent configuration is only reported."""
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    problems: list[Problem] = []
+    for source, found in _sources(paths, problems):
+        for name, value in found.items():
+            if name in NAMES:
+                values.setdefault(name, check(name, value, source))
+                sources.setdefault(name, source)
+            else:
+                hint = nearest(name, NAMES)
+                problems.append(Problem(f"unknown setting `{name}`", source, fix=hint, severity="warning"))
+    return Loaded(Settings(**values), sources, tuple(problems))
+
+
+def _sources(paths: Paths | None, problems: list[Problem]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for file in ([paths.settings] if paths else []) + [user_settings()]:
+        yield str(file), read_toml(file)
+    yield "environment", _environment()
+    if paths is not None and paths.agent_config is not None:
+        yield str(paths.agent_config), _agent_values(paths.agent_config, problems)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The table of a TOML file, `{}` when it is absent. Raises InvalidConfig with the line."""
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise from_os_error(error, "reading the settings") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidConfig(f"the settings do not parse ({error})", str(path), "correct that line or remove the file") from error
+
+
+def check(name: str, value: Any, source: str) -> Any:
+    """`value` in the type of the setting. Raises InvalidConfig."""
+    spec = next(f for f in fields(Settings) if f.name == name)
+    kind = str(spec.type)
+    types: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+    wanted = types.get(kind, (dict,))
+    fits = isinstance(value, wanted) and (kind == "bool" or not isinstance(value, bool))
+    least = spec.metadata["least"]
+    if not fits or (least is not None and value < least):
+        bound = f" of at least {least:g}" if least is not None else ""
+        raise InvalidConfig(f"`{name}` must be a {kind}{bound}, not {value!r}", source, "see `nanomem config show`")
+    return float(value) if kind == "float" else value
+
+
+def from_text(name: str, text: str, source: str) -> Any:
+    """The value of a setting given as text, on the command line or in the environment. Raises BadInput."""
+    if name not in NAMES:
+        raise BadInput(f"unknown setting `{name}`", source, nearest(name, NAMES) or "see `nanomem config show`")
+    kind = str(next(f for f in fields(Settings) if f.name == name).type)
+    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    value: Any = text
+    with contextlib.suppress(ValueError):
+        if kind == "bool":
+            value = words.get(text.strip().lower(), text)
+        elif kind in ("int", "float"):
+            value = int(text) if kind == "int" else float(text)
+        elif kind != "str":
+            value = json.loads(text)
+    return check(name, value, source)
+
+
+def nearest(name: str, known: tuple[str, ...]) -> str:
+    """`did you mean …?` for a misspelt name, empty when nothing is near."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, 1, 0.5)
+    return f"did you mean `{close[0]}`?" if close else ""
+
+
+def _environment() -> dict[str, Any]:
+    reserved = {"NANOMEM_WORKSPACE", "NANOMEM_CONFIG"}
+    found = {}
+    for variable, text in os.environ.items():
+        name = variable.removeprefix("NANOMEM_").lower()
+        if variable.startswith("NANOMEM_") and variable not in reserved and name in NAMES:
+            found[name] = from_text(name, text, f"environment variable {variable}")
+    return found
+
+
+def _agent_values(path: Path, problems: list[Problem]) -> dict[str, Any]:
+    try:
+        root = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        problems.append(Problem(f"the agent's configuration cannot be read ({error})", str(path), severity="warning"))
+        return {}
+    found: dict[str, Any] = {}
+    for spec in fields(Settings):
+        value: Any = root
+        for part in spec.metadata["agent"].split(".") if spec.metadata["agent"] else ["\0"]:
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is None:
+            continue
+        try:
+            found[spec.name] = check(spec.name, value, str(path))
+        except InvalidConfig as error:
+            problems.append(Problem(error.what, str(path), fix=error.fix, severity="warning"))
+    return found

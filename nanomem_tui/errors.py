@@ -1,0 +1,137 @@
+"""The exception tree of nanomem and the value that reports a thing which could not be read.
+
+Each error carries what went wrong, where, and what to do; the command line turns it into one line, a screen into a toast.
+
+    NanomemError                exit code 2
+    ├── BadInput                an argument, a file or a setting that cannot be used
+    │   ├── WorkspaceMissing    the path does not exist
+    │   ├── NotAWorkspace       the path exists and holds no memory
+    │   └── InvalidConfig       a settings file that does not parse or does not fit
+    ├── NotFound                no item, lesson, session or commit of that name
+    ├── Refused                 allowed in principle, not now (an agent runs, no --yes)
+    ├── Conflict                what is there is not what the change started from
+    ├── AccessDenied            the file system said no
+    ├── DiskFull                no space left
+    ├── StoreError              the database
+    │   ├── NewerDatabase       written by a later version
+    │   └── CorruptDatabase     cannot be read
+    ├── MissingExtra            an optional part is not installed
+    └── NothingToDo             exit code 1: the caller asked to be told
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+
+class NanomemError(Exception):
+    """An error a person can act on: what happened, where, and what to do about it."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, where: str = "", fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.fix = fix
+
+    def line(self) -> str:
+        """The error as one line: ``what: where (what to do)``."""
+        text = f"{self.what}: {self.where}" if self.where else self.what
+        return f"{text} ({self.fix})" if self.fix else text
+
+    def __str__(self) -> str:
+        return self.line()
+
+
+class BadInput(NanomemError):
+    """An argument, a file or a setting that cannot be used as it is."""
+
+
+class WorkspaceMissing(BadInput):
+    """The workspace path does not exist."""
+
+
+class NotAWorkspace(BadInput):
+    """The path exists and holds no agent's memory."""
+
+
+class InvalidConfig(BadInput):
+    """A settings file that does not parse or does not fit."""
+
+
+class NotFound(NanomemError):
+    """Nothing of that name is there."""
+
+
+class Refused(NanomemError):
+    """The action is possible in principle, but not now."""
+
+
+class Conflict(NanomemError):
+    """What is there is not what the change started from."""
+
+
+class AccessDenied(NanomemError):
+    """The file system refused access."""
+
+
+class DiskFull(NanomemError):
+    """No space is left on the device."""
+
+
+class StoreError(NanomemError):
+    """The database could not do what was asked."""
+
+
+class NewerDatabase(StoreError):
+    """The database was written by a later version of nanomem."""
+
+
+class CorruptDatabase(StoreError):
+    """The database file cannot be read."""
+
+
+class MissingExtra(NanomemError):
+    """An optional part is not installed."""
+
+
+class NothingToDo(NanomemError):
+    """There was nothing to do where the caller asked to be told."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that could not be read, or that wants attention.
+
+    `where` is a file name relative to the workspace or a table; `line` counts from 1.
+    """
+
+    what: str
+    where: str
+    line: int | None = None
+    fix: str = ""
+    severity: Literal["error", "warning"] = "error"
+
+    def text(self) -> str:
+        """The problem as one line."""
+        place = f"{self.where}:{self.line}" if self.line is not None else self.where
+        return f"{place}: {self.what}" + (f" ({self.fix})" if self.fix else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as a JSON object."""
+        return asdict(self)
+
+
+def from_os_error(error: OSError, doing: str) -> NanomemError:
+    """The error of this tree that says what `error` means to a person; `doing` is what was tried."""
+    where = str(error.filename or "")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"no space left while {doing}", where, "free some space; nothing was changed")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return AccessDenied(f"no permission while {doing}", where, "check the owner and mode of that path")
+    return NanomemError(f"{error.strerror or error} while {doing}", where, "run `nanomem doctor`")

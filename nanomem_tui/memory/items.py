@@ -1,0 +1,340 @@
+"""Long-term items as a person works with them: read, find, add, edit, disable, pin, delete, merge, compact, prune.
+
+Every change is one operation handed to the store. Must not know a screen or a file format beyond the foreign rows
+that it shows read-only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.formats import foreign_databases
+from nanomem_tui.memory.compaction import Compaction, compact_items
+from nanomem_tui.operations import Actor, Operation, new_operation
+from nanomem_tui.store import reader, search
+from nanomem_tui.store.exchange import global_scope
+from nanomem_tui.store.memory_store import MemoryStore, active_items
+from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Hit, Item
+
+MAX_TEXT = 1_000_000
+EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", "chat_id", "sender_id")
+_ids = itertools.count(1)
+
+
+class Items:
+    """The items of one workspace."""
+
+    def __init__(self, store: MemoryStore, foreign_database: Path | None, perform: Callable[[Operation], Operation]) -> None:
+        self._store = store
+        self._foreign_database = foreign_database
+        self._perform = perform
+        self._sorted: tuple[int, list[Item]] = (-1, [])
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def all(self) -> list[Item]:
+        """The active items, newest first; the list is made once per change and must not be altered."""
+        snapshot = self._store.load()
+        counter = snapshot.counter
+        if self._sorted[0] != counter:
+            with snapshot.lock:
+                self._sorted = (counter, active_items(snapshot.items))
+        return self._sorted[1]
+
+    def first(self, limit: int) -> list[Item]:
+        """The newest items for a first page; does not load the rest where a database holds them."""
+        store = self._store
+        if store.loaded or not store.has_database:
+            return self.all()[:limit]
+        with reader.open_database(store.paths.database) as connection:
+            return reader.newest_items(connection, store.workspace_id, limit)
+
+    def foreign(self) -> list[Item]:
+        """The active rows of a scoped system's database that nobody imported yet; read-only."""
+        path = self._foreign_database
+        if path is None:
+            return []
+        rows = foreign_databases.memory_entries(path)
+        ours = self._store.load().items
+        found = [_foreign_item(row, path.name) for row in rows if not row.get("is_deleted") and row["id"] not in ours]
+        return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
+
+    def count(self) -> dict[str, Any]:
+        """`total`, `enabled` and the counts by kind, scope and source of the active items."""
+        groups = self._store.item_groups()
+        totals = {"by_kind": Counter[str](), "by_scope": Counter[str](), "by_source": Counter[str]()}
+        total = enabled = 0
+        for kind, scope, source, is_enabled, number in groups:
+            total += number
+            enabled += number if is_enabled else 0
+            for name, value in (("by_kind", kind), ("by_scope", scope), ("by_source", source)):
+                totals[name][value] += number
+        return {"total": total, "enabled": enabled, **{name: dict(sorted(c.items())) for name, c in totals.items()}}
+
+    def get(self, item_id: str) -> Item:
+        """The active item of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        rows = self._store.load().items
+        row = rows.get(item_id)
+        if row is None:
+            near = [item for key, item in rows.items() if item_id and key.startswith(item_id) and not item.is_deleted]
+            if len(near) > 1:
+                raise BadInput(f"{len(near)} items begin with that id", item_id, "give more of it")
+            row = near[0] if near else None
+        if row is None or row.is_deleted:
+            raise NotFound("no such item", item_id, "see `nanomem memory list`")
+        return row
+
+    def history(self, item_id: str) -> list[LogEntry]:
+        """Every operation that touched the item, newest first; also of a deleted one."""
+        rows = self._store.load().items
+        key = item_id if item_id in rows else self.get(item_id).id
+        return self._store.log(10_000, key=key)
+
+    def search(
+        self,
+        query: str,
+        *,
+        channel: str | None = None,
+        chat_id: str | None = None,
+        sender_id: str | None = None,
+        scope: str | None = None,
+        kind: str | None = None,
+        limit: int = 20,
+    ) -> list[Hit]:
+        """The best items for the query, best first.
+
+        Without channel, chat and sender every scope is searched (the owner's view); with any of them only what is
+        visible there: that chat, that sender, and what is global.
+        """
+        if scope not in (None, "all", *SCOPE_TYPES):
+            raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}, all")
+        if kind is not None and kind not in KINDS:
+            raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(KINDS)}")
+        visible = _visibility(channel, chat_id, sender_id)
+        pool = (
+            item
+            for item in itertools.chain(self._store.search_pool(query), self.foreign())
+            if item.enabled
+            and (scope in (None, "all") or item.scope_type == scope)
+            and (kind is None or item.kind == kind)
+            and visible(item)
+        )
+        return search.rank(query, pool, limit)
+
+    # -- changing -----------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        text: str,
+        *,
+        kind: str = "fact",
+        scope_type: str | None = None,
+        channel: str | None = None,
+        chat_id: str | None = None,
+        sender_id: str | None = None,
+        importance: float = 0.7,
+        source: str = "manual",
+    ) -> tuple[Operation, Item, list[str]]:
+        """A new item: the operation, the item, and warnings (an equal text is already there).
+
+        Without scope and channel it is global; with a channel and chat it belongs to that chat. Raises BadInput.
+        """
+        scope_type = scope_type or ("global" if channel is None else "chat")
+        scope_key = self._scope_key(scope_type, channel, chat_id, sender_id)
+        now = clock.iso(clock.now())
+        item = Item(
+            id=f"ltm_{clock.now_ms()}_{next(_ids)}",
+            text=_checked(text),
+            kind=_one_of(kind, KINDS, "--kind"),
+            scope_type=scope_type,
+            scope_key=scope_key,
+            channel=channel,
+            chat_id=chat_id,
+            sender_id=sender_id,
+            importance=_fraction(importance),
+            source=source,
+            created_at=now,
+            updated_at=now,
+        )
+        same = " ".join(text.lower().split())
+        twins = [row.id for row in self.all() if row.scope_key == scope_key and " ".join(row.text.lower().split()) == same]
+        warnings = [f"the same text is already there as {twins[0]}"] if twins else []
+        operation = new_operation("items.add", f"add {_short(text)}", [change_of("item", None, item)])
+        return self._perform(operation), item, warnings
+
+    def edit(self, item_id: str, **fields: Any) -> Operation:
+        """Change fields of an item (`text`, `kind`, `importance`, scope). Raises BadInput, NotFound, NothingToDo."""
+        unknown = fields.keys() - set(EDITABLE)
+        if unknown:
+            raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", item_id, f"one of {', '.join(EDITABLE)}")
+        row = self.get(item_id)
+        if "text" in fields:
+            fields["text"] = _checked(fields["text"])
+        if "kind" in fields:
+            fields["kind"] = _one_of(fields["kind"], KINDS, "--kind")
+        if "importance" in fields:
+            fields["importance"] = _fraction(fields["importance"])
+        if all(getattr(row, name) == value for name, value in fields.items()):
+            raise NothingToDo("nothing to change", row.id)
+        after = row._replace(**fields, updated_at=clock.iso(clock.now()), meta_json=_settled(row, fields))
+        return self._perform(new_operation("items.edit", f"edit {_short(after.text)}", [change_of("item", row, after)]))
+
+    def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
+        """Enable or disable items; a disabled item is kept and never recalled. Raises NotFound, NothingToDo."""
+        return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
+
+    def set_pinned(self, ids: Sequence[str], pinned: bool) -> Operation:
+        """Pin items, so that no compaction removes them, or let them go."""
+        return self._set(ids, "pinned", pinned, "pin" if pinned else "unpin")
+
+    def delete(self, ids: Sequence[str]) -> Operation:
+        """Delete items; `undo` brings them back. Raises NotFound."""
+        return self._set(ids, "is_deleted", True, "delete")
+
+    def _set(self, ids: Sequence[str], field: str, value: bool, verb: str) -> Operation:
+        rows = list({row.id: row for row in map(self.get, ids)}.values())
+        touched = [row for row in rows if bool(getattr(row, field)) != value]
+        if not touched:
+            raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
+        changes = [change_of("item", row, row._replace(**{field: value})) for row in touched]
+        label = f"{verb} {_short(touched[0].text)}" if len(touched) == 1 else f"{verb} {len(touched)} items"
+        return self._perform(new_operation(f"items.{verb}", label, changes))
+
+    def merge(self, ids: Sequence[str]) -> Operation:
+        """Make one item of several: the newest text stays, hits add up, the oldest time of origin is kept."""
+        rows = sorted({row.id: row for row in map(self.get, ids)}.values(), key=lambda row: row.updated_at)
+        if len(rows) < 2:
+            raise BadInput("a merge needs two or more items", ", ".join(ids), "select them with space")
+        kept, others = rows[-1], rows[:-1]
+        after = kept._replace(
+            hits=sum(row.hits for row in rows),
+            created_at=min(row.created_at for row in rows),
+            pinned=any(row.pinned for row in rows),
+            importance=max(row.importance for row in rows),
+        )
+        changes = [change_of("item", kept, after)] if after != kept else []
+        changes += [change_of("item", row, row._replace(is_deleted=True)) for row in others]
+        return self._perform(new_operation("items.merge", f"merge {len(rows)} items into {_short(kept.text)}", changes))
+
+    # -- compaction and pruning -----------------------------------------------------------------------------------
+
+    def compact_preview(self, max_items: int | None = None) -> Compaction[Item]:
+        """What a compaction to `max_items` would remove (default: the cap of the settings; 0: duplicates only)."""
+        limit = self._store.settings.max_items if max_items is None else max_items
+        if limit < 0:
+            raise BadInput("the number of items cannot be negative", "--max-items")
+        return compact_items(self.all(), limit)
+
+    def compact(self, max_items: int | None = None, *, actor: Actor = "human") -> Operation:
+        """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
+        plan = self.compact_preview(max_items)
+        if not plan.removed:
+            raise NothingToDo("nothing to compact", f"{len(plan.kept)} items, no duplicates, none beyond the cap")
+        changes = [change_of("item", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
+        for row in plan.kept:
+            if extra := plan.absorbed.get(row.id):
+                changes.append(change_of("item", row, row._replace(hits=row.hits + extra)))
+        meta = {"removed": len(plan.removed), "kept": len(plan.kept)}
+        label = f"compact: {len(plan.removed)} items removed, {len(plan.kept)} kept"
+        return self._perform(new_operation("items.compact", label, changes, actor=actor, meta=meta))
+
+    def compact_if_over_cap(self) -> None:
+        """The compaction that a checkpoint starts by itself, only beyond 1.1 times the cap (seed 000)."""
+        cap = self._store.settings.max_items
+        if cap and len(self._store.snapshot.items) > 1.1 * cap and len(self.all()) > 1.1 * cap:
+            self.compact(cap, actor="compaction")
+
+    def prune_preview(self, older_than_days: int, kind: str | None = None, scope: str | None = None) -> list[Item]:
+        """The items not updated for that many days, by kind and scope; pinned ones stay."""
+        if older_than_days < 0:
+            raise BadInput("days cannot be negative", "--older-than-days")
+        limit = clock.iso(clock.now() - timedelta(days=older_than_days))
+        return [
+            item
+            for item in self.all()
+            if item.updated_at < limit
+            and not item.pinned
+            and (kind is None or item.kind == kind)
+            and (scope in (None, "all") or item.scope_type == scope)
+        ]
+
+    def prune(self, older_than_days: int, kind: str | None = None, scope: str | None = None) -> Operation:
+        """Delete what `prune_preview` shows, as one operation. Raises NothingToDo."""
+        rows = self.prune_preview(older_than_days, kind, scope)
+        if not rows:
+            raise NothingToDo("nothing to prune", f"no item is older than {older_than_days} days")
+        changes = [change_of("item", row, row._replace(is_deleted=True)) for row in rows]
+        label = f"prune {len(rows)} items older than {older_than_days} days"
+        return self._perform(new_operation("items.prune", label, changes))
+
+    def _scope_key(self, scope: str, channel: str | None, chat_id: str | None, sender_id: str | None) -> str:
+        """The key of seed 001 §5 for a scope."""
+        _one_of(scope, SCOPE_TYPES, "--scope")
+        if scope == "global":
+            return global_scope(self._store.workspace_id)
+        who = chat_id if scope == "chat" else sender_id or chat_id
+        if not channel or not who:
+            need = "--chat-id" if scope == "chat" else "--sender-id or --chat-id"
+            raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
+        return f"channel:{channel}:{scope}:{who}"
+
+
+def _visibility(channel: str | None, chat_id: str | None, sender_id: str | None) -> Callable[[Item], bool]:
+    if channel is None and chat_id is None and sender_id is None:
+        return lambda item: True
+    keys = {f"channel:{channel}:chat:{chat_id}"} if chat_id else set()
+    keys |= {f"channel:{channel}:user:{who}" for who in (sender_id or chat_id,) if who}
+    return lambda item: item.scope_type == "global" or item.scope_key in keys
+
+
+def _foreign_item(row: dict[str, Any], name: str) -> Item:
+    known = {field: row[field] for field in Item._fields if field in row and row[field] is not None}
+    return Item(**{**known, "text": row["content"], "source": f"foreign:{name}", "revision": 0})
+
+
+def _settled(row: Item, fields: Iterable[str]) -> str:
+    """The free fields once a person edited the row: a conflict about an edited field is settled."""
+    meta = row.meta
+    conflict = {name: value for name, value in meta.get("conflict", {}).items() if name not in fields}
+    if "conflict" not in meta or conflict == meta["conflict"]:
+        return row.meta_json
+    del meta["conflict"]
+    return json.dumps({**meta, **({"conflict": conflict} if conflict else {})}, ensure_ascii=False, sort_keys=True)
+
+
+def _checked(text: str) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise BadInput("the text is empty", "--text", "give the words to remember")
+    if len(text) > MAX_TEXT:
+        raise BadInput(f"the text has {len(text):,} characters, at most {MAX_TEXT:,} are kept", "--text", "split it")
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise BadInput("the text holds a lone surrogate, which is no UTF-8", "--text", "remove it")
+    return text.strip()
+
+
+def _one_of(value: str, known: Sequence[str], where: str) -> str:
+    if value not in known:
+        raise BadInput(f"unknown value `{value}`", where, f"one of {', '.join(known)}")
+    return value
+
+
+def _fraction(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise BadInput("importance goes from 0 to 1", "--importance")
+    return float(value)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return f"“{line[:40]}…”" if len(line) > 40 else f"“{line}”"
+

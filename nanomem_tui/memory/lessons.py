@@ -1,0 +1,181 @@
+"""Self-improvement lessons as a person works with them (seed 000 §2.5). Every change is one operation."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.memory.compaction import Compaction, compact_lessons
+from nanomem_tui.operations import Operation, new_operation
+from nanomem_tui.store.memory_store import MemoryStore, active_lessons
+from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Lesson
+
+EDITABLE = ("trigger", "bad_action", "better_action", "confidence", "scope", "session_key")
+SCOPES = ("session", "global")
+_ids = itertools.count(1)
+
+
+class Lessons:
+    """The lessons of one workspace."""
+
+    def __init__(self, store: MemoryStore, perform: Callable[[Operation], Operation]) -> None:
+        self._store = store
+        self._perform = perform
+
+    def all(self, *, include_disabled: bool = True) -> list[Lesson]:
+        """The lessons that are not deleted, newest first."""
+        snapshot = self._store.load()
+        with snapshot.lock:
+            rows = active_lessons(snapshot.lessons)
+        return rows if include_disabled else [row for row in rows if row.enabled]
+
+    def count(self) -> dict[str, Any]:
+        """`total`, `enabled` and the count by scope."""
+        rows = self.all()
+        scopes = Counter(row.scope for row in rows)
+        return {"total": len(rows), "enabled": sum(1 for row in rows if row.enabled), "by_scope": dict(sorted(scopes.items()))}
+
+    def get(self, lesson_id: str) -> Lesson:
+        """The lesson of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        rows = self._store.load().lessons
+        row = rows.get(lesson_id)
+        if row is None:
+            near = [r for key, r in rows.items() if lesson_id and key.startswith(lesson_id) and not r.is_deleted]
+            if len(near) > 1:
+                raise BadInput(f"{len(near)} lessons begin with that id", lesson_id, "give more of it")
+            row = near[0] if near else None
+        if row is None or row.is_deleted:
+            raise NotFound("no such lesson", lesson_id, "see `nanomem memory lessons list --include-disabled`")
+        return row
+
+    def history(self, lesson_id: str) -> list[LogEntry]:
+        """Every operation that touched the lesson, newest first."""
+        return self._store.log(10_000, key=lesson_id)
+
+    def effective(self, lesson: Lesson) -> float:
+        """The confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least 0."""
+        moment = clock.parse(lesson.last_applied_at) or clock.parse(lesson.updated_at)
+        if moment is None:
+            return float(lesson.confidence)
+        hours = max(0.0, (clock.now() - moment).total_seconds() / 3600)
+        return max(0.0, lesson.confidence - hours / self._store.settings.lesson_confidence_decay_hours)
+
+    def add(
+        self,
+        trigger: str,
+        better_action: str,
+        *,
+        bad_action: str = "",
+        scope: str = "global",
+        session_key: str = "",
+        confidence: int = 5,
+    ) -> tuple[Operation, Lesson]:
+        """A new lesson. Raises BadInput."""
+        now = clock.iso(clock.now())
+        lesson = Lesson(
+            id=f"lesson_{clock.now_ms()}_{next(_ids)}",
+            source="manual",
+            created_at=now,
+            updated_at=now,
+            **_checked(
+                {
+                    "trigger": trigger,
+                    "better_action": better_action,
+                    "bad_action": bad_action,
+                    "scope": scope,
+                    "session_key": session_key,
+                    "confidence": confidence,
+                }
+            ),
+        )
+        if scope == "session" and not session_key:
+            raise BadInput("a session lesson needs a session", "--session", "give its key, or use --scope global")
+        lesson = lesson._replace(key=_key(lesson))
+        operation = new_operation("lessons.add", f"add lesson {_short(trigger)}", [change_of("lesson", None, lesson)])
+        return self._perform(operation), lesson
+
+    def edit(self, lesson_id: str, **fields: Any) -> Operation:
+        """Change fields of a lesson. Raises BadInput, NotFound, NothingToDo."""
+        if unknown := fields.keys() - set(EDITABLE):
+            raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", lesson_id, f"one of {', '.join(EDITABLE)}")
+        row = self.get(lesson_id)
+        after = row._replace(**_checked(fields))
+        if after == row:
+            raise NothingToDo("nothing to change", row.id)
+        after = after._replace(key=_key(after), updated_at=clock.iso(clock.now()))
+        label = f"edit lesson {_short(after.trigger)}"
+        return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
+
+    def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
+        """Enable or disable lessons; a disabled one is kept, whatever the agent writes. Raises NotFound, NothingToDo."""
+        return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
+
+    def delete(self, ids: Sequence[str]) -> Operation:
+        """Delete lessons; `undo` brings them back."""
+        return self._set(ids, "is_deleted", True, "delete")
+
+    def _set(self, ids: Sequence[str], field: str, value: bool, verb: str) -> Operation:
+        rows = list({row.id: row for row in map(self.get, ids)}.values())
+        touched = [row for row in rows if bool(getattr(row, field)) != value]
+        if not touched:
+            raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
+        changes = [change_of("lesson", row, row._replace(**{field: value})) for row in touched]
+        what = f"lesson {_short(touched[0].trigger)}" if len(touched) == 1 else f"{len(touched)} lessons"
+        return self._perform(new_operation(f"lessons.{verb}", f"{verb} {what}", changes))
+
+    def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:
+        """What a compaction to `max_lessons` would remove; never a disabled lesson."""
+        limit = self._store.settings.max_lessons if max_lessons is None else max_lessons
+        if limit < 0:
+            raise BadInput("the number of lessons cannot be negative", "--max-lessons")
+        return compact_lessons(self.all(), limit)
+
+    def compact(self, max_lessons: int | None = None) -> Operation:
+        """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
+        plan = self.compact_preview(max_lessons)
+        if not plan.removed:
+            raise NothingToDo("nothing to compact", f"{len(plan.kept)} lessons, no duplicates, none beyond the cap")
+        changes = [change_of("lesson", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
+        for row in plan.kept:
+            if extra := plan.absorbed.get(row.id):
+                changes.append(change_of("lesson", row, row._replace(hits=row.hits + extra)))
+        meta = {"removed": len(plan.removed), "kept": len(plan.kept)}
+        label = f"compact: {len(plan.removed)} lessons removed, {len(plan.kept)} kept"
+        return self._perform(new_operation("lessons.compact", label, changes, meta=meta))
+
+    def reset(self) -> Operation:
+        """Delete every lesson, as one operation that `undo` takes back. Raises NothingToDo."""
+        rows = self.all()
+        if not rows:
+            raise NothingToDo("there are no lessons", "lessons")
+        changes = [change_of("lesson", row, row._replace(is_deleted=True)) for row in rows]
+        meta = {"removed": len(rows), "kept": 0}
+        return self._perform(new_operation("lessons.reset", f"reset: {len(rows)} lessons removed", changes, meta=meta))
+
+
+def _key(lesson: Lesson) -> str:
+    """The key of seed 000: normalised trigger, better action, scope, session."""
+    words = (" ".join(text.lower().split()) for text in (lesson.trigger, lesson.better_action))
+    return "|".join((*words, lesson.scope, lesson.session_key))
+
+
+def _checked(fields: dict[str, Any]) -> dict[str, Any]:
+    for name in ("trigger", "better_action"):
+        if name in fields and not str(fields[name]).strip():
+            raise BadInput(f"the {name.replace('_', ' ')} is empty", name, "give the words")
+    if "scope" in fields and fields["scope"] not in SCOPES:
+        raise BadInput(f"unknown scope `{fields['scope']}`", "--scope", f"one of {', '.join(SCOPES)}")
+    if "confidence" in fields and not 1 <= fields["confidence"] <= 10:
+        raise BadInput("confidence goes from 1 to 10", "--confidence")
+    return fields
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return f"“{line[:40]}…”" if len(line) > 40 else f"“{line}”"

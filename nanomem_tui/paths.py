@@ -1,0 +1,190 @@
+"""Every path: of an agent's workspace, of the agent's home, and of our own folder. Looks at what exists, changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from nanomem_tui.errors import AccessDenied, NotAWorkspace, WorkspaceMissing
+
+WORKSPACE_SIGNS = ("memory", "SOUL.md", "USER.md", "AGENTS.md", "sessions", ".nanobot/workspace-id")
+HOME_SIGNS = ("config.json", "sessions", "memory/longterm.db", "memory.db")
+TRACKED_FILES = ("SOUL.md", "USER.md", "memory/MEMORY.md")
+DREAM_CURSOR = "memory/.dream_cursor"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The places of one workspace: `workspace`, the agent's `home` when it has one, and `data`, our own folder."""
+
+    workspace: Path
+    home: Path | None
+    data: Path
+
+    @property
+    def memory(self) -> Path:
+        return self.workspace / "memory"
+
+    @property
+    def soul(self) -> Path:
+        return self.workspace / "SOUL.md"
+
+    @property
+    def user(self) -> Path:
+        return self.workspace / "USER.md"
+
+    @property
+    def memory_md(self) -> Path:
+        return self.memory / "MEMORY.md"
+
+    @property
+    def history(self) -> Path:
+        return self.memory / "history.jsonl"
+
+    @property
+    def history_md(self) -> Path:
+        return self.memory / "HISTORY.md"
+
+    @property
+    def cursor(self) -> Path:
+        return self.memory / ".cursor"
+
+    @property
+    def dream_cursor(self) -> Path:
+        return self.memory / ".dream_cursor"
+
+    @property
+    def ltm_snapshot(self) -> Path:
+        return self.memory / "LTM_SNAPSHOT.json"
+
+    @property
+    def lessons(self) -> Path:
+        return self.memory / "LESSONS.jsonl"
+
+    @property
+    def ltm_audit(self) -> Path:
+        return self.memory / "LTM_AUDIT.jsonl"
+
+    @property
+    def lessons_audit(self) -> Path:
+        return self.memory / "LESSONS_AUDIT.jsonl"
+
+    @property
+    def wal_dir(self) -> Path:
+        return self.memory / "session-state"
+
+    @property
+    def workspace_id_file(self) -> Path:
+        return self.workspace / ".nanobot" / "workspace-id"
+
+    @property
+    def longterm_db(self) -> Path | None:
+        """The database of the seed-001 system, when the agent home has one."""
+        return self._of_home("memory/longterm.db")
+
+    @property
+    def facts_db(self) -> Path | None:
+        """The database of the seed-003 system, when the agent home has one."""
+        return self._of_home("memory.db")
+
+    @property
+    def agent_config(self) -> Path | None:
+        """The agent's `config.json`, when there is one."""
+        return self._of_home("config.json")
+
+    @property
+    def run_dir(self) -> Path | None:
+        """Where a gateway writes its process files."""
+        return self._of_home("run")
+
+    def _of_home(self, name: str) -> Path | None:
+        path = self.home / name if self.home else None
+        return path if path is not None and path.exists() else None
+
+    @property
+    def git_dirs(self) -> tuple[Path, ...]:
+        """Where a history of the memory files may lie: the workspace (real releases), then `memory/` (seed 002)."""
+        return (self.workspace / ".git", self.memory / ".git")
+
+    @property
+    def database(self) -> Path:
+        return self.data / "nanomem.db"
+
+    @property
+    def ledger(self) -> Path:
+        return self.data / "ledger"
+
+    @property
+    def quarantine(self) -> Path:
+        return self.data / "quarantine"
+
+    @property
+    def backups(self) -> Path:
+        return self.data / "backups"
+
+    @property
+    def settings(self) -> Path:
+        """The settings of this workspace; the user's own file is `user_settings()`."""
+        return self.data / "config.toml"
+
+    def relative(self, path: Path) -> str:
+        """`path` as a person would name it: relative to the workspace or the agent home where it lies in one."""
+        for base in (self.workspace, self.home):
+            if base is not None and path.is_relative_to(base):
+                return path.relative_to(base).as_posix()
+        return str(path)
+
+
+def user_settings() -> Path:
+    """The user's settings file: `NANOMEM_CONFIG`, else `nanomem/config.toml` in the platform's configuration folder."""
+    if chosen := os.environ.get("NANOMEM_CONFIG"):
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "nanomem" / "config.toml"
+
+
+def default_workspace() -> Path:
+    """`NANOMEM_WORKSPACE`, else the workspace in the agent's configuration, else `~/.nanobot/workspace`."""
+    if chosen := os.environ.get("NANOMEM_WORKSPACE"):
+        return Path(chosen).expanduser()
+    home = Path.home() / ".nanobot"
+    try:
+        configured = json.loads((home / "config.json").read_bytes())["agents"]["defaults"]["workspace"]
+        return Path(str(configured)).expanduser()
+    except (OSError, ValueError, KeyError, TypeError):
+        return home / "workspace"
+
+
+def locate(path: Path | str | None = None) -> Paths:
+    """The paths of the workspace at `path`, or of an agent home that holds one; default: `default_workspace()`.
+
+    Raises WorkspaceMissing, NotAWorkspace or AccessDenied.
+    """
+    given = Path(path).expanduser() if path is not None else default_workspace()
+    try:
+        if not given.exists():
+            raise WorkspaceMissing("no workspace", str(given), "name one with --workspace PATH, or try `nanomem --demo`")
+        if not given.is_dir():
+            raise NotAWorkspace("not a folder", str(given), "name the agent's workspace folder")
+        os.listdir(given)
+    except PermissionError as error:
+        raise AccessDenied("no permission to read the workspace", str(given), "check its owner and mode") from error
+    workspace = _workspace_in(given.resolve())
+    home = workspace.parent if any((workspace.parent / sign).exists() for sign in HOME_SIGNS) else None
+    data = home / "nanomem" if home else workspace / "memory" / "nanomem"
+    return Paths(workspace, home, data)
+
+
+def _workspace_in(folder: Path) -> Path:
+    inner = (folder / "workspace", folder / ".nanobot" / "workspace")
+    candidates = (*inner, folder) if _is_home(folder) else (folder, *inner)
+    for candidate in candidates:
+        if candidate.is_dir() and any((candidate / sign).exists() for sign in WORKSPACE_SIGNS):
+            return candidate
+    raise NotAWorkspace("no agent's memory here", str(folder), "name the folder that holds memory/ or SOUL.md")
+
+
+def _is_home(folder: Path) -> bool:
+    return (folder / "workspace").is_dir() or (folder / ".nanobot" / "workspace").is_dir()

@@ -1,0 +1,103 @@
+"""The object of `memory status`: what is here, in counts, and what is wrong. Reads only."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.formats import foreign_databases
+from nanomem_tui.store import ledger, reader
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+
+def status(ws: Workspace) -> dict[str, Any]:
+    """Counts of every part. A part that cannot be read is None and named in `problems`; the rest stays usable."""
+    problems: list[Problem] = []
+    part = _Reader(problems)
+    foreign = part.read(lambda: _foreign(ws), [])
+    items = part.read(ws.items.count, {"total": None, "enabled": None, "by_kind": {}})
+    items["foreign"] = sum(found["active"] for found in foreign or [])
+    lessons = part.read(ws.lessons.count, {"total": None, "enabled": None})
+    sessions = part.read(lambda: len(ws.sessions.list()), None)
+    history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
+    dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
+    wal = part.read(ws.wal.counts, {"files": None, "turns": None, "open": None})
+    notes = part.read(lambda: len(ws.notes.list()), None)
+    checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})
+    agent = ws.agent()
+    return {
+        "workspace": str(ws.paths.workspace),
+        "home": str(ws.paths.home) if ws.paths.home else None,
+        "data": str(ws.paths.data),
+        "release": ws.layout.release,
+        "agent": {"running": agent.running, "pid": agent.pid, "what": agent.what},
+        "items": items,
+        "lessons": lessons,
+        "sessions": sessions,
+        "history": history,
+        "dream": dream,
+        "wal": wal,
+        "notes": notes,
+        "checkpoint": checkpoint,
+        "store": part.read(lambda: _store(ws), None),
+        "foreign": foreign,
+        "problems": [p.to_json() for p in _distinct([*problems, *ws.problems()])],
+    }
+
+
+class _Reader:
+    """Reads parts one by one, so that a broken one does not take the others down."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self._problems = problems
+
+    def read(self, part: Callable[[], Any], otherwise: Any) -> Any:
+        try:
+            return part()
+        except NanomemError as error:
+            self._problems.append(Problem(error.what, error.where, fix=error.fix))
+        except OSError as error:
+            self._problems.append(Problem(error.strerror or str(error), str(error.filename or "")))
+        return otherwise
+
+
+def _distinct(problems: list[Problem]) -> list[Problem]:
+    return list(dict.fromkeys(problems))
+
+
+def _foreign(ws: Workspace) -> list[dict[str, Any]]:
+    path = ws.paths.longterm_db
+    if path is None or foreign_databases.identify(path) != "scoped":
+        return []
+    active, deleted = foreign_databases.count_entries(path)
+    name = ws.paths.relative(path)
+    return [{"path": name, "format": "scoped", "total": active + deleted, "active": active, "deleted": deleted}]
+
+
+def _checkpoint(ws: Workspace) -> dict[str, Any]:
+    """Counts of what waits; from the ledger files where this process has not loaded the rows."""
+    store = ws.store
+    if store.loaded or not store.has_database:
+        waiting = sum(len(file.operations) for file in ledger.read_all(ws.paths.ledger)) if not store.loaded else store.dirty
+        return {"dirty": waiting, "last_at": store.last_at or None, "last_ms": store.last_ms}
+    with reader.open_database(ws.paths.database) as connection:
+        meta = reader.meta(connection, ws.id)
+        files = ledger.read_all(ws.paths.ledger)
+        ids = [operation.id for file in files for operation in file.operations]
+        waiting = len(set(ids) - reader.known_operations(connection, ids))
+    last = meta.get("last_ms")
+    return {"dirty": waiting, "last_at": meta.get("last_at"), "last_ms": float(last) if last else None}
+
+
+def _store(ws: Workspace) -> dict[str, Any]:
+    described: dict[str, Any] = {"database": None, "schema": None, "sqlite": sqlite3.sqlite_version, "operations": 0}
+    if ws.store.has_database:
+        with reader.open_database(ws.paths.database) as connection:
+            described["database"] = str(ws.paths.database)
+            described["schema"] = connection.execute("PRAGMA user_version").fetchone()[0]
+            described["operations"] = reader.operation_count(connection, ws.id)
+    return described

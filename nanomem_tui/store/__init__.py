@@ -1,0 +1,1 @@
+"""Where memory is kept: the database, the RAM snapshot, the ledger, checkpoints and the agent files we write. Knows no screen."""

@@ -1,0 +1,192 @@
+"""Reading and writing files so that nothing acknowledged is lost (the promises are in docs/trust.md).
+
+Owns: whole-file replacement, guarded appends, stable reads, quarantine. Must not know what a file means.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from nanomem_tui.errors import Conflict, Refused, from_os_error
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+
+
+def sha256(data: bytes) -> str:
+    """The SHA-256 of `data` in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def make_folder(path: Path) -> None:
+    """Create `path` and missing parents, 0700, and make their names durable."""
+    missing = []
+    while not path.exists():
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, PRIVATE_FOLDER)
+        sync_folder(folder.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """fsync the folder, so that names made or replaced in it survive a power cut."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_atomic(path: Path, data: bytes, *, expected: str | None = None, mode: int | None = None) -> None:
+    """Replace the file with `data`: temp file in the same folder, fsync, rename, fsync of the folder.
+
+    Keeps the mode of the file that was there (else `mode`, else 0600) and writes through a symlink to its target.
+    `expected` is the sha256 that the file must have (`""`: it must not exist); raises Conflict otherwise.
+    Raises the errors of `from_os_error`; the old file is untouched then.
+    """
+    target = path.resolve() if path.is_symlink() else path
+    temporary = target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex[:12]}.nanomem-tmp")
+    try:
+        kept = os.stat(target).st_mode & 0o7777 if target.exists() else (mode or PRIVATE_FILE)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
+        try:
+            write_all(handle, data)
+            os.fchmod(handle, kept)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        if expected is not None:
+            check_unchanged(target, expected)
+        os.replace(temporary, target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise from_os_error(error, f"writing {path.name}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def check_unchanged(path: Path, expected: str) -> None:
+    """Raise Conflict unless the file's sha256 is `expected` (`""`: the file must be absent)."""
+    try:
+        found = sha256(path.read_bytes())
+    except FileNotFoundError:
+        found = ""
+    if found != expected:
+        raise Conflict("the file changed meanwhile", str(path), "look at it again and repeat the change")
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write every byte of `data`, however often the kernel takes only a part."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
+    """Hold an exclusive flock on `path` (made 0600 when missing); yields its descriptor.
+
+    Raises Refused when another process holds it for longer than `wait` seconds.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    try:
+        deadline = time.monotonic() + wait
+        while not try_lock(handle):
+            if time.monotonic() >= deadline:
+                raise Refused("another process is busy", str(path), "wait for it to finish and try again")
+            time.sleep(0.01)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def try_lock(handle: int) -> bool:
+    """Take the exclusive flock if it is free; False when another process has it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    return True
+
+
+def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
+    """Append `line` (which ends in a newline) in one write under a flock; truncated back on a short write.
+
+    A file that does not end in a newline gets one first, so that a torn tail never swallows the new line.
+    With `durable` the bytes are fsynced before this returns. Raises the errors of `from_os_error`.
+    """
+    try:
+        made = not path.exists()
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            append_to(handle, line)
+            if durable:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        if made and durable:
+            sync_folder(path.parent)
+    except OSError as error:
+        raise from_os_error(error, f"appending to {path.name}") from error
+
+
+def append_to(handle: int, line: bytes) -> None:
+    """Append to an open, locked O_APPEND file: newline guard, one write, truncated back when it came out short."""
+    size = os.fstat(handle).st_size
+    guard = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
+    data = guard + line
+    try:
+        written = os.write(handle, data)
+        if written < len(data):
+            raise OSError(errno.ENOSPC, "the write came out short")
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(handle, size)
+        raise
+
+
+def read_stable(path: Path, *, tries: int = 20, pause: float = 0.01) -> bytes:
+    """The bytes of a file that another program may be rewriting in place.
+
+    An empty read, or one during which size or time changed, is repeated; an empty file is believed after
+    `tries` looks. Raises FileNotFoundError, or the errors of `from_os_error`.
+    """
+    try:
+        for attempt in range(tries):
+            before = os.stat(path)
+            data = path.read_bytes()
+            after = os.stat(path)
+            same = (before.st_mtime_ns, before.st_size, before.st_ino) == (after.st_mtime_ns, after.st_size, after.st_ino)
+            settled = time.time() - after.st_mtime > pause * tries
+            if same and len(data) == after.st_size and (data or settled or attempt == tries - 1):
+                return data
+            time.sleep(pause)
+        return data
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise from_os_error(error, f"reading {path.name}") from error
+
+
+def quarantine(folder: Path, name: str, data: bytes) -> Path:
+    """Keep a copy of `data` that could not be read, named by its content; the same bytes are kept once."""
+    make_folder(folder)
+    safe = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)[-80:]
+    path = folder / f"{sha256(data)[:16]}-{safe}"
+    if not path.exists():
+        write_atomic(path, data)
+    return path

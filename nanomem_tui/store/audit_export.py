@@ -1,0 +1,60 @@
+"""Operations as lines of a RAM-first agent's audit logs (FORMATS of seed 000). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nanomem_tui import clock
+from nanomem_tui.formats.audit import AuditEvent, dump_event
+from nanomem_tui.operations import Change, Operation, Value
+
+ITEMS, LESSONS = "LTM_AUDIT.jsonl", "LESSONS_AUDIT.jsonl"
+_FOLDED = {"items.compact": "memory_compact", "lessons.compact": "lesson_compact", "lessons.reset": "lesson_reset"}
+
+
+def lines(operation: Operation) -> Iterator[tuple[str, bytes]]:
+    """(log file name, line) for each event of an operation of ours; an agent's own changes it has logged itself."""
+    if operation.actor == "agent":
+        return
+    moment = clock.parse(operation.at)
+    at = clock.local_naive(moment) if moment is not None else operation.at
+    if operation.kind in _FOLDED:
+        fields = {name: operation.meta[name] for name in ("removed", "kept") if name in operation.meta}
+        log = LESSONS if operation.kind.startswith("lessons") else ITEMS
+        yield log, dump_event(AuditEvent(_FOLDED[operation.kind], at, fields))
+        return
+    for change in operation.changes:
+        if change.layer == "item":
+            yield ITEMS, dump_event(_item_event(change, at))
+        elif change.layer == "lesson":
+            yield LESSONS, dump_event(_lesson_event(change, at))
+
+
+def _item_event(change: Change, at: str) -> AuditEvent:
+    after: Value = change.after or {}
+    before: Value = change.before or {}
+    fields: dict[str, Any] = {"id": change.key}
+    if change.after is None or after.get("is_deleted"):
+        return AuditEvent("memory_delete", at, fields)
+    if change.before is None or before.get("is_deleted"):
+        return AuditEvent("memory_add", at, {**fields, "source": after.get("source", ""), "text": after.get("text", "")})
+    names = [name for name in after if name not in ("updated_at", "meta_json")]
+    was = {name: before.get(name) for name in names}
+    now = {name: after.get(name) for name in names}
+    if "text" in after:
+        return AuditEvent("memory_update", at, {**fields, "before": before.get("text", ""), "after": after["text"]})
+    return AuditEvent("memory_update", at, {**fields, "before": was, "after": now})
+
+
+def _lesson_event(change: Change, at: str) -> AuditEvent:
+    after: Value = change.after or {}
+    before: Value = change.before or {}
+    fields: dict[str, Any] = {"id": change.key}
+    if change.after is None or after.get("is_deleted"):
+        return AuditEvent("lesson_delete", at, fields)
+    if change.before is None or before.get("is_deleted"):
+        return AuditEvent("lesson_add", at, {**fields, "source": after.get("source", ""), "trigger": after.get("trigger", "")})
+    if "enabled" in after:
+        return AuditEvent("lesson_enable" if after["enabled"] else "lesson_disable", at, fields)
+    return AuditEvent("lesson_update", at, {**fields, "source": "human"})

@@ -1,0 +1,254 @@
+"""Moving operations and changed rows into the database in one transaction (seed 000 §Write path).
+
+The cost grows with what changed. Imports SQLAlchemy: only what writes imports this module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from nanomem_tui.operations import Operation
+from nanomem_tui.store.merge_rows import merge_row
+from nanomem_tui.store.models import ForeignRow, LessonRow, MemoryEntry, Meta, OperationKey, OperationRow
+from nanomem_tui.store.oplog import takes_back_all
+from nanomem_tui.store.snapshot import DirtyRow
+from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.tokens import VERSION as TOKENS_VERSION
+from nanomem_tui.tokens import tokens
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from nanomem_tui.store.database import Database
+
+CHUNK = 500
+ENTRIES = MemoryEntry.__table__  # type: ignore[attr-defined]
+LESSONS = LessonRow.__table__  # type: ignore[attr-defined]
+OPERATIONS = OperationRow.__table__  # type: ignore[attr-defined]
+KEYS = OperationKey.__table__  # type: ignore[attr-defined]
+FOREIGN = ForeignRow.__table__  # type: ignore[attr-defined]
+META = Meta.__table__  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one checkpoint writes. `foreign` replaces the remembered rows of an agent's file, by file name."""
+
+    operations: Sequence[Operation]
+    rows: Sequence[DirtyRow]
+    foreign: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The rows as the database has them after a checkpoint, and its revision."""
+
+    rows: Sequence[tuple[str, Row]]
+    revision: int
+
+
+def write(database: Database, workspace_id: str, batch: Batch) -> Written:
+    """Write one batch in one transaction. Raises the store's errors; nothing of the batch is kept then."""
+    with database.writing() as connection:
+        meta = _meta(connection, workspace_id)
+        revision = int(meta.get("revision", 0)) + 1
+        numbers = int(meta.get("next_number", 1))
+        _insert_operations(connection, workspace_id, batch.operations)
+        items, numbers = _write_items(connection, workspace_id, _of("item", batch), revision, numbers)
+        lessons = _write_lessons(connection, workspace_id, _of("lesson", batch), revision)
+        for source, rows in batch.foreign.items():
+            _replace_foreign(connection, workspace_id, source, rows)
+        markers = {"revision": str(revision), "next_number": str(numbers), "tokens": str(TOKENS_VERSION), **batch.meta}
+        _set_meta(connection, workspace_id, markers)
+    return Written([("item", i) for i in items] + [("lesson", lesson) for lesson in lessons], revision)
+
+
+def remember(database: Database, workspace_id: str, foreign: Mapping[str, Mapping[str, Any]], meta: Mapping[str, str]) -> None:
+    """After an export: what the agent's files hold now, and markers."""
+    with database.writing() as connection:
+        for source, rows in foreign.items():
+            _replace_foreign(connection, workspace_id, source, rows)
+        _set_meta(connection, workspace_id, meta)
+
+
+def rebuild_index(database: Database, workspace_id: str) -> int:
+    """Write the full-text index anew from the rows; returns how many are in it."""
+    with database.writing() as connection:
+        connection.execute(text("DELETE FROM memory_entries_fts"))
+        query = select(ENTRIES.c.number, ENTRIES.c.id, ENTRIES.c.content)
+        rows = connection.execute(query.where(ENTRIES.c.workspace_id == workspace_id, ENTRIES.c.is_deleted.is_(False)))
+        count = 0
+        for part in rows.partitions(CHUNK):
+            _index(connection, [(number, key, content) for number, key, content in part])
+            count += len(part)
+        _set_meta(connection, workspace_id, {"tokens": str(TOKENS_VERSION)})
+    return count
+
+
+def _of(layer: str, batch: Batch) -> list[DirtyRow]:
+    return [row for row in batch.rows if row.layer == layer]
+
+
+def _write_items(
+    connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int, number: int
+) -> tuple[list[Item], int]:
+    columns = [ENTRIES.c["content" if name == "text" else name] for name in Item._fields]
+    written: list[Item] = []
+    for start in range(0, len(dirty), CHUNK):
+        part = dirty[start : start + CHUNK]
+        query = select(ENTRIES.c.number, *columns).where(
+            ENTRIES.c.workspace_id == workspace_id, ENTRIES.c.id.in_([entry.row.id for entry in part])
+        )
+        present = {row[1]: (row[0], Item._make(row[1:])) for row in connection.execute(query)}
+        values, fresh, stale = [], [], []
+        for entry in part:
+            found = present.get(entry.row.id)
+            merged = _merged(entry, found[1] if found else None, revision)
+            assert isinstance(merged, Item)
+            place = found[0] if found else number
+            number += found is None
+            written.append(merged)
+            values.append(_item_values(merged, workspace_id, place))
+            if found is None or found[1].text != merged.text or found[1].is_deleted != merged.is_deleted:
+                stale += [{"n": place}] if found else []
+                fresh += [] if merged.is_deleted else [(place, merged.id, merged.text)]
+        _upsert(connection, ENTRIES, values)
+        if stale:
+            connection.execute(text("DELETE FROM memory_entries_fts WHERE rowid = :n"), stale)
+        _index(connection, fresh)
+    return written, number
+
+
+def _write_lessons(connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int) -> list[Lesson]:
+    columns = [LESSONS.c[name] for name in Lesson._fields]
+    written: list[Lesson] = []
+    for start in range(0, len(dirty), CHUNK):
+        part = dirty[start : start + CHUNK]
+        query = select(*columns).where(
+            LESSONS.c.workspace_id == workspace_id, LESSONS.c.id.in_([entry.row.id for entry in part])
+        )
+        present = {row[0]: Lesson._make(row) for row in connection.execute(query)}
+        merged = [_merged(entry, present.get(entry.row.id), revision) for entry in part]
+        _upsert(connection, LESSONS, [_lesson_values(row, workspace_id) for row in merged if isinstance(row, Lesson)])
+        written += [row for row in merged if isinstance(row, Lesson)]
+    return written
+
+
+def _merged(entry: DirtyRow, present: Row | None, revision: int) -> Row:
+    row = entry.row
+    if present is not None and present.revision != row.revision:
+        row = merge_row(entry.base, row, present)
+    return row._replace(revision=revision)
+
+
+def _item_values(item: Item, workspace_id: str, number: int) -> dict[str, Any]:
+    values = item._asdict()
+    content = values.pop("text")
+    norm = " ".join(content.lower().split())
+    values.update(
+        workspace_id=workspace_id,
+        number=number,
+        content=content,
+        content_norm=norm,
+        content_hash=hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest(),
+        enabled=bool(item.enabled),
+        pinned=bool(item.pinned),
+        is_deleted=bool(item.is_deleted),
+        row_hash=row_hash(item),
+    )
+    return values
+
+
+def _lesson_values(lesson: Lesson, workspace_id: str) -> dict[str, Any]:
+    values = lesson._asdict()
+    values.update(
+        workspace_id=workspace_id,
+        enabled=bool(lesson.enabled),
+        is_deleted=bool(lesson.is_deleted),
+        row_hash=row_hash(lesson),
+    )
+    return values
+
+
+def row_hash(row: Row) -> str:
+    """A hash of every field but the revision, to notice a flipped bit."""
+    body = [int(value) if isinstance(value, bool) else value for value in row[:-1]]
+    data = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
+def _upsert(connection: Connection, table: Any, values: Sequence[Mapping[str, Any]]) -> None:
+    if not values:
+        return
+    statement = upsert(table)
+    keys = [column.name for column in table.primary_key]
+    changed = {name: statement.excluded[name] for name in values[0] if name not in keys}
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), list(values))
+
+
+def _index(connection: Connection, rows: Sequence[tuple[int, str, str]]) -> None:
+    if rows:
+        connection.execute(
+            text("INSERT INTO memory_entries_fts(rowid, entry_id, content) VALUES (:n, :id, :words)"),
+            [{"n": n, "id": key, "words": " ".join(tokens(content))} for n, key, content in rows],
+        )
+
+
+def _insert_operations(connection: Connection, workspace_id: str, operations: Sequence[Operation]) -> None:
+    for operation in operations:
+        known = select(OPERATIONS.c.seq).where(OPERATIONS.c.id == operation.id)
+        if connection.execute(known).first() is not None:
+            continue
+        row = {
+            "workspace_id": workspace_id,
+            "id": operation.id,
+            "at": operation.at,
+            "actor": operation.actor,
+            "kind": operation.kind,
+            "label": operation.label,
+            "touched": len(operation.changes),
+            "body_json": json.dumps(operation.to_json(), ensure_ascii=False),
+            "undone": False,
+        }
+        inserted = connection.execute(insert(OPERATIONS).values(row)).inserted_primary_key
+        assert inserted is not None
+        touched = dict.fromkeys((change.layer, change.key) for change in operation.changes)
+        if touched:
+            seq = inserted[0]
+            rows = [{"workspace_id": workspace_id, "layer": layer, "key": key, "seq": seq} for layer, key in touched]
+            connection.execute(insert(KEYS), rows)
+        for target, undone in ((operation.undoes, True), (operation.redoes, False)):
+            if target and takes_back_all(operation):
+                connection.execute(update(OPERATIONS).where(OPERATIONS.c.id == target).values(undone=undone))
+
+
+def _replace_foreign(connection: Connection, workspace_id: str, source: str, rows: Mapping[str, Any]) -> None:
+    here = (FOREIGN.c.workspace_id == workspace_id, FOREIGN.c.source == source)
+    connection.execute(delete(FOREIGN).where(*here))
+    values = [
+        {"workspace_id": workspace_id, "source": source, "id": key, "raw_json": json.dumps(raw, ensure_ascii=False)}
+        for key, raw in rows.items()
+    ]
+    if values:
+        connection.execute(insert(FOREIGN), values)
+
+
+def _meta(connection: Connection, workspace_id: str) -> dict[str, str]:
+    prefix = f"{workspace_id}:"
+    rows = connection.execute(select(META.c.key, META.c.value).where(META.c.key.startswith(prefix, autoescape=True)))
+    return {key[len(prefix) :]: value for key, value in rows}
+
+
+def _set_meta(connection: Connection, workspace_id: str, markers: Mapping[str, str]) -> None:
+    rows = [{"key": f"{workspace_id}:{name}", "value": value} for name, value in markers.items()]
+    _upsert(connection, META, rows)
+
+

@@ -1,0 +1,207 @@
+"""The ledger files: one per process, one line per operation, each with a checksum (DESIGN: one ledger).
+
+An operation is acknowledged once its line is written; `durable` lines are fsynced. A checkpoint moves the operations
+into the database and empties the file. Must not know rows or a database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import threading
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nanomem_tui import clock
+from nanomem_tui.errors import Problem, from_os_error
+from nanomem_tui.operations import Operation
+from nanomem_tui.store import atomic
+
+SUFFIX = ".ledger"
+
+
+def encode(operation: Operation) -> bytes:
+    """One line: `{"c":"<crc32 of the body>","r":<body>}` and a newline."""
+    body = json.dumps(operation.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return b'{"c":"%08x","r":' % zlib.crc32(body) + body + b"}\n"
+
+
+def decode(line: bytes) -> Operation | None:
+    """The operation of one line, None when the line is torn or its checksum is wrong."""
+    if not line.startswith(b'{"c":"') or not line.endswith(b"}") or line[14:20] != b'","r":':
+        return None
+    body = line[20:-1]
+    if line[6:14] != b"%08x" % zlib.crc32(body):
+        return None
+    try:
+        return Operation.from_json(json.loads(body.decode("utf-8", "surrogatepass")))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFile:
+    """What one ledger file holds: its operations in order, and the lines that could not be read."""
+
+    path: Path
+    operations: tuple[Operation, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_file(path: Path) -> LedgerFile:
+    """Read one ledger file without changing it. A torn last line was never acknowledged and is left out."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return LedgerFile(path, (), ())
+    operations: list[Operation] = []
+    problems: list[Problem] = []
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip(b"\0\r "):
+            continue
+        operation = decode(line.rstrip(b"\r").removeprefix(b"\xef\xbb\xbf").lstrip(b"\0"))
+        if operation is not None:
+            operations.append(operation)
+        elif number < len(lines):
+            problems.append(Problem("an operation that cannot be read", f"ledger/{path.name}", number, "it was kept"))
+    return LedgerFile(path, tuple(operations), tuple(problems))
+
+
+def read_all(folder: Path) -> list[LedgerFile]:
+    """Every ledger file in the folder, oldest first."""
+    try:
+        paths = sorted(folder.glob(f"*{SUFFIX}"))
+    except OSError:
+        return []
+    return [read_file(path) for path in paths]
+
+
+@dataclass(frozen=True, slots=True)
+class _Adopted:
+    path: Path
+    handle: int
+    ids: frozenset[str]
+
+
+class Ledger:
+    """This process's own ledger file, made at the first record and locked as long as the process lives.
+
+    `pending` are the operations that no checkpoint has moved yet, own ones and adopted ones, in order.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._handle: int | None = None
+        self._path: Path | None = None
+        self._adopted: list[_Adopted] = []
+        self.pending: list[Operation] = []
+
+    def record(self, operation: Operation, *, durable: bool) -> None:
+        """Append one operation; with `durable` it survives a power cut. Raises the errors of `from_os_error`."""
+        with self._lock:
+            try:
+                handle = self._open()
+                size = os.fstat(handle).st_size
+                atomic.append_to(handle, encode(operation))
+                if durable:
+                    _sync_or_take_back(handle, size)
+            except OSError as error:
+                raise from_os_error(error, "recording the change in the ledger") from error
+            self.pending.append(operation)
+
+    def sync(self) -> None:
+        """Make every line written so far survive a power cut."""
+        with self._lock:
+            if self._handle is not None:
+                try:
+                    os.fsync(self._handle)
+                except OSError as error:
+                    raise from_os_error(error, "syncing the ledger") from error
+
+    def adopt(self) -> list[LedgerFile]:
+        """Take over the files of processes that ended without a checkpoint; their operations become pending.
+
+        A file is taken only when its owner's flock is free, so never from a process that lives.
+        """
+        taken: list[LedgerFile] = []
+        with self._lock:
+            for path in sorted(self._folder.glob(f"*{SUFFIX}")) if self._folder.is_dir() else ():
+                if path == self._path or any(path == other.path for other in self._adopted):
+                    continue
+                with contextlib.suppress(OSError):
+                    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+                    if not atomic.try_lock(handle) or not path.exists():
+                        os.close(handle)
+                        continue
+                    content = read_file(path)
+                    self._adopted.append(_Adopted(path, handle, frozenset(o.id for o in content.operations)))
+                    self.pending.extend(content.operations)
+                    taken.append(content)
+        return taken
+
+    def moved(self, operations: Sequence[Operation], quarantine: Path) -> None:
+        """After a checkpoint committed `operations`: forget them and empty the files that held them.
+
+        An adopted file with lines that could not be read is copied to `quarantine` first.
+        """
+        done = {operation.id for operation in operations}
+        with self._lock:
+            self.pending = [operation for operation in self.pending if operation.id not in done]
+            if not self.pending and self._handle is not None:
+                os.ftruncate(self._handle, 0)
+                os.fsync(self._handle)
+            waiting = {operation.id for operation in self.pending}
+            for file in [file for file in self._adopted if not file.ids & waiting]:
+                if read_file(file.path).problems:
+                    atomic.quarantine(quarantine, file.path.name, file.path.read_bytes())
+                with contextlib.suppress(OSError):
+                    os.unlink(file.path)
+                os.close(file.handle)
+                self._adopted.remove(file)
+
+    def close(self) -> None:
+        """Give the file up; it is removed when nothing in it waits for a checkpoint."""
+        with self._lock:
+            if self._handle is not None and self._path is not None:
+                if not self.pending:
+                    with contextlib.suppress(OSError):
+                        os.unlink(self._path)
+                os.close(self._handle)
+            for file in self._adopted:
+                os.close(file.handle)
+            self._handle, self._path, self._adopted = None, None, []
+
+    @property
+    def path(self) -> Path | None:
+        """This process's file, once it exists."""
+        return self._path
+
+    def _open(self) -> int:
+        if self._handle is not None:
+            return self._handle
+        atomic.make_folder(self._folder)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        while True:
+            path = self._folder / f"{clock.now_ms()}-{os.getpid()}-{secrets.token_hex(3)}{SUFFIX}"
+            handle = os.open(path, flags, atomic.PRIVATE_FILE)
+            if atomic.try_lock(handle) and path.exists():
+                break
+            os.close(handle)  # another process adopted the file before we had locked it
+        atomic.sync_folder(self._folder)
+        self._handle, self._path = handle, path
+        return handle
+
+
+def _sync_or_take_back(handle: int, size: int) -> None:
+    try:
+        os.fsync(handle)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(handle, size)
+        raise

@@ -1,0 +1,112 @@
+"""The rows that the RAM snapshot holds: Item and Lesson, as tuples in the order of their table columns.
+
+Tuples because 100,000 of them come straight from a database cursor without a Python call per field
+(docs/decisions). Must not know a database, a file or a screen.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["preference", "fact", "decision", "episodic"]
+KINDS: tuple[str, ...] = ("preference", "fact", "decision", "episodic")
+SCOPE_TYPES: tuple[str, ...] = ("chat", "user", "global")
+
+
+class Item(NamedTuple):
+    """A long-term memory (seed 000 §Data model, seed 001 §4.1). Times are UTC ISO text; `text` is column `content`."""
+
+    id: str
+    text: str
+    kind: str = "fact"
+    scope_type: str = "global"
+    scope_key: str = ""
+    channel: str | None = None
+    chat_id: str | None = None
+    sender_id: str | None = None
+    session_key: str | None = None
+    importance: float = 0.7
+    confidence: float = 1.0
+    source: str = "manual"
+    source_message_id: str | None = None
+    source_role: str | None = None
+    meta_json: str = "{}"
+    created_at: str = ""
+    updated_at: str = ""
+    last_accessed_at: str | None = None
+    expires_at: str | None = None
+    hits: int = 0
+    enabled: bool = True
+    pinned: bool = False
+    is_deleted: bool = False
+    revision: int = 0
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The free fields, `{}` when they do not parse."""
+        return _object(self.meta_json)
+
+    def to_json(self) -> dict[str, Any]:
+        """The item as the command line prints it: `id` first, the revision left out, `meta` as an object."""
+        body = self._asdict()
+        del body["revision"], body["meta_json"]
+        return {**body, "meta": self.meta}
+
+
+class Lesson(NamedTuple):
+    """A self-improvement lesson (seed 000 §2.5): what triggered it, what was done, what is better."""
+
+    id: str
+    key: str = ""
+    trigger: str = ""
+    bad_action: str = ""
+    better_action: str = ""
+    scope: str = "session"
+    session_key: str = ""
+    actor_key: str = ""
+    source: str = "manual"
+    confidence: int = 5
+    hits: int = 0
+    enabled: bool = True
+    created_at: str = ""
+    updated_at: str = ""
+    last_applied_at: str = ""
+    promoted_global_key: str = ""
+    meta_json: str = "{}"
+    is_deleted: bool = False
+    revision: int = 0
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The free fields, `{}` when they do not parse."""
+        return _object(self.meta_json)
+
+    def to_json(self) -> dict[str, Any]:
+        """The lesson as the command line prints it."""
+        body = self._asdict()
+        del body["revision"], body["meta_json"]
+        return {**body, "meta": self.meta}
+
+
+Row = Item | Lesson
+
+
+class Hit(NamedTuple):
+    """One search result: the item, its score, and the parts the score is made of."""
+
+    item: Item
+    score: float
+    parts: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The hit as the command line prints it."""
+        return {**self.item.to_json(), "score": round(self.score, 6), "parts": self.parts}
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,290 @@
+"""Workspace: one agent's memory, composed of its parts. What the screens, the command line and servers call.
+
+Opening reads nothing but paths and settings; each part is made when it is first used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui import config, paths
+from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.operations import Operation, new_operation
+from nanomem_tui.store import atomic, oplog
+from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
+from nanomem_tui.store.oplog import LogEntry
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.memory.history import History
+    from nanomem_tui.memory.items import Items
+    from nanomem_tui.memory.lessons import Lessons
+    from nanomem_tui.memory.notes import Notes
+    from nanomem_tui.memory.sessions import Sessions
+    from nanomem_tui.memory.wal import WalStates
+    from nanomem_tui.store.files import FileLayer
+    from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.watch import Watch
+
+
+def open_workspace(path: Path | str | None = None) -> Workspace:
+    """The workspace at `path` (default: the agent's own). Raises WorkspaceMissing, NotAWorkspace, AccessDenied,
+    InvalidConfig. Changes nothing on disk."""
+    found = paths.locate(path)
+    return Workspace(found, config.load(found))
+
+
+class Workspace:
+    """One agent's memory. Use as a context manager: leaving it flushes what waits."""
+
+    def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
+        self.paths = found
+        self.settings = loaded.settings
+        self.configuration = loaded
+        self.id = workspace_id(found)
+        self.store = MemoryStore(found, self.id, loaded.settings)
+
+    # -- parts ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Which agent wrote this home, and where its sessions lie."""
+        from nanomem_tui.formats import agent_home
+
+        return agent_home.detect(self.paths)
+
+    @cached_property
+    def items(self) -> Items:
+        """Long-term items."""
+        from nanomem_tui.memory.items import Items
+
+        items = Items(self.store, self.paths.longterm_db, self.perform)
+        self.store.before_checkpoint = items.compact_if_over_cap
+        return items
+
+    @cached_property
+    def lessons(self) -> Lessons:
+        """Self-improvement lessons."""
+        from nanomem_tui.memory.lessons import Lessons
+
+        return Lessons(self.store, self.perform)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """The agent's conversations."""
+        from nanomem_tui.memory.sessions import Sessions
+
+        return Sessions(self.paths, self.layout, self.perform, self.agent)
+
+    @cached_property
+    def wal(self) -> WalStates:
+        """WAL state files of the scoped system."""
+        from nanomem_tui.memory.wal import WalStates
+
+        return WalStates(self.paths)
+
+    @cached_property
+    def history(self) -> History:
+        """The archive of summaries."""
+        from nanomem_tui.memory.history import History
+
+        return History(self.paths)
+
+    @cached_property
+    def notes(self) -> Notes:
+        """Daily notes and Markdown mirrors."""
+        from nanomem_tui.memory.notes import Notes
+
+        return Notes(self.paths)
+
+    @cached_property
+    def documents(self) -> FileLayer:
+        """SOUL.md, USER.md and MEMORY.md."""
+        from nanomem_tui.store.files import FileLayer
+
+        return FileLayer(self.paths, self.git, perform=self.perform)
+
+    @cached_property
+    def dream(self) -> Dreams:
+        """Dream runs, their history and their restore."""
+        from nanomem_tui.dream.service import Dreams
+
+        return Dreams(self.paths, self.git, self.documents, self.perform, self.agent, self.settings)
+
+    def git(self) -> GitHistory | None:
+        """The history of the memory files, None where there is none."""
+        from nanomem_tui.store.git_history import GitHistory
+
+        return GitHistory.open(self.paths)
+
+    @cached_property
+    def _watch(self) -> Watch:
+        from nanomem_tui.store.watch import Watch
+
+        return Watch(self.paths, self.layout.sessions_dir)
+
+    def agent(self) -> Presence:
+        """Whether an agent runs on this workspace now."""
+        from nanomem_tui.store import presence
+
+        return presence.detect(self.paths)
+
+    # -- changing -------------------------------------------------------------------------------------------------
+
+    def perform(self, operation: Operation) -> Operation:
+        """Check, record and apply one operation; every change of every part goes through here."""
+        for change in operation.changes:
+            self._register(change.layer)
+        _ = self.items  # the compaction that a checkpoint may start
+        return self.store.perform(operation)
+
+    def _register(self, layer: str) -> None:
+        if layer in self.store.layers:
+            return
+        if layer == "file":
+            self.store.layers[layer] = self.documents
+        elif layer == "session":
+            self.store.layers[layer] = self.sessions.layer
+        else:
+            raise NotFound("no such kind of thing", layer, "it was written by a newer nanomem")
+
+    def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[LogEntry]:
+        """Operations, newest first; `key`: those that touched the thing of that key."""
+        return self.store.log(limit + offset, key=key)[offset:]
+
+    def undo(self, op_id: str | None = None, count: int = 1, keys: Sequence[str] | None = None) -> list[Operation]:
+        """Take back the newest operation that a person started, `count` of them, or the one of that id.
+
+        `keys`: only what it did to these things. Raises NothingToDo, NotFound, or Conflict when something changed since.
+        """
+        done = []
+        for _ in range(max(1, count)):
+            entry = self._named(op_id) if op_id else oplog.undo_target(self.store.log(100_000))
+            if entry is None or (entry.undone and not keys):
+                if done:
+                    break
+                raise NothingToDo("nothing to undo", op_id or "", "" if op_id is None else "it is taken back already")
+            operation = entry.operation.only(keys) if keys else entry.operation
+            meta = {**_carried(operation), **({"keys": list(keys)} if keys else {})}
+            undo = new_operation(
+                "undo", f"undo: {operation.label}", operation.inverse(), undoes=operation.id, meta=meta
+            )
+            done.append(self.perform(undo))
+            if op_id:
+                break
+        return done
+
+    def redo(self, count: int = 1) -> list[Operation]:
+        """Do again what was undone last, `count` times. Raises NothingToDo or Conflict."""
+        done: list[Operation] = []
+        for _ in range(max(1, count)):
+            entry = oplog.redo_target(self.store.log(100_000))
+            if entry is None:
+                if done:
+                    break
+                raise NothingToDo("nothing to redo", "", "redo follows an undo")
+            again = entry.operation
+            redo = new_operation("redo", f"redo: {again.label}", again.changes, redoes=again.id, meta=_carried(again))
+            done.append(self.perform(redo))
+        return done
+
+    def _named(self, op_id: str) -> LogEntry:
+        entry = self.store.find_operation(op_id)
+        if entry is None or entry.operation.kind in oplog.BOOKKEEPING:
+            raise NotFound("no such operation", op_id, "see `nanomem log`")
+        return entry
+
+    def set_setting(self, name: str, text: str) -> Path:
+        """Write one setting into the user's settings file (the old file stays beside it); returns the file."""
+        import tomli_w
+
+        file = paths.user_settings()
+        table = {**config.read_toml(file), name: config.from_text(name, text, "the command line")}
+        atomic.make_folder(file.parent)
+        if file.exists():
+            atomic.write_atomic(file.with_suffix(".toml.bak"), file.read_bytes())
+        atomic.write_atomic(file, tomli_w.dumps(table).encode())
+        return file
+
+    # -- checkpoints ----------------------------------------------------------------------------------------------
+
+    def flush(self) -> CheckpointResult:
+        """A checkpoint now, with exports."""
+        return self.store.checkpoint(final=True)
+
+    def checkpoint_if_due(self) -> CheckpointResult | None:
+        """A checkpoint when one of seed 000's triggers asks for it, else None."""
+        return self.store.checkpoint() if self.store.due() else None
+
+    def checkpoint_state(self) -> dict[str, Any]:
+        """What the status bar shows: `dirty`, `last_at` (UTC ISO or empty), `last_ms`, `degraded`."""
+        store = self.store
+        return {"dirty": store.dirty, "last_at": store.last_at, "last_ms": store.last_ms, "degraded": store.degraded}
+
+    def refresh(self) -> set[str]:
+        """Which layers changed on disk since the last call; rows that others changed are taken into RAM."""
+        changed = set(self._watch.changed())
+        rows = self.store.refresh()
+        return (changed - {"items", "lessons"}) | ({"items", "lessons"} if rows else set())
+
+    @property
+    def degraded(self) -> str:
+        """Why changes cannot be acknowledged now; empty when all is well."""
+        return self.store.degraded
+
+    def problems(self) -> list[Problem]:
+        """What could not be read, of everything that was looked at so far."""
+        found = [*self.configuration.problems, *self.store.problems()]
+        for name in ("sessions", "wal", "history", "notes", "documents"):
+            part = self.__dict__.get(name)
+            found += part.problems() if part is not None else []
+        return found
+
+    def status(self) -> dict[str, Any]:
+        """The object of `memory status`: counts of every part, checkpoint, agent and problems."""
+        from nanomem_tui.status import status
+
+        return status(self)
+
+    def doctor(self) -> list[Problem]:
+        """The health of every file and table. Reads only."""
+        from nanomem_tui.memory import health
+
+        try:
+            self.store.load()
+        except NanomemError as error:
+            return [Problem(error.what, error.where, fix=error.fix), *health.examine(self.paths, self.layout)]
+        return [*self.configuration.problems, *self.store.problems(), *health.examine(self.paths, self.layout)]
+
+    def close(self) -> None:
+        """Flush what waits and let go of files and locks."""
+        self.store.close()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def workspace_id(found: paths.Paths) -> str:
+    """`.nanobot/workspace-id`, else 16 digits of the sha1 of the real path (DESIGN: where it lies)."""
+    try:
+        text = found.workspace_id_file.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if text and len(text) <= 64 and text.isalnum():
+        return text
+    return hashlib.sha1(str(found.workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _carried(operation: Operation) -> dict[str, Any]:
+    """The free fields that an undo or a redo of an operation keeps: none of its commit message, which was its own."""
+    return {name: value for name, value in operation.meta.items() if name in ("removed", "kept")}
