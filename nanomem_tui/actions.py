@@ -1,0 +1,343 @@
+"""Every action of a person, once: its name, keys, words, danger, command-line twin and when it can't be done.
+
+The key bindings, the footer, the help screen, the command palette and ``docs/keys.md`` are all made from `ACTIONS`.
+This module holds no behaviour and imports no Textual: a screen does an action in its ``do_<name>`` method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Group = Literal["move", "select", "go", "global", "screen"]
+#: "preview": shows what will change and asks; "typed": can't be undone, asks for a typed word.
+Danger = Literal["none", "preview", "typed"]
+
+#: Screens by name, with their title, in the order of their keys.
+SCREENS: Mapping[str, str] = {
+    "items": "Items",
+    "lessons": "Lessons",
+    "sessions": "Sessions",
+    "wal": "WAL",
+    "dream": "Dream",
+    "status": "Status",
+}
+GROUP_TITLES: Mapping[Group, str] = {
+    "screen": "On this screen",
+    "select": "Selecting",
+    "global": "Everywhere",
+    "go": "Screens",
+    "move": "Moving",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an action may look at to say whether it can be done now; a screen makes one when asked.
+
+    `has` names further things that are true, such as "source" (the row knows where it came from) or "review" (a Dream
+    is being reviewed). `read_only` is why nothing can be changed, empty when it can.
+    """
+
+    screen: str
+    rows: int = 0
+    selected: int = 0
+    dirty: int = 0
+    agent_alive: bool = False
+    can_undo: bool = False
+    can_redo: bool = False
+    read_only: str = ""
+    has: frozenset[str] = frozenset()
+
+
+Enabled = Callable[[Context], str | None]
+
+
+def always(_context: Context) -> str | None:
+    """Can always be done."""
+    return None
+
+
+def with_row(context: Context) -> str | None:
+    """Needs a row under the cursor."""
+    return None if context.rows else "there is no row here"
+
+
+def writable(context: Context) -> str | None:
+    """Needs a row, and a workspace that can be written."""
+    return context.read_only or with_row(context)
+
+
+def changeable(context: Context) -> str | None:
+    """Needs a workspace that can be written."""
+    return context.read_only or None
+
+
+def _two_rows(context: Context) -> str | None:
+    return writable(context) or (None if context.selected > 1 else "select two or more rows first (space)")
+
+
+def _undo(context: Context) -> str | None:
+    return context.read_only or (None if context.can_undo else "nothing to undo")
+
+
+def _redo(context: Context) -> str | None:
+    return context.read_only or (None if context.can_redo else "nothing to redo")
+
+
+def _compact(context: Context) -> str | None:
+    if context.screen == "sessions" and context.agent_alive:
+        return "an agent is running: it would write over a compacted session"
+    return writable(context)
+
+
+def _source(context: Context) -> str | None:
+    return with_row(context) or (None if "source" in context.has else "where this came from is not known")
+
+
+def _review(context: Context) -> str | None:
+    return None if "review" in context.has else "only while a Dream is reviewed (T)"
+
+
+def _edit(context: Context) -> str | None:
+    return writable(context) or (_review(context) if context.screen == "dream" else None)
+
+
+def _restore(context: Context) -> str | None:
+    return "a review is open: accept or reject first" if "review" in context.has else writable(context)
+
+
+def _no_review(context: Context) -> str | None:
+    return "a review is open: accept or reject first" if "review" in context.has else changeable(context)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person can do.
+
+    `keys` are Textual key names or single characters, the first is the one shown; none: palette only. `screens` empty
+    means everywhere. `labels` and `twins` hold what differs on one screen. `footer` orders the footer (1 first; 0: only
+    in help). `headless` is the command that does the same.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    label: str
+    help: str
+    group: Group = "screen"
+    screens: tuple[str, ...] = ()
+    danger: Danger = "none"
+    headless: str = ""
+    enabled: Enabled = always
+    footer: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    twins: Mapping[str, str] = field(default_factory=dict)
+
+    def on(self, screen: str) -> bool:
+        """Whether the action exists on `screen`."""
+        return not self.screens or screen in self.screens
+
+    def label_on(self, screen: str) -> str:
+        """The short label on `screen`."""
+        return self.labels.get(screen, self.label)
+
+    def twin(self, screen: str) -> str:
+        """The command that does the same, without the leading ``nanomem``; empty when it is only of the screen."""
+        return self.twins.get(screen, self.headless)
+
+
+_ROWS = ("items", "lessons")
+
+ACTIONS: tuple[Action, ...] = (
+    # What each screen is for.
+    Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen", (*_ROWS,
+           "dream"),
+           headless="memory edit ID", enabled=_edit, footer=10, twins={"lessons": "", "dream": ""}),
+    Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen", (*_ROWS, "dream"),
+           headless="memory edit ID", enabled=_edit, twins={"lessons": "", "dream": ""}),
+    Action("toggle", ("x",), "disable",
+           "Disable what is enabled and enable what is disabled: kept, but never recalled.",
+           "screen", _ROWS, headless="memory disable ID · memory enable ID", enabled=writable, footer=11,
+           labels={"lessons": "on/off"}, twins={"lessons": "memory lessons disable ID · memory lessons enable ID"}),
+    Action("delete", ("d",), "delete", "Delete the row or the selected rows; can be undone.", "screen", _ROWS,
+           "preview",
+           "memory delete ID --yes", writable, 12, twins={"lessons": "memory lessons delete ID --yes"}),
+    Action("merge", ("m",), "merge", "Make one item of the selected ones.", "screen", ("items",), "preview",
+           enabled=_two_rows, footer=15),
+    Action("pin", ("p",), "pin", "Pin the item, so that compaction and expiry leave it alone; again to unpin.",
+           "screen",
+           ("items",), enabled=writable, footer=16),
+    Action("add", ("a",), "add", "Write a new item.", "screen", ("items",), headless="memory add --text T",
+           enabled=changeable, footer=13),
+    Action("compact", ("c",), "compact",
+           "Remove duplicates and what is over the limit; shows what would go, and can be undone.",
+           "screen", (*_ROWS, "sessions"), "preview", "memory compact --max-items N", _compact, 14,
+           twins={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY"}),
+    Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
+           "screen", ("items", "sessions", "wal"), headless="memory show ID", enabled=_source, footer=17,
+           labels={"sessions": "memories", "wal": "session"}, twins={"sessions": "session show KEY",
+           "wal": "session show KEY"}),
+    Action("reset_lessons", (), "reset lessons", "Forget every lesson of this workspace.", "screen", ("lessons",),
+           "typed",
+           "memory lessons reset --yes", changeable),
+    Action("search_all", ("F",), "find in all", "Search the text of every transcript.", "screen", ("sessions",),
+           headless="session search Q", footer=12),
+    Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen", ("wal",),
+           headless="wal show KEY", enabled=with_row, footer=10),
+    Action("dream_run", ("r",), "run", "Run a Dream now; one commit, can be taken back.", "screen", ("dream",),
+           "preview",
+           "--run-dream", _no_review, 13),
+    Action("dream_review", ("T",), "dry run",
+           "See what a Dream would do and decide hunk by hunk; nothing is changed before.",
+           "screen", ("dream",), headless="--run-dream --dry-run", enabled=_no_review, footer=14),
+    Action("dream_restore", ("t",), "take back", "Take back this hunk, this file or the whole run; later edits stay.",
+           "screen", ("dream",), "preview", "dream restore SHA --file F --hunk N", _restore, 11),
+    Action("blame", ("b",), "blame", "Which run wrote each line, and from which entries.", "screen", ("dream",),
+           headless="blame FILE", enabled=with_row, footer=16),
+    Action("accept", ("+",), "accept", "Accept this hunk.", "screen", ("dream",), enabled=_review, footer=1),
+    Action("reject", ("-",), "reject", "Reject this hunk.", "screen", ("dream",), enabled=_review, footer=2),
+    Action("next_hunk", ("n",), "next hunk", "The next hunk.", "screen", ("dream",), enabled=with_row, footer=18),
+    Action("previous_hunk", ("N",), "last hunk", "The hunk before.", "screen", ("dream",), enabled=with_row),
+    Action("doctor", ("D",), "doctor", "Check every file and table, and say what to do.", "screen", ("status",),
+           headless="doctor", footer=10),
+    # Selecting rows.
+    Action("select", ("space",), "select", "Select the row, or not; the cursor moves on.", "select", footer=30,
+           enabled=with_row),
+    Action("select_range", ("v",), "range", "Start a range here; again to end it at the cursor.", "select",
+           enabled=with_row),
+    Action("select_all", ("*",), "all shown", "Select every row shown; again for none.", "select", enabled=with_row),
+    # What works everywhere.
+    Action("filter", ("/",), "filter",
+           'Filter as you type: kind:fact scope:telegram:* age:>30d hits:0 "exact" -word; esc clears.',
+           "global", footer=20),
+    Action("help", ("?",), "help", "The keys of this screen.", "global", footer=90),
+    Action("palette", (":", "ctrl+p"), "commands", "Every action by name.", "global", footer=80),
+    Action("open", ("enter",), "open", "Open the row: to the detail, or into it.", "global", enabled=with_row,
+           footer=40),
+    Action("back", ("escape",), "back", "Back: clears the filter, then the selection, then leaves the pane.", "global"),
+    Action("next_pane", ("tab",), "pane", "To the other pane.", "global", footer=50),
+    Action("previous_pane", ("shift+tab",), "pane", "To the pane before.", "global"),
+    Action("undo", ("u",), "undo", "Take back the last change that you made.", "global", headless="undo",
+           enabled=_undo, footer=60),
+    Action("redo", ("ctrl+r",), "redo", "Do again what was taken back.", "global", headless="redo", enabled=_redo),
+    Action("ledger", ("U",), "ledger", "Every change: who, when, what; take back any of them.", "global",
+           headless="log"),
+    Action("copy", ("y",), "copy", "Copy the text to the clipboard of your own terminal.", "global", enabled=with_row),
+    Action("sort", ("s",), "sort", "Sort by the next column; the heading shows which.", "global", enabled=with_row),
+    Action("wrap", ("w",), "wrap", "Wrap long lines, or not.", "global"),
+    Action("zoom", ("z",), "zoom", "Give this pane the whole width; again for both.", "global"),
+    Action("reload", ("f5",), "reload", "Read everything again.", "global"),
+    Action("flush", ("ctrl+s",), "save now", "Write a checkpoint now.", "global", headless="memory flush",
+           enabled=changeable),
+    Action("theme", (), "next theme", "Dark, light, or the colours of your terminal.", "global"),
+    Action("quit", ("q",), "quit", "Leave; everything is saved.", "global", footer=99),
+    # The screens.
+    Action("go_items", ("1",), "Items", "What the agent believes for long.", "go", headless="memory list"),
+    Action("go_lessons", ("2",), "Lessons", "What it learned to do otherwise.", "go", headless="memory lessons list"),
+    Action("go_sessions", ("3",), "Sessions", "Its conversations.", "go", headless="session list"),
+    Action("go_wal", ("4",), "WAL", "Turns as they were written, also unfinished ones.", "go", headless="wal list"),
+    Action("go_dream", ("5",), "Dream", "What Dreams changed, with diffs and the way back.", "go",
+           headless="dream log"),
+    Action("go_status", ("0",), "Status", "The health of every part.", "go", headless="memory status"),
+    # Moving in lists and texts.
+    Action("cursor_down", ("j", "down"), "down", "One line down.", "move"),
+    Action("cursor_up", ("k", "up"), "up", "One line up.", "move"),
+    Action("half_down", ("ctrl+d",), "half page", "Half a page down.", "move"),
+    Action("half_up", ("ctrl+u",), "half page", "Half a page up.", "move"),
+    Action("page_down", ("pagedown",), "page", "A page down.", "move"),
+    Action("page_up", ("pageup",), "page", "A page up.", "move"),
+    Action("first", ("g", "home"), "first", "To the first line.", "move"),
+    Action("last", ("G", "end"), "last", "To the last line.", "move"),
+    Action("scroll_left", ("left",), "left", "Text to the left, when it is not wrapped.", "move"),
+    Action("scroll_right", ("right",), "right", "Text to the right, when it is not wrapped.", "move"),
+)  # fmt: skip
+
+BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
+
+
+def actions_on(screen: str, *groups: Group) -> list[Action]:
+    """The actions of `screen`, of these groups (none given: all), in the order of the registry."""
+    return [action for action in ACTIONS if action.on(screen) and (not groups or action.group in groups)]
+
+
+_KEY_NAMES = {
+    "escape": "esc",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+    "down": "↓",
+    "up": "↑",
+    "left": "←",
+    "right": "→",
+}
+
+
+def key_text(key: str, ascii_only: bool = False) -> str:
+    """A key as people read it: ``esc``, ``↓``, ``^s``."""
+    if key.startswith("ctrl+"):
+        return "^" + key[5:]
+    if ascii_only and key in {"down", "up", "left", "right"}:
+        return key
+    return _KEY_NAMES.get(key, key)
+
+
+def keys_text(action: Action, ascii_only: bool = False) -> str:
+    """All keys of an action, separated by spaces; how to reach it when it has none."""
+    return " ".join(key_text(key, ascii_only) for key in action.keys) or ": palette"
+
+
+def remap(overrides: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The keymap for `overrides` (action name → keys, separated by commas) and what is wrong with them, in words.
+
+    An override that names no action or takes a key of another action is left out. The result is what
+    ``App.set_keymap`` takes.
+    """
+    known = {name: keys for name, keys in overrides.items() if name in BY_NAME}
+    problems = [f"keys: there is no action “{name}”" for name in overrides if name not in BY_NAME]
+    if not conflicts(known):  # two keys may change places: judge them together first
+        return known, problems
+    wanted: dict[str, str] = {}
+    for name, keys in known.items():
+        clash = conflicts({**wanted, name: keys})
+        problems.extend(f"keys: {sentence}" for sentence in clash)
+        if not clash:
+            wanted[name] = keys
+    return wanted, problems
+
+
+def conflicts(keymap: Mapping[str, str] | None = None) -> list[str]:
+    """The keys that would do two things on one screen, as sentences; empty when all is well."""
+    found: list[str] = []
+    for screen, title in SCREENS.items():
+        taken: dict[str, str] = {}
+        for action in actions_on(screen):
+            keys: Iterable[str] = action.keys
+            if keymap and action.name in keymap:
+                keys = [key.strip() for key in keymap[action.name].split(",") if key.strip()]
+            for key in keys:
+                other = taken.setdefault(key, action.name)
+                if other != action.name:
+                    found.append(f"{key} is both {other} and {action.name} on {title}")
+    return found
+
+
+def keys_markdown() -> str:
+    """The text of ``docs/keys.md``."""
+    lines = ["# Keys", "", "Made from the registry of actions (`nanomem_tui/actions.py`); change it there.", ""]
+    for screen, title in SCREENS.items():
+        own = actions_on(screen, "screen")
+        if own:
+            lines += [f"## {title}", "", *_table(own, screen)]
+    for group in ("global", "select", "move", "go"):
+        lines += [f"## {GROUP_TITLES[group]}", "", *_table([a for a in ACTIONS if a.group == group], "")]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(actions: Iterable[Action], screen: str) -> list[str]:
+    asks = {"none": "", "preview": " Shows first what will change.", "typed": " Asks for a typed word."}
+    rows = ["| Key | Action | What it does | Command |", "|---|---|---|---|"]
+    for action in actions:
+        keys = " ".join(f"`{key_text(key)}`" for key in action.keys) or "`:`"
+        twin = " · ".join(f"`nanomem {part}`" for part in action.twin(screen).split(" · ") if part)
+        rows.append(f"| {keys} | {action.label_on(screen)} | {action.help}{asks[action.danger]} | {twin} |")
+    return [*rows, ""]

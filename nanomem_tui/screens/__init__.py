@@ -1,0 +1,1 @@
+"""One module for each screen, its style sheet beside it."""

@@ -1,0 +1,1 @@
+"""What two or more screens share. Widgets know texts and values only; no store, no workspace."""

@@ -1,0 +1,47 @@
+"""Untrusted text on its way into lines of the screen: made safe, cut to cells, joined into few segments.
+
+The only place where widgets turn memory text into something Textual draws. Never markup: a `str` goes into a `Segment`
+or a `Content` as plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+
+from nanomem_tui.text import cell_width, pad, safe_text
+
+
+def content(text: str, style: str = "") -> Content:
+    """`text` as plain content for a Textual widget, safe, never markup. `style` is a Textual style such as "bold"."""
+    return Content.styled(safe_text(text), style) if style else Content(safe_text(text))
+
+
+def contents(parts: Iterable[tuple[str, str]]) -> Content:
+    """Several texts with their styles as one content."""
+    return Content.assemble(*((safe_text(text), style) for text, style in parts))
+
+
+def joined(parts: Sequence[tuple[str, Style]], width: int, fill: Style) -> list[Segment]:
+    """The parts (safe texts) as segments of exactly `width` cells; neighbours of one style become one: fewer bytes."""
+    segments: list[Segment] = []
+    room = width
+    for text, style in parts:
+        size = cell_width(text)
+        if size > room:
+            _append(segments, pad(text, room, ellipsis=""), style)
+            return segments
+        room -= size
+        _append(segments, text, style)
+    _append(segments, " " * room, fill)
+    return segments
+
+
+def _append(segments: list[Segment], text: str, style: Style) -> None:
+    if text and segments and segments[-1].style == style:
+        segments[-1] = Segment(segments[-1].text + text, style)
+    elif text:
+        segments.append(Segment(text, style))

@@ -1,0 +1,56 @@
+"""Columns of a list and how they share the width of a screen; pure values, no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """One column. `render` gives plain, untrusted text for a row; the table makes it safe and cuts it.
+
+    `width` is fixed in cells, or 0 for a column that takes a share (`flex`) of what is left, at least `min_width`.
+    On narrow screens the column with the highest `priority` goes first; 0 never goes. `tone` is one of the table's
+    tones ("dim", "accent", "good", "warn", "bad"), or empty. `sort` gives the sort key of a row; None: not sortable.
+    """
+
+    key: str
+    title: str
+    render: Callable[[Row], str]
+    width: int = 0
+    flex: int = 1
+    min_width: int = 12
+    priority: int = 0
+    align: Literal["left", "right"] = "left"
+    tone: str = ""
+    sort: Callable[[Row], object] | None = None
+
+
+def fit(columns: Sequence[Column[Row]], width: int) -> list[tuple[Column[Row], int]]:
+    """The columns that fit into `width` cells with one cell between them, each with its width, in their order."""
+    shown = list(columns)
+    while len(shown) > 1 and _needed(shown) > width:
+        goes = max(shown, key=lambda column: column.priority)
+        if not goes.priority:
+            break
+        shown.remove(goes)
+    spare = width - _needed(shown)
+    flexible = [column for column in shown if not column.width]
+    weight = sum(column.flex for column in flexible)
+    sizes: dict[str, int] = {}
+    for column in shown:
+        size = column.width or column.min_width
+        if flexible and not column.width:
+            size += spare * column.flex // weight
+        sizes[column.key] = max(size, 1)
+    if flexible and spare > 0:  # what integer division left over
+        sizes[flexible[0].key] += width - sum(sizes.values()) - len(shown) + 1
+    return [(column, sizes[column.key]) for column in shown]
+
+
+def _needed(columns: Sequence[Column[Row]]) -> int:
+    return sum(column.width or column.min_width for column in columns) + len(columns) - 1

@@ -1,0 +1,90 @@
+"""How the console looks: its themes, the signs it draws with, and which of them a terminal gets.
+
+No widget here and no state: the app chooses once at its start and holds ``ascii_only``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from textual.theme import Theme
+from textual.widget import Widget
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The signs that carry meaning, each one cell wide."""
+
+    cursor: str
+    selected: str
+    ellipsis: str
+    ascending: str
+    descending: str
+    bullet: str
+    rule: str
+    separator: str
+    steps: str
+
+
+UNICODE = Glyphs("▸", "●", "…", "▴", "▾", "•", "─", "│", "▁▂▃▄▅▆▇█")
+ASCII = Glyphs(">", "*", "~", "^", "v", "-", "-", "|", ".:-=+*#@")
+
+
+def glyphs(widget: Widget) -> Glyphs:
+    """The signs for `widget`: ASCII when its app has a true ``ascii_only``."""
+    return ASCII if getattr(widget.app, "ascii_only", False) else UNICODE
+
+
+THEMES = (
+    Theme(
+        name="nanomem-dark",
+        primary="#7aa2f7",
+        secondary="#7dcfff",
+        accent="#e0af68",
+        warning="#e0af68",
+        error="#f7768e",
+        success="#9ece6a",
+        foreground="#c8d3f5",
+        background="#16161e",
+        surface="#1a1b26",
+        panel="#24283b",
+        dark=True,
+        variables={"block-cursor-background": "#364a82", "block-cursor-foreground": "#ffffff"},
+    ),
+    Theme(
+        name="nanomem-light",
+        primary="#2e5fb7",
+        secondary="#0f6b75",
+        accent="#8f5e15",
+        warning="#8f5e15",
+        error="#b3261e",
+        success="#2f6b2f",
+        foreground="#22252e",
+        background="#fbfbfd",
+        surface="#f2f3f7",
+        panel="#e3e6ee",
+        dark=False,
+        variables={"block-cursor-background": "#c5d5f7", "block-cursor-foreground": "#10131a"},
+    ),
+)
+#: What the palette's "next theme" goes through.
+THEME_NAMES = ("nanomem-dark", "nanomem-light", "ansi-dark", "ansi-light")
+
+
+def choose_theme(wanted: str, environ: Mapping[str, str]) -> str:
+    """The theme for a terminal: `wanted` is "auto", "dark", "light" or the name of a theme.
+
+    The terminal's own colours are used where colour is switched off (`NO_COLOR`), where there are only 16 of them, and
+    over SSH: fewer bytes, and the reader's own palette. Light or dark follows `COLORFGBG` where a terminal sets it.
+    """
+    light = environ.get("COLORFGBG", "").rpartition(";")[2] in {"7", "15"}
+    if wanted in {"dark", "light"}:
+        light = wanted == "light"
+    elif wanted not in {"auto", ""}:
+        return wanted
+    remote = bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
+    full_colour = environ.get("COLORTERM", "") in {"truecolor", "24bit"} or "256color" in environ.get("TERM", "")
+    if "NO_COLOR" in environ or not full_colour or (remote and wanted not in {"dark", "light"}):
+        return "ansi-light" if light else "ansi-dark"
+    return "nanomem-light" if light else "nanomem-dark"

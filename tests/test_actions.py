@@ -1,0 +1,70 @@
+"""The registry of actions is complete, speaks plainly, and no key means two things."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, Context, actions_on, conflicts, keys_markdown, remap
+
+
+def test_no_key_does_two_things_on_a_screen() -> None:
+    assert conflicts() == []
+
+
+def test_no_key_means_two_things_anywhere() -> None:
+    meanings: dict[str, set[str]] = {}
+    for action in ACTIONS:
+        for key in action.keys:
+            meanings.setdefault(key, set()).add(action.name)
+    assert {key: names for key, names in meanings.items() if len(names) > 1} == {}
+
+
+def test_every_action_has_its_own_name_and_words() -> None:
+    assert len(BY_NAME) == len(ACTIONS)
+    for action in ACTIONS:
+        assert action.help.endswith((".", ";")), action.name
+        assert set(action.screens) <= set(SCREENS), action.name
+        assert len(action.label) <= 13, action.name
+
+
+def test_what_cannot_be_done_says_why() -> None:
+    nothing = Context("items")
+    assert BY_NAME["edit"].enabled(nothing) == "there is no row here"
+    assert (
+        BY_NAME["edit"].enabled(Context("items", rows=1, read_only="the database is newer")) == "the database is newer"
+    )
+    assert BY_NAME["merge"].enabled(Context("items", rows=5, selected=1)) == "select two or more rows first (space)"
+    assert BY_NAME["undo"].enabled(nothing) == "nothing to undo"
+    assert BY_NAME["undo"].enabled(Context("items", can_undo=True)) is None
+    assert "agent is running" in str(BY_NAME["compact"].enabled(Context("sessions", rows=1, agent_alive=True)))
+    assert BY_NAME["compact"].enabled(Context("items", rows=1, agent_alive=True)) is None
+    assert BY_NAME["accept"].enabled(Context("dream", rows=1, has=frozenset({"review"}))) is None
+    assert BY_NAME["dream_run"].enabled(Context("dream", has=frozenset({"review"}))) is not None
+
+
+def test_keys_can_be_moved_but_not_onto_each_other() -> None:
+    keymap, problems = remap({"delete": "X", "toggle": "d", "fly": "f", "pin": "X"})
+    assert keymap == {"delete": "X", "toggle": "d"}
+    assert len(problems) == 2
+    assert "no action “fly”" in problems[0]
+    assert "X is both delete and pin" in problems[1]
+    assert remap({"delete": "x", "toggle": "d"}) == ({"delete": "x", "toggle": "d"}, [])
+
+
+def test_the_key_page_lists_every_action() -> None:
+    page = keys_markdown()
+    for action in ACTIONS:
+        assert action.help.replace("|", "\\|") in page
+    assert "`nanomem memory lessons delete ID --yes`" in page
+
+
+def test_a_screen_shows_its_own_and_the_global_actions() -> None:
+    names = {action.name for action in actions_on("wal")}
+    assert {"follow", "undo", "go_items"} <= names
+    assert "pin" not in names
+
+
+def test_the_registry_needs_no_textual() -> None:
+    code = "import sys, nanomem_tui.actions; print('textual' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
