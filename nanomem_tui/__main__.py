@@ -1,0 +1,55 @@
+"""The way in: what needs no command line is answered at once, the rest goes to the console or to `cli`.
+
+Imports nothing but the version before it knows what was asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from nanomem_tui import __version__
+
+
+def main() -> int:
+    """Run the program on `sys.argv` and return its exit code."""
+    args = sys.argv[1:]
+    if args in (["--version"], ["-V"]):
+        sys.stdout.write(f"nanomem {__version__}\n")
+        return 0
+    try:
+        wanted = _console_request(args)
+        if wanted is None:
+            from nanomem_tui.cli.main import run
+
+            return run(args)
+        from nanomem_tui.cli.console import open_console
+
+        workspace, demo, ascii_only = wanted
+        return open_console(workspace, demo=demo, ascii_only=ascii_only)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # the border where an error becomes a line
+        from nanomem_tui.cli.failures import report
+
+        return report(error)
+
+
+def _console_request(args: Sequence[str]) -> tuple[str | None, bool, bool] | None:
+    """(workspace, demo, ascii) when the line asks for the console and nothing else, so that it needs no parser."""
+    workspace: str | None = None
+    flags = {"--demo": False, "--ascii": False}
+    rest = list(args)
+    while rest:
+        word = rest.pop(0)
+        if word in flags:
+            flags[word] = True
+        elif word == "--workspace" and rest:
+            workspace = rest.pop(0)
+        elif word.startswith("--workspace="):
+            workspace = word.removeprefix("--workspace=")
+        else:
+            return None
+    return workspace, flags["--demo"], flags["--ascii"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""`nanomem config`: the settings in force, where each came from, and the file to set them in."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nanomem_tui import paths
+from nanomem_tui.cli import output, values
+from nanomem_tui.cli.shared import Group, State, Words, pass_state
+from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.errors import NanomemError
+
+if TYPE_CHECKING:
+    from nanomem_tui.paths import Paths
+
+here_option = click.option("--here", is_flag=True, help="The settings of this workspace, not those of the user.")
+
+
+@click.group("config", cls=Group)
+def config() -> None:
+    """The settings: see them, set them, find their file.
+
+    \b
+    Example:
+      nanomem config set flush_interval_seconds 60
+    """
+
+
+def _located(state: State) -> Paths | None:
+    """The workspace's paths; None when none was named and there is none at the usual place."""
+    try:
+        return paths.locate(state.workspace)
+    except NanomemError:
+        if state.workspace is not None:
+            raise
+        return None
+
+
+def _file(state: State, *, here: bool) -> Path:
+    return paths.locate(state.workspace).settings if here else paths.user_settings()
+
+
+@config.command()
+@pass_state
+def show(state: State) -> None:
+    """Every setting with its value and where that comes from.
+
+    \b
+    Example:
+      nanomem config show
+    """
+    from nanomem_tui import config as settings
+
+    loaded = settings.load(_located(state))
+    body = {
+        "settings": values.plain(loaded.settings),
+        "sources": values.plain(loaded.sources),
+        "problems": [values.problem(entry) for entry in loaded.problems],
+    }
+    columns = [
+        Column("Setting"),
+        Column("Value", limit=40),
+        Column("From", limit=60, least=12),
+        Column("Meaning", limit=100, drop=1),
+    ]
+    rows = [
+        (f.name, str(getattr(loaded.settings, f.name)), loaded.sources.get(f.name, "default"), str(f.metadata["help"]))
+        for f in dataclasses.fields(loaded.settings)
+    ]
+    notes = [entry.text() for entry in loaded.problems]
+    state.show(body, lambda: [*table(columns, rows, output.terminal_width()), *notes])
+
+
+@config.command("set")
+@click.argument("key", type=Words())
+@click.argument("value", type=Words())
+@here_option
+@pass_state
+def set_value(state: State, key: str, value: str, here: bool) -> None:
+    """Set one setting in the user's file (or, with --here, for this workspace only).
+
+    \b
+    Example:
+      nanomem config set max_items 5000
+    """
+    from nanomem_tui import config as settings
+
+    file = _file(state, here=here)
+    checked = settings.from_text(key, value, "command line")
+    _write(file, {**settings.read_toml(file), key: checked})
+    winner = settings.load(_located(state)).sources.get(key, "")
+    state.show({"key": key, "value": values.plain(checked), "path": str(file)}, [f"{key} = {checked} in {file}"])
+    if winner and winner != str(file):
+        output.notes([f"Note: {winner} sets {key} too, and has the last word."])
+
+
+def _write(file: Path, table: dict[str, object]) -> None:
+    """Replace the file, which loses a person's comments: the file as it was stays beside it as `.bak`."""
+    import tomli_w
+
+    from nanomem_tui.store import atomic
+
+    atomic.make_folder(file.parent)
+    if file.exists():
+        atomic.write_atomic(file.with_name(file.name + ".bak"), file.read_bytes())
+    atomic.write_atomic(file, tomli_w.dumps(table).encode("utf-8"))
+
+
+@config.command()
+@here_option
+@pass_state
+def path(state: State, here: bool) -> None:
+    """The file that `config set` writes.
+
+    \b
+    Example:
+      nanomem config path
+    """
+    file = _file(state, here=here)
+    state.show({"path": str(file), "exists": file.exists()}, [str(file)])

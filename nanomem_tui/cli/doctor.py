@@ -1,0 +1,29 @@
+"""`nanomem doctor`: the health of every file and table, in words."""
+
+from __future__ import annotations
+
+import click
+
+from nanomem_tui.cli import values, words
+from nanomem_tui.cli.shared import Command, State, pass_state
+
+
+@click.command(cls=Command)
+@pass_state
+def doctor(state: State) -> int:
+    """Look at every file and table and say what is wrong and what to do. Changes nothing; exit code 1 on an error.
+
+    \b
+    Example:
+      nanomem doctor
+    """
+    with state.open() as ws:
+        found = ws.doctor()
+    state.show(
+        [values.problem(entry) for entry in found],
+        lambda: [
+            *(f"{entry.severity:<7}  {entry.text()}" for entry in found),
+            words.counted(len(found), "finding") if found else "All is well.",
+        ],
+    )
+    return 1 if any(entry.severity == "error" for entry in found) else 0

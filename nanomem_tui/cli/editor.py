@@ -1,0 +1,38 @@
+"""Text in the user's own editor, through a private temporary file. Knows no memory and no terminal of ours."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+from nanomem_tui.errors import BadInput, Refused
+
+
+def edit_text(text: str) -> str:
+    """What the user's `$VISUAL` or `$EDITOR` made of `text`; the newline that editors put at the end is taken off.
+
+    The file is readable by the user alone and is removed. Raises BadInput without an editor or when the result is not
+    UTF-8, Refused when the editor failed.
+    """
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    if not command.strip():
+        raise BadInput("no editor is set", "", "set EDITOR, or give the words with --text")
+    with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:  # 0700
+        file = Path(folder) / "memory.txt"
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(text.encode("utf-8", "surrogatepass") + (b"" if text.endswith("\n") else b"\n"))
+        try:
+            done = subprocess.run([*shlex.split(command), str(file)], check=False)
+        except (OSError, ValueError) as error:
+            raise BadInput(f"the editor did not start ({error})", command, "check EDITOR") from error
+        if done.returncode != 0:
+            raise Refused(f"the editor ended with status {done.returncode}", command, "nothing was changed")
+        try:
+            edited = file.read_bytes().decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"the edited text cannot be read ({error})", command, "nothing was changed") from error
+    return edited if text.endswith("\n") else edited.removesuffix("\n")

@@ -1,0 +1,302 @@
+"""`nanomem memory lessons`: what the agent learned from its mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.shared import Group, State, Words, agreed, decided, page, paged, pass_state
+from nanomem_tui.cli.tables import Column, table
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.values import Lesson
+    from nanomem_tui.workspace import Workspace
+
+SCOPE = click.Choice(["session", "global"])
+ids_argument = click.argument("ids", metavar="ID...", type=Words(), nargs=-1, required=True)
+
+
+@click.group("lessons", cls=Group)
+def lessons() -> None:
+    """What the agent learned from its mistakes and from being corrected.
+
+    \b
+    Example:
+      nanomem memory lessons list --include-disabled
+    """
+
+
+def _json(ws: Workspace, rows: Sequence[Lesson]) -> list[dict[str, Any]]:
+    return [values.lesson(row, ws.lessons.effective(row)) for row in rows]
+
+
+@lessons.command()
+@pass_state
+def status(state: State) -> None:
+    """How many lessons there are, and of which scope.
+
+    \b
+    Example:
+      nanomem memory lessons status
+    """
+    with state.open() as ws:
+        found = values.plain(ws.lessons.count())
+    pairs = [
+        ("Lessons", str(found.get("total", 0))),
+        ("Enabled", str(found.get("enabled", 0))),
+        ("By scope", words.tally(found.get("by_scope") or {})),
+    ]
+    state.show(found, output.fields(pairs))
+
+
+@lessons.command("list")
+@click.option("--scope", type=SCOPE, help="Only this scope.")
+@click.option("--session", type=Words(), help="Only lessons of this session.")
+@click.option("--include-disabled", is_flag=True, help="Switched-off lessons too.")
+@paged
+@pass_state
+def list_lessons(
+    state: State, scope: str | None, session: str | None, include_disabled: bool, limit: int | None, offset: int
+) -> None:
+    """The lessons that are switched on, newest first.
+
+    \b
+    Example:
+      nanomem memory lessons list --scope global --limit 20
+    """
+    with state.open() as ws:
+        found = [
+            row
+            for row in ws.lessons.all(include_disabled=include_disabled)
+            if (scope is None or row.scope == scope) and (session is None or row.session_key == session)
+        ]
+        shown = _json(ws, page(found, limit, offset))
+    total = words.counted(len(found), "lesson")
+    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    state.show(shown, lambda: [*_table(shown), ending])
+
+
+def _table(shown: Sequence[dict[str, Any]]) -> list[str]:
+    columns = [
+        Column("ID"),
+        Column("Scope", drop=2),
+        Column("Enabled", drop=1),
+        Column("Trigger", limit=40, least=14),
+        Column("Confidence", right=True, drop=4),
+        Column("Effective", right=True, drop=3),
+        Column("Hits", right=True),
+        Column("Updated At", drop=5),
+        Column("Action", limit=72, least=20),
+    ]
+    cells = [
+        (
+            row["id"],
+            row["scope"],
+            "yes" if row["enabled"] else "no",
+            row["trigger"],
+            str(row["confidence"]),
+            f"{row['effective']:.1f}",
+            str(row["hits"]),
+            words.when(row["updated_at"]),
+            row["better_action"],
+        )
+        for row in shown
+    ]
+    return table(columns, cells, output.terminal_width())
+
+
+@lessons.command()
+@click.argument("lesson_id", metavar="ID", type=Words())
+@pass_state
+def show(state: State, lesson_id: str) -> None:
+    """One lesson: what happened, what is better, how sure it is.
+
+    \b
+    Example:
+      nanomem memory lessons show lesson_1739443200123_1
+    """
+    with state.open() as ws:
+        row = _json(ws, [ws.lessons.get(lesson_id)])[0]
+    pairs = [
+        ("ID", row["id"]),
+        ("Trigger", row["trigger"]),
+        ("Instead of", row["bad_action"]),
+        ("Do", row["better_action"]),
+        ("Enabled", "yes" if row["enabled"] else "no"),
+        ("Scope", f"{row['scope']} {row['session_key']}".strip()),
+        ("Learned from", f"{row['source']} {row['actor_key']}".strip()),
+        ("Confidence", f"{row['confidence']}, now {row['effective']:.1f}"),
+        ("Hits", str(row["hits"])),
+        ("Created", words.when(row["created_at"])),
+        ("Updated", words.when(row["updated_at"])),
+        ("Applied", words.when(row["last_applied_at"]) if row["last_applied_at"] else ""),
+    ]
+    state.show(row, lambda: output.fields(pairs))
+
+
+@lessons.command()
+@click.option("--trigger", type=Words(), required=True, help="When it applies.")
+@click.option("--action", "better_action", type=Words(), required=True, help="What to do then.")
+@click.option("--bad-action", type=Words(), default="", help="What went wrong before.")
+@click.option("--scope", type=SCOPE, default="global", show_default=True, help="Where it applies.")
+@click.option("--session", "session_key", type=Words(), default="", help="The session it belongs to.")
+@click.option("--confidence", type=click.IntRange(1, 10), default=5, show_default=True, help="1 to 10.")
+@pass_state
+def add(
+    state: State, trigger: str, better_action: str, bad_action: str, scope: str, session_key: str, confidence: int
+) -> None:
+    """Teach the agent something; safe on disk when the command returns.
+
+    \b
+    Example:
+      nanomem memory lessons add --trigger "response:length" --action "Answer in two sentences"
+    """
+    with state.open() as ws:
+        op = ws.lessons.add(
+            trigger, better_action, bad_action, scope=scope, session_key=session_key, confidence=confidence
+        )
+        ws.flush()
+        rows = _json(ws, [ws.lessons.get(change.key) for change in op.changes if change.layer == "lesson"])
+    state.show({"operation": values.operation(op), "lesson": rows[0]}, [f"{op.label}: {rows[0]['id']}"])
+
+
+@lessons.command()
+@click.argument("lesson_id", metavar="ID", type=Words())
+@click.option("--trigger", type=Words(), help="When it applies.")
+@click.option("--action", "better_action", type=Words(), help="What to do (without any option: edit it in $EDITOR).")
+@click.option("--bad-action", type=Words(), help="What went wrong before.")
+@click.option("--confidence", type=click.IntRange(1, 10), help="1 to 10.")
+@pass_state
+def edit(
+    state: State,
+    lesson_id: str,
+    trigger: str | None,
+    better_action: str | None,
+    bad_action: str | None,
+    confidence: int | None,
+) -> None:
+    """Correct a lesson, here or in your editor.
+
+    \b
+    Example:
+      nanomem memory lessons edit lesson_1739443200123_1 --confidence 9
+    """
+    given = {"trigger": trigger, "better_action": better_action, "bad_action": bad_action, "confidence": confidence}
+    fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    with state.open() as ws:
+        row = ws.lessons.get(lesson_id)
+        if not fields:
+            from nanomem_tui.cli.editor import edit_text
+
+            fields = {"better_action": edit_text(row.better_action)}
+        changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
+        op = ws.lessons.edit(row.id, **changed) if changed else None
+        after = _json(ws, [ws.lessons.get(row.id)])[0]
+    state.show({"operation": values.operation(op), "lesson": after}, [op.label if op else "Nothing changed."])
+
+
+@lessons.command()
+@ids_argument
+@pass_state
+def enable(state: State, ids: Sequence[str]) -> None:
+    """Switch lessons on again.
+
+    \b
+    Example:
+      nanomem memory lessons enable lesson_1739443200123_1
+    """
+    _switch(state, ids, enabled=True)
+
+
+@lessons.command()
+@ids_argument
+@pass_state
+def disable(state: State, ids: Sequence[str]) -> None:
+    """Switch lessons off: kept, but the agent no longer follows them.
+
+    \b
+    Example:
+      nanomem memory lessons disable lesson_1739443200123_1
+    """
+    _switch(state, ids, enabled=False)
+
+
+def _switch(state: State, ids: Sequence[str], *, enabled: bool) -> None:
+    with state.open() as ws:
+        rows = [ws.lessons.get(lesson_id) for lesson_id in ids]
+        wrong = [row.id for row in rows if bool(row.enabled) != enabled]
+        op = ws.lessons.set_enabled(wrong, enabled) if wrong else None
+        after = _json(ws, [ws.lessons.get(row.id) for row in rows])
+    line = op.label if op else f"Already {'enabled' if enabled else 'disabled'}."
+    state.show({"operation": values.operation(op), "lessons": after}, [line])
+
+
+@lessons.command()
+@ids_argument
+@decided
+@pass_state
+def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
+    """Take lessons away. `nanomem undo` brings them back.
+
+    \b
+    Example:
+      nanomem memory lessons delete lesson_1739443200123_1 --yes
+    """
+    with state.open() as ws:
+        rows = _json(ws, [ws.lessons.get(lesson_id) for lesson_id in ids])
+        question = f"Delete {words.counted(len(rows), 'lesson')}?"
+        lines = ["Would delete:", *_table(rows)]
+        if not agreed(state, {"lessons": rows}, lines, question, yes=yes, dry_run=dry_run):
+            return
+        op = ws.lessons.delete([row["id"] for row in rows])
+    state.show({"operation": values.operation(op), "lessons": rows}, [op.label])
+
+
+@lessons.command()
+@click.option("--max-lessons", type=click.IntRange(min=1), help="Keep this many (default: the setting `max_lessons`).")
+@decided
+@pass_state
+def compact(state: State, max_lessons: int | None, yes: bool, dry_run: bool) -> None:
+    """Merge lessons that say the same and keep the surest; switched-off ones are kept too.
+
+    \b
+    Example:
+      nanomem memory lessons compact --max-lessons 200 --dry-run
+    """
+    with state.open() as ws:
+        plan = ws.lessons.compact_preview(max_lessons)
+        rows = _json(ws, [row for row, _ in plan.removed])
+        removed = [{**row, "reason": reason} for row, (_, reason) in zip(rows, plan.removed, strict=True)]
+        preview = {"kept": len(plan.kept), "max_lessons": plan.limit, "removed": removed}
+        op = None
+        if rows:
+            question = f"Remove {words.counted(len(rows), 'lesson')} and keep {len(plan.kept)}?"
+            if not agreed(state, preview, ["Would remove:", *_table(rows)], question, yes=yes, dry_run=dry_run):
+                return
+            op = ws.lessons.compact(max_lessons)
+    state.show({"operation": values.operation(op), **preview}, [op.label if op else "Nothing to remove."])
+
+
+@lessons.command()
+@decided
+@pass_state
+def reset(state: State, yes: bool, dry_run: bool) -> None:
+    """Take every lesson away. `nanomem undo` brings them back.
+
+    \b
+    Example:
+      nanomem memory lessons reset --dry-run
+    """
+    with state.open() as ws:
+        rows = _json(ws, ws.lessons.all(include_disabled=True))
+        op = None
+        if rows:
+            question = f"Delete all {len(rows)} lessons?"
+            lines = ["Would delete every lesson:", *_table(rows)]
+            if not agreed(state, {"lessons": rows}, lines, question, yes=yes, dry_run=dry_run):
+                return
+            op = ws.lessons.reset()
+    state.show({"operation": values.operation(op), "lessons": rows}, [op.label if op else "There are no lessons."])

@@ -1,0 +1,132 @@
+"""The command line as a whole: the root command, its console options, and the way out of every error.
+
+Loads a command's module only when that command is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from nanomem_tui import __version__, errors
+from nanomem_tui.cli import failures, output
+from nanomem_tui.cli.console import open_console
+from nanomem_tui.cli.shared import Group, State, Words, pass_state, usage_line
+
+_COMMANDS = {
+    "memory": "nanomem_tui.cli.memory:memory",
+    "session": "nanomem_tui.cli.sessions:session",
+    "wal": "nanomem_tui.cli.wal:wal",
+    "history": "nanomem_tui.cli.history:history",
+    "dream": "nanomem_tui.cli.dream:dream",
+    "log": "nanomem_tui.cli.ledger:log",
+    "undo": "nanomem_tui.cli.ledger:undo",
+    "redo": "nanomem_tui.cli.ledger:redo",
+    "doctor": "nanomem_tui.cli.doctor:doctor",
+    "config": "nanomem_tui.cli.config:config",
+}
+_DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run")
+_SNAPSHOT_OPTIONS = ("svg", "size")
+
+
+@click.group(
+    "nanomem",
+    cls=Group,
+    late=_COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option("--demo", is_flag=True, help="Open the console on a throw-away workspace full of examples.")
+@click.option("--ascii", "ascii_only", is_flag=True, help="Draw the console without box characters.")
+@click.option("--run-dream", is_flag=True, help="Run one Dream now, without the console.")
+@click.option("--dreamer", type=click.Choice(["rules", "model"]), default="rules", help="--run-dream: who dreams.")
+@click.option("--max-batch-size", type=click.IntRange(min=1), help="--run-dream: history entries to read.")
+@click.option("--max-iterations", type=click.IntRange(min=1), help="--run-dream: edit steps to take.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="--run-dream: seconds to give it.")
+@click.option("--dry-run", is_flag=True, help="--run-dream: say what it would change, and change nothing.")
+@click.option("--snapshot", type=Words(), metavar="SCREEN", help="Print one screen of the console as text.")
+@click.option("--svg", type=Words(), metavar="FILE", help="--snapshot: write the screen as a picture instead.")
+@click.option("--size", type=Words(), default="80x24", metavar="WxH", help="--snapshot: columns and rows.")
+@click.version_option(__version__, prog_name="nanomem", message="%(prog)s %(version)s")
+@pass_state
+@click.pass_context
+def root(
+    ctx: click.Context,
+    state: State,
+    *,
+    demo: bool,
+    ascii_only: bool,
+    run_dream: bool,
+    dreamer: str,
+    max_batch_size: int | None,
+    max_iterations: int | None,
+    timeout: float | None,
+    dry_run: bool,
+    snapshot: str | None,
+    svg: str | None,
+    size: str,
+) -> int | None:
+    """See what your agent remembers, fix it, undo it. Without a command: the console.
+
+    \b
+    Example:
+      nanomem --demo                               try it on examples
+      nanomem memory search --query "window seat"  ask what is remembered
+      nanomem undo                                 take the last change back
+    """
+    if ctx.invoked_subcommand is not None:
+        _refuse(ctx, [str(p.name) for p in ctx.command.params], "must stand alone or after the command")
+        return None
+    if not run_dream:
+        _refuse(ctx, _DREAM_OPTIONS, "goes with --run-dream")
+    if not snapshot:
+        _refuse(ctx, _SNAPSHOT_OPTIONS, "goes with --snapshot")
+    if run_dream:
+        from nanomem_tui.cli.dream import dream_once
+
+        return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run)
+    if snapshot:
+        return _snapshot(state, snapshot, size, svg)
+    return open_console(state.workspace, demo=demo, ascii_only=ascii_only)
+
+
+def run(args: Sequence[str]) -> int:
+    """Run one command line and return its exit code; every expected error is one line on stderr."""
+    try:
+        code = root.main(args=list(args), prog_name="nanomem", standalone_mode=False, obj=State())
+    except click.exceptions.Abort:
+        return failures.INTERRUPTED
+    except click.ClickException as error:
+        output.error(usage_line(error))
+        return 2
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # the border where an error becomes a line
+        return failures.report(error)
+    return code if isinstance(code, int) else 0
+
+
+def _snapshot(state: State, screen: str, size: str, svg: str | None) -> int:
+    match = re.fullmatch(r"(\d{1,4})x(\d{1,4})", size)
+    if match is None:
+        raise errors.BadInput(f"no size {size!r}", "", "give columns x rows, like 80x24")
+    from nanomem_tui.launch import snapshot_screen
+
+    picture = snapshot_screen(state.workspace, screen, (int(match[1]), int(match[2])), svg is not None)
+    if svg is None:
+        output.lines(picture.splitlines())
+        return 0
+    from nanomem_tui.store.atomic import write_atomic
+
+    write_atomic(Path(svg), picture.encode("utf-8"))
+    return 0
+
+
+def _refuse(ctx: click.Context, names: Sequence[str], why: str) -> None:
+    """A usage error for the first of `names` that stands on the line: better than an option that does nothing."""
+    for param in ctx.command.params:
+        given = ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+        if param.name in names and given and param.expose_value:
+            raise click.UsageError(f"{param.opts[0]} {why}", ctx)

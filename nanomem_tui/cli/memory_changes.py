@@ -1,0 +1,227 @@
+"""The commands of `nanomem memory` that change items. Each is one recorded operation that `nanomem undo` takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.shared import Command, State, Words, agreed, decided, pass_state
+
+if TYPE_CHECKING:
+    from nanomem_tui.operations import Operation
+    from nanomem_tui.store.values import Item
+
+KIND = click.Choice(["preference", "fact", "decision", "episodic"])
+ids_argument = click.argument("ids", metavar="ID...", type=Words(), nargs=-1, required=True)
+
+
+@click.command(cls=Command)
+@click.option("--text", type=Words(), required=True, help="What to remember.")
+@click.option("--kind", type=KIND, default="fact", show_default=True, help="What sort of memory it is.")
+@click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Who sees it (default: global).")
+@click.option("--channel", type=Words(), help="The channel of that chat or person.")
+@click.option("--chat-id", type=Words(), help="The chat.")
+@click.option("--sender-id", type=Words(), help="The person.")
+@click.option("--importance", type=click.FloatRange(0, 1), default=0.7, show_default=True, help="0 to 1.")
+@pass_state
+def add(
+    state: State,
+    text: str,
+    kind: str,
+    scope: str | None,
+    channel: str | None,
+    chat_id: str | None,
+    sender_id: str | None,
+    importance: float,
+) -> None:
+    """Remember something from now on; safe on disk when the command returns.
+
+    \b
+    Example:
+      nanomem memory add --text "Use concise responses" --kind preference
+    """
+    with state.open() as ws:
+        op, row, warnings = ws.items.add(
+            text,
+            kind=kind,
+            scope_type=scope,
+            channel=channel,
+            chat_id=chat_id,
+            sender_id=sender_id,
+            importance=importance,
+        )
+        ws.flush()
+    body = {"operation": values.operation(op), "item": values.item(row), "warnings": list(warnings)}
+    if not state.json:
+        output.notes([f"Warning: {warning}" for warning in warnings])
+    state.show(body, [f"{op.label}: {row.id}"])
+
+
+@click.command(cls=Command)
+@click.argument("item_id", metavar="ID", type=Words())
+@click.option("--text", type=Words(), help="The new words (without any option: edit them in $EDITOR).")
+@click.option("--kind", type=KIND, help="Another kind.")
+@click.option("--importance", type=click.FloatRange(0, 1), help="0 to 1.")
+@pass_state
+def edit(state: State, item_id: str, text: str | None, kind: str | None, importance: float | None) -> None:
+    """Correct an item, here or in your editor.
+
+    \b
+    Example:
+      nanomem memory edit ltm_1739443200123_1 --text "Prefers aisle seats"
+    """
+    fields: dict[str, Any] = {"text": text, "kind": kind, "importance": importance}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    with state.open() as ws:
+        row = ws.items.get(item_id)
+        if not fields:
+            from nanomem_tui.cli.editor import edit_text
+
+            fields = {"text": edit_text(row.text)}
+        changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
+        op = ws.items.edit(row.id, **changed) if changed else None
+        row = ws.items.get(row.id)
+    state.show({"operation": values.operation(op), "item": values.item(row)}, [op.label if op else "Nothing changed."])
+
+
+@click.command(cls=Command)
+@ids_argument
+@pass_state
+def enable(state: State, ids: Sequence[str]) -> None:
+    """Switch items on again.
+
+    \b
+    Example:
+      nanomem memory enable ltm_1739443200123_1
+    """
+    _switch(state, ids, enabled=True)
+
+
+@click.command(cls=Command)
+@ids_argument
+@pass_state
+def disable(state: State, ids: Sequence[str]) -> None:
+    """Switch items off: kept and listed, but the agent no longer gets them.
+
+    \b
+    Example:
+      nanomem memory disable ltm_1739443200123_1
+    """
+    _switch(state, ids, enabled=False)
+
+
+def _switch(state: State, ids: Sequence[str], *, enabled: bool) -> None:
+    with state.open() as ws:
+        rows = [ws.items.get(item_id) for item_id in ids]
+        wrong = [row.id for row in rows if bool(row.enabled) != enabled]
+        op = ws.items.set_enabled(wrong, enabled) if wrong else None
+        rows = [ws.items.get(row.id) for row in rows]
+    body = {"operation": values.operation(op), "items": [values.item(row) for row in rows]}
+    state.show(body, [op.label if op else f"Already {'enabled' if enabled else 'disabled'}."])
+
+
+@click.command(cls=Command)
+@ids_argument
+@decided
+@pass_state
+def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
+    """Take items away. `nanomem undo` brings them back.
+
+    \b
+    Example:
+      nanomem memory delete ltm_1739443200123_1 --yes
+    """
+    with state.open() as ws:
+        rows = [ws.items.get(item_id) for item_id in ids]
+        preview = {"items": [values.item(row) for row in rows]}
+        question = f"Delete {words.counted(len(rows), 'item')}?"
+        if not agreed(state, preview, lambda: _removal("Would delete", rows), question, yes=yes, dry_run=dry_run):
+            return
+        op = ws.items.delete([row.id for row in rows])
+    state.show({"operation": values.operation(op), **preview}, [op.label])
+
+
+def _removal(verb: str, rows: Sequence[Item]) -> list[str]:
+    from nanomem_tui.cli.memory import item_lines
+
+    return [f"{verb} {words.counted(len(rows), 'item')}:", *item_lines(rows)] if rows else ["Nothing to remove."]
+
+
+@click.command(cls=Command)
+@click.option("--dry-run", is_flag=True, help="Say what waits and write nothing.")
+@pass_state
+def flush(state: State, dry_run: bool) -> None:
+    """Write every waiting change into the database and the agent's own files now.
+
+    \b
+    Example:
+      nanomem memory flush
+    """
+    with state.open() as ws:
+        waiting = values.plain(ws.checkpoint_state())
+        if dry_run:
+            line = f"Would write {words.counted(waiting['dirty'], 'change')}."
+            state.show({"dry_run": True, "checkpoint": waiting}, [line])
+            return
+        result = values.plain(ws.flush())
+    line = f"Wrote {words.counted(result['rows'], 'row')} of {words.counted(result['operations'], 'operation')}"
+    exported = f", exported {', '.join(result['exported'])}" if result["exported"] else ""
+    state.show(result, [f"{line} in {result['ms']:.0f} ms{exported}."])
+
+
+@click.command(cls=Command)
+@click.option("--max-items", type=click.IntRange(min=1), help="Keep this many (default: the setting `max_items`).")
+@decided
+@pass_state
+def compact(state: State, max_items: int | None, yes: bool, dry_run: bool) -> None:
+    """Merge items that say the same and keep the newest; one operation, undone as a whole or item by item.
+
+    \b
+    Example:
+      nanomem memory compact --max-items 300 --dry-run
+    """
+    with state.open() as ws:
+        plan = ws.items.compact_preview(max_items)
+        preview = {
+            "kept": len(plan.kept),
+            "max_items": plan.limit,
+            "removed": [{**values.item(row), "reason": reason} for row, reason in plan.removed],
+        }
+        if not plan.removed:
+            state.show({"operation": None, **preview}, ["Nothing to remove."])
+            return
+        rows = [row for row, _ in plan.removed]
+        question = f"Remove {words.counted(len(rows), 'item')} and keep {len(plan.kept)}?"
+        if not agreed(state, preview, lambda: _removal("Would remove", rows), question, yes=yes, dry_run=dry_run):
+            return
+        op = ws.items.compact(max_items)
+    state.show({"operation": values.operation(op), **preview}, [op.label])
+
+
+@click.command(cls=Command)
+@click.option("--older-than-days", "days", type=click.IntRange(min=0), required=True, help="Age in days.")
+@click.option("--kind", type=KIND, help="Only this kind.")
+@click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Only this scope.")
+@decided
+@pass_state
+def prune(state: State, days: int, kind: str | None, scope: str | None, yes: bool, dry_run: bool) -> None:
+    """Take away items that were not changed for a long time.
+
+    \b
+    Example:
+      nanomem memory prune --older-than-days 365 --dry-run
+    """
+    with state.open() as ws:
+        rows = list(ws.items.prune_preview(days, kind, scope))
+        preview = {"items": [values.item(row) for row in rows]}
+        op: Operation | None = None
+        if rows:
+            question = f"Delete {words.counted(len(rows), 'item')}?"
+            lines = _removal("Would delete", rows)
+            if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
+                return
+            op = ws.items.prune(days, kind, scope)
+    state.show({"operation": values.operation(op), **preview}, [op.label if op else "Nothing to remove."])

@@ -1,0 +1,120 @@
+"""The one module that owns stdout and stderr: lines, JSON documents, errors, questions.
+
+Every printed line passes `safe_text` here, and every JSON document leaves with the characters that a terminal obeys
+escaped, so nothing a memory says can reach the terminal as a command. It must not know a workspace or an option.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+from nanomem_tui.text import safe_text
+
+# What json leaves raw and a terminal or a reader must not meet: DEL and C1, joiners of lines, bidi and zero-width
+# controls, tag characters, lone surrogates. Escaped they are the same value for every JSON parser.
+_HOSTILE = re.compile(
+    "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+
+
+class ReaderGone(Exception):
+    """Whoever read our output closed the pipe: stop quietly."""
+
+
+def lines(rows: Iterable[str]) -> None:
+    """Print `rows` on stdout as plain safe text. Raises ReaderGone or OSError."""
+    _write(sys.stdout, "".join(f"{safe_text(row)}\n" for row in rows))
+
+
+def document(value: Any) -> None:
+    """Print `value` as one JSON document on stdout; an array of objects takes one line per object."""
+    _write(sys.stdout, json_text(value) + "\n", encoding="utf-8")
+
+
+def to_file(path: str, value: Any) -> None:
+    """Write `value` as a JSON document into a file, whole or not at all. Raises OSError."""
+    from pathlib import Path
+
+    from nanomem_tui.store.atomic import write_atomic
+
+    write_atomic(Path(path), (json_text(value) + "\n").encode("utf-8"))
+
+
+def notes(rows: Iterable[str]) -> None:
+    """Say something beside the data, on stderr."""
+    _write(sys.stderr, "".join(f"{safe_text(row)}\n" for row in rows))
+
+
+def error(line: str) -> None:
+    """One line on stderr about what went wrong; never raises, because it is the last thing said."""
+    with contextlib.suppress(OSError, ReaderGone):
+        notes([f"nanomem: {' '.join(line.split())}"])
+
+
+def json_text(value: Any) -> str:
+    """`value` as JSON in unescaped UTF-8, but for the characters that a terminal obeys or a reader cannot see."""
+    if isinstance(value, list) and value:
+        body = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in value)
+        text = f"[\n{body}\n]"
+    else:
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+    return _HOSTILE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return json.dumps(match.group())[1:-1] if match.group() != "\x7f" else "\\u007f"
+
+
+def terminal_width() -> int | None:
+    """The width that lines must fit, in cells: of the terminal, or of COLUMNS; None in a pipe, where nothing is cut."""
+    if os.environ.get("COLUMNS", "").isdigit() or (sys.stdout is not None and sys.stdout.isatty()):
+        return max(shutil.get_terminal_size().columns, 20)
+    return None
+
+
+def can_ask() -> bool:
+    """Whether a person is there to answer."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def ask(question: str) -> bool:
+    """Ask on stderr, read one line; anything but y or yes is a no."""
+    sys.stderr.write(f"{safe_text(question)} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def quiet_stdout() -> None:
+    """After the reader went away: let the interpreter's last flush go nowhere instead of failing."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def _write(stream: TextIO | None, text: str, encoding: str | None = None) -> None:
+    if stream is None:  # started with the descriptor closed
+        return
+    data = text.encode(encoding or stream.encoding or "utf-8", "backslashreplace")
+    try:
+        stream.flush()
+        stream.buffer.write(data)
+        stream.buffer.flush()
+    except BrokenPipeError as gone:
+        raise ReaderGone from gone
+
+
+def fields(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """`name  value` lines with the values aligned, each on one line; an empty value is left out."""
+    shown = [(name, " ".join(value.split())) for name, value in pairs if value != ""]
+    width = max((len(name) for name, _ in shown), default=0)
+    return [f"{name:<{width}}  {value}" for name, value in shown]

@@ -1,0 +1,226 @@
+"""`nanomem session`: the agent's conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.shared import (
+    Group,
+    State,
+    Words,
+    agreed,
+    asked_query,
+    decided,
+    page,
+    paged,
+    pass_state,
+    query_options,
+)  # fmt: skip
+from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.text import one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.sessions import Message, Session
+    from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo
+
+
+@click.group("session", cls=Group)
+def session() -> None:
+    """The agent's conversations: read, search, compact.
+
+    \b
+    Example:
+      nanomem session list
+    """
+
+
+@session.command("list")
+@paged
+@pass_state
+def list_sessions(state: State, limit: int | None, offset: int) -> None:
+    """All sessions, the last used first.
+
+    \b
+    Example:
+      nanomem session list --limit 10
+    """
+    with state.open() as ws:
+        found = ws.sessions.list()
+    shown = page(found, limit, offset)
+    total = words.counted(len(found), "session")
+    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    state.show([values.session_info(info) for info in shown], lambda: [*_list_lines(shown), ending])
+
+
+def _list_lines(found: Sequence[SessionInfo]) -> list[str]:
+    columns = [
+        Column("Key", limit=48, least=24),
+        Column("Messages", right=True),
+        Column("Size", right=True),
+        Column("Not archived", right=True, drop=2),
+        Column("Updated"),
+        Column("Title", limit=40, least=12, drop=3, optional=True),
+        Column("Note", limit=40, least=10, drop=1, optional=True),
+    ]
+    cells = [
+        (
+            info.key,
+            str(info.messages),
+            words.size(info.size),
+            str(info.unarchived),
+            words.when(info.updated_at),
+            info.title or "",
+            _note(info),
+        )
+        for info in found
+    ]
+    return table(columns, cells, output.terminal_width())
+
+
+def _note(info: SessionInfo) -> str:
+    damage = f"{words.counted(info.problems, 'unreadable line')}" if info.problems else ""
+    return ", ".join(filter(None, [info.hidden_reason, damage, "turn in flight" if info.checkpoint else ""]))
+
+
+@session.command()
+@click.argument("key", type=Words())
+@click.option("--full", is_flag=True, help="Tool calls and results in full, and hidden messages.")
+@paged
+@pass_state
+def show(state: State, key: str, full: bool, limit: int | None, offset: int) -> None:
+    """One conversation; tool calls are folded into a line each. --limit and --offset count messages.
+
+    \b
+    Example:
+      nanomem session show telegram:12345 --limit 20
+    """
+    with state.open() as ws:
+        whole = ws.sessions.get(key)
+    messages = page(whole.messages, limit, offset)
+    body = {**values.session(whole), "messages": [values.message(entry) for entry in messages]}
+    state.show(body, lambda: _transcript(whole, messages, full=full))
+
+
+def _transcript(whole: Session, messages: Sequence[Message], *, full: bool) -> list[str]:
+    width = output.terminal_width() or 100
+    lines = [f"{whole.key}  {words.counted(len(whole.messages), 'message')}", ""]
+    for message in messages:
+        if message.hidden and not full:
+            continue
+        lines.append(f"#{message.index} {message.role}{_stamp(message)}")
+        lines.extend(f"  {line}" for line in _body(message, width - 2, full=full))
+        lines.append("")
+    lines.extend(f"{found.text()}" for found in whole.problems)
+    return lines
+
+
+def _stamp(message: Message) -> str:
+    name = f" {message.name}" if message.name else ""
+    return f"{name}  {words.when(message.timestamp)}" if message.timestamp else name
+
+
+def _body(message: Message, width: int, *, full: bool) -> list[str]:
+    calls = [(call.name, str(call.arguments)) for call in message.tool_calls]
+    if message.role == "tool" and not full:
+        return [one_line(f"← {message.content}", width)]
+    lines = paragraph(message.content, width) if message.content else []
+    if full:
+        return [*lines, *(line for name, given in calls for line in paragraph(f"→ {name} {given}", width))]
+    return [*lines, *(one_line(f"→ {name} {given}", width) for name, given in calls)]
+
+
+@session.command()
+@query_options
+@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Print N at most.")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")
+@pass_state
+def search(state: State, query: str | None, terms: Sequence[str], limit: int, offset: int) -> None:
+    """Search every transcript.
+
+    \b
+    Example:
+      nanomem session search "window seat"
+    """
+    text = asked_query(query, terms)
+    with state.open() as ws:
+        hits = ws.sessions.search(text, limit=limit + offset)[offset:]
+    columns = [
+        Column("Session", limit=40, least=16),
+        Column("#", right=True),
+        Column("Role", drop=2),
+        Column("Time", drop=1),
+        Column("Text", limit=120, least=28),
+    ]
+    state.show(
+        [values.transcript_hit(hit) for hit in hits],
+        lambda: (
+            table(
+                columns,
+                [(h.session_key, str(h.index), h.role, words.when(h.timestamp), h.text) for h in hits],
+                output.terminal_width(),
+            )
+            or ["Nothing found."]
+        ),
+    )
+
+
+@session.command()
+@click.argument("key", type=Words(), required=False)
+@click.option("--all", "every", is_flag=True, help="Every session that is longer than what is kept.")
+@click.option("--keep", type=click.IntRange(min=1), default=300, show_default=True, help="Messages to keep.")
+@decided
+@pass_state
+def compact(state: State, key: str | None, every: bool, keep: int, yes: bool, dry_run: bool) -> None:
+    """Keep the last messages of a session; the others go to our backups and `nanomem undo` brings them back.
+
+    Refused while an agent runs on this workspace.
+
+    \b
+    Example:
+      nanomem session compact telegram:12345 --keep 300 --dry-run
+      nanomem session compact --all
+    """
+    if (key is None) == (not every):
+        raise click.UsageError("name one session, or give --all", click.get_current_context())
+    with state.open() as ws:
+        keys = [key] if key is not None else [info.key for info in ws.sessions.list()]
+        plans = [plan for plan in (ws.sessions.compact_preview(name, keep) for name in keys) if plan.removed or key]
+        preview: dict[str, Any] = {"sessions": [{"id": plan.key, **values.plain(plan)} for plan in plans]}
+        doable = [plan for plan in plans if plan.removed and not plan.refused]
+        if not doable and not any(plan.refused for plan in plans):
+            state.show({"operation": None, "operations": [], **preview}, ["Nothing to compact."])
+            return
+        question = f"Compact {words.counted(len(doable), 'session')}?"
+        if not agreed(state, preview, _plan_lines(plans), question, yes=yes, dry_run=dry_run):
+            return
+        done = [ws.sessions.compact(key, keep)] if key is not None else list(ws.sessions.compact_all(keep))
+    operations = [values.operation(op) for op in done]
+    first = operations[0] if len(operations) == 1 else None
+    state.show({"operation": first, "operations": operations, **preview}, [op.label for op in done])
+
+
+def _plan_lines(plans: Sequence[SessionCompaction]) -> list[str]:
+    columns = [
+        Column("Session", limit=60, least=20),
+        Column("Messages", right=True),
+        Column("Kept", right=True),
+        Column("Removed", right=True),
+        Column("Bytes", right=True),
+        Column("Refused", limit=60, least=16, optional=True),
+    ]
+    cells = [
+        (
+            plan.key,
+            str(plan.messages),
+            str(plan.kept),
+            str(plan.removed),
+            f"{words.size(plan.bytes_before)} → {words.size(plan.bytes_after)}",
+            plan.refused,
+        )
+        for plan in plans
+    ]
+    return ["Would compact:", *table(columns, cells, output.terminal_width())]

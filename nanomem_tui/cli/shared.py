@@ -1,0 +1,195 @@
+"""What every command shares: the global options, the list options, the groups that load late, and the confirmation.
+
+Knows click and our own output; must not import the workspace before a command opens it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nanomem_tui import errors
+from nanomem_tui.cli import output
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+T = TypeVar("T")
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    _TextType = click.ParamType[str]
+else:  # releases before 8.3 do not know the bracket
+    _TextType = click.ParamType
+Lines = Sequence[str] | Callable[[], Sequence[str]]
+
+
+@dataclass
+class State:
+    """The global options of this run, wherever on the line they stood."""
+
+    workspace: str | None = None
+    json: bool = False
+
+    def open(self) -> Workspace:
+        """The workspace asked for. Raises WorkspaceMissing, NotAWorkspace or AccessDenied."""
+        from nanomem_tui import open_workspace
+
+        return open_workspace(self.workspace)
+
+    def show(self, value: Any, human: Lines) -> None:
+        """Print `value` as JSON, or the lines of `human`, whichever was asked for."""
+        if self.json:
+            output.document(value)
+        else:
+            output.lines(human() if callable(human) else human)
+
+
+pass_state = click.make_pass_decorator(State, ensure=True)
+
+
+def _global_options() -> list[click.Parameter]:
+    def remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+        if value:
+            setattr(ctx.ensure_object(State), str(param.name), value)
+
+    return [
+        click.Option(
+            ["--workspace"], type=Words(), metavar="PATH", expose_value=False, callback=remember,
+            help="The agent's workspace folder (default: NANOMEM_WORKSPACE, else the agent's configured one).",
+        ),
+        click.Option(
+            ["--json"], is_flag=True, expose_value=False, callback=remember, help="Print one JSON document.",
+        ),
+    ]  # fmt: skip
+
+
+class Words(_TextType):
+    """Text that is valid UTF-8; bytes that the shell passed and that are not, are refused before they reach a file."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """`value` unchanged, or a usage error."""
+        text = str(value)
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            self.fail("is not valid UTF-8", param, ctx)
+        return text
+
+
+class Command(click.Command):
+    """A command that takes the global options too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.extend(_global_options())
+
+
+class Group(click.Group):
+    """A group that takes the global options, loads its commands when they are named, and guesses what was meant."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, late: dict[str, str] | None = None, **kwargs: Any) -> None:
+        kwargs.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
+        super().__init__(*args, **kwargs)
+        self.params.extend(_global_options())
+        self.late = late or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, loaded or not, in the order they are told in help."""
+        return [*self.commands, *(name for name in self.late if name not in self.commands)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now when it was not before."""
+        if cmd_name not in self.commands and cmd_name in self.late:
+            module, attribute = self.late[cmd_name].split(":")
+            loaded: click.Command = getattr(importlib.import_module(module), attribute)
+            return loaded
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that `args` name; an unknown one says which known one is nearest."""
+        name = str(args[0])
+        if not name.startswith("-") and self.get_command(ctx, name) is None and not ctx.resilient_parsing:
+            raise click.UsageError(f"no command {name!r} in `{ctx.command_path}`{self._nearest(ctx, name)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def _nearest(self, ctx: click.Context, name: str) -> str:
+        near = difflib.get_close_matches(name, self.list_commands(ctx), n=1, cutoff=0.5)
+        return f": did you mean {near[0]!r}?" if near else ""
+
+
+Group.group_class = Group
+
+
+def usage_line(error: click.ClickException) -> str:
+    """A wrong command line as one line that ends in what to do."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "nanomem"
+    if isinstance(error, click.NoSuchOption):
+        known = [name for param in context.command.get_params(context) for name in param.opts] if context else []
+        near = difflib.get_close_matches(error.option_name, known, n=1, cutoff=0.5)
+        text = f"no option {error.option_name!r} in `{path}`" + (f": did you mean {near[0]!r}?" if near else "")
+    else:
+        text = error.format_message().rstrip(".")
+        text = text[:1].lower() + text[1:]
+    return f"{text} (see `{path} --help`)"
+
+
+def paged(command: Decorated) -> Decorated:
+    """`--limit` and `--offset`, handed over as `limit` (None: all) and `offset`."""
+    command = click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")(command)
+    return click.option("--limit", type=click.IntRange(min=0), help="Print N at most (default: all).")(command)
+
+
+def page(rows: Sequence[T], limit: int | None, offset: int) -> list[T]:
+    """The part of `rows` that was asked for."""
+    return list(rows[offset:] if limit is None else rows[offset : offset + limit])
+
+
+def query_options(command: Decorated) -> Decorated:
+    """The words to search for, as `--query Q` or plain; `asked_query` settles which."""
+    command = click.option("--query", "query", type=Words(), help="The words to look for.")(command)
+    return click.argument("terms", type=Words(), nargs=-1, metavar="[QUERY]")(command)
+
+
+def asked_query(query: str | None, terms: Sequence[str]) -> str:
+    """The query, wherever it stood. Raises a usage error when there is none."""
+    text = " ".join([*([query] if query else []), *terms]).strip()
+    if not text:
+        raise click.UsageError("nothing to look for: name the words with --query", click.get_current_context())
+    return text
+
+
+def decided(command: Decorated) -> Decorated:
+    """`--yes` and `--dry-run` of a command that takes something away."""
+    command = click.option("--dry-run", is_flag=True, help="Say what would happen and change nothing.")(command)
+    return click.option("--yes", is_flag=True, help="Do it without asking.")(command)
+
+
+def agreed(state: State, preview: Any, human: Lines, question: str, *, yes: bool, dry_run: bool) -> bool:
+    """Whether to go on with a change that takes something away.
+
+    Without `yes` the preview is printed first (`preview` is its JSON, `human` its lines). A dry run ends there; a
+    person is asked; with nobody to ask Refused is raised. A no raises NothingToDo.
+    """
+    if yes and not dry_run:
+        return True
+    if dry_run or not output.can_ask():
+        state.show({"operation": None, "dry_run": True, **preview}, human)
+        if dry_run:
+            return False
+        raise errors.Refused("nothing was changed", "", "add --yes to do it")
+    output.notes(human() if callable(human) else human)
+    if not output.ask(question):
+        raise errors.NothingToDo("nothing was changed")
+    return True

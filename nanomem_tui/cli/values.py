@@ -1,0 +1,139 @@
+"""The values of the workspace as the JSON objects that commands print: `id` first, keys named as in tables and files.
+
+Owns which keys scripts may rely on. Pure; prints nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui import clock
+
+if TYPE_CHECKING:
+    from nanomem_tui.errors import Problem
+    from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.formats.sessions import Message, Session
+    from nanomem_tui.memory.sessions import SessionInfo, TranscriptHit
+    from nanomem_tui.memory.wal import OpenTurn, WalInfo
+    from nanomem_tui.operations import Operation
+    from nanomem_tui.store.oplog import LogEntry
+    from nanomem_tui.store.values import Hit, Item, Lesson
+
+FOREIGN = "foreign:"
+"""How the source of a row starts that lies in a database we only read."""
+
+
+def plain(value: Any) -> Any:
+    """`value` in the types of JSON: dataclasses and named tuples as objects, paths and times as text."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if hasattr(value, "to_json"):
+        return plain(value.to_json())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, datetime):
+        return clock.iso(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return [plain(entry) for entry in value] if isinstance(value, Iterable) else str(value)
+
+
+def item(row: Item) -> dict[str, Any]:
+    """An item; `foreign` when it lies in a database of another system that we only read."""
+    flags = {name: bool(getattr(row, name)) for name in ("enabled", "pinned", "is_deleted")}
+    return {**row.to_json(), **flags, "foreign": row.source.startswith(FOREIGN)}
+
+
+def hit(found: Hit) -> dict[str, Any]:
+    """A search hit: the item, its score and the parts of it."""
+    return {**item(found.item), "score": round(found.score, 6), "parts": plain(found.parts)}
+
+
+def lesson(row: Lesson, effective: float) -> dict[str, Any]:
+    """A lesson; `effective` is its confidence of now."""
+    flags = {name: bool(getattr(row, name)) for name in ("enabled", "is_deleted")}
+    return {**row.to_json(), **flags, "effective": round(effective, 3)}
+
+
+def operation(op: Operation | None) -> dict[str, Any] | None:
+    """An operation, each change as an object."""
+    if op is None:
+        return None
+    changes = [{"layer": c.layer, "key": c.key, "before": plain(c.before), "after": plain(c.after)} for c in op.changes]
+    return {
+        "id": op.id, "at": op.at, "actor": op.actor, "kind": op.kind, "label": op.label, "changes": changes,
+        "undoes": op.undoes, "redoes": op.redoes, "meta": plain(op.meta),
+    }  # fmt: skip
+
+
+def log_entry(entry: LogEntry) -> dict[str, Any]:
+    """An operation of the ledger and whether it was taken back."""
+    return {**(operation(entry.operation) or {}), "undone": entry.undone}
+
+
+def problem(found: Problem) -> dict[str, Any]:
+    """A thing that wants attention; `id` is its place."""
+    place = found.where if found.line is None else f"{found.where}:{found.line}"
+    return {"id": place, **found.to_json()}
+
+
+def session_info(info: SessionInfo) -> dict[str, Any]:
+    """A session of the list."""
+    body: dict[str, Any] = plain(info)
+    return {"id": info.key, **body}
+
+
+def message(entry: Message) -> dict[str, Any]:
+    """A message of a transcript, without the raw line."""
+    body: dict[str, Any] = plain(entry)
+    body.pop("raw", None)
+    return body
+
+
+def session(whole: Session) -> dict[str, Any]:
+    """A session with its messages; what a provider keeps private in it is left out."""
+    return {
+        "id": whole.key, "key": whole.key, "created_at": plain(whole.created_at), "updated_at": plain(whole.updated_at),
+        "last_archived": whole.last_archived, "last_consolidated": whole.last_consolidated,
+        "metadata": plain(whole.metadata), "messages": [message(entry) for entry in whole.messages],
+        "problems": [problem(found) for found in whole.problems],
+    }  # fmt: skip
+
+
+def transcript_hit(found: TranscriptHit) -> dict[str, Any]:
+    """A place in a transcript; the score is the number of matches in it."""
+    body: dict[str, Any] = plain(found)
+    ranges = body.pop("ranges", [])
+    head = {"id": f"{found.session_key}#{found.index}", "text": found.text, "score": float(len(ranges))}
+    return {**head, "parts": {"ranges": ranges}, **{key: value for key, value in body.items() if key != "text"}}
+
+
+def wal_info(info: WalInfo) -> dict[str, Any]:
+    """A WAL file of the list; `open` counts the turns that began and never ended."""
+    body: dict[str, Any] = plain(info)
+    body["open"] = body.pop("open_turns", 0)
+    return {"id": info.session_key, **body}
+
+
+def open_turn(turn: OpenTurn) -> dict[str, Any]:
+    """A turn that began and never ended."""
+    body: dict[str, Any] = plain(turn)
+    return {"id": f"{turn.session_key}#{turn.number}", **body}
+
+
+def history_entry(entry: HistoryEntry) -> dict[str, Any]:
+    """An entry of the archive; its words stand under `text`, and under `content` as in the file."""
+    return {
+        "id": entry.cursor, "cursor": entry.cursor, "timestamp": entry.timestamp, "session_key": entry.session_key,
+        "text": entry.content, "content": entry.content,
+    }  # fmt: skip

@@ -1,0 +1,125 @@
+"""`nanomem wal`: the turn logs that tell what an agent was doing when it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.shared import Group, State, Words, page, paged, pass_state
+from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.text import one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.wal_state import Turn, WalState
+    from nanomem_tui.memory.wal import WalInfo
+
+
+@click.group("wal", cls=Group)
+def wal() -> None:
+    """The agent's turn logs: what it began, and what it finished.
+
+    \b
+    Example:
+      nanomem wal check
+    """
+
+
+@wal.command("list")
+@paged
+@pass_state
+def list_files(state: State, limit: int | None, offset: int) -> None:
+    """One line per session: turns, and those that never ended.
+
+    \b
+    Example:
+      nanomem wal list
+    """
+    with state.open() as ws:
+        shown = page(ws.wal.list(), limit, offset)
+    state.show([values.wal_info(info) for info in shown], lambda: _list_lines(shown) or ["No turn logs."])
+
+
+def _list_lines(found: Sequence[WalInfo]) -> list[str]:
+    columns = [
+        Column("Session", limit=60, least=24),
+        Column("Turns", right=True),
+        Column("Open", right=True),
+        Column("Size", right=True),
+        Column("Updated"),
+    ]
+    cells = [
+        (i.session_key, str(i.turns), str(i.open_turns), words.size(i.size), words.when(i.updated_at)) for i in found
+    ]
+    return table(columns, cells, output.terminal_width())
+
+
+@wal.command()
+@click.argument("key", type=Words())
+@paged
+@pass_state
+def show(state: State, key: str, limit: int | None, offset: int) -> None:
+    """The turns of one session; a turn that never ended is marked.
+
+    \b
+    Example:
+      nanomem wal show telegram:12345 --limit 20
+    """
+    with state.open() as ws:
+        found = ws.wal.get(key)
+    turns = page(found.turns, limit, offset)
+    body = {
+        "id": found.session_key,
+        **values.plain(found),
+        "turns": values.plain(turns),
+        "problems": [values.problem(entry) for entry in found.problems],
+    }
+    state.show(body, lambda: _turn_lines(found, turns))
+
+
+def _turn_lines(found: WalState, turns: Sequence[Turn]) -> list[str]:
+    width = output.terminal_width() or 200
+    lines = [f"{found.session_key}  {words.counted(len(found.turns), 'turn')}"]
+    for turn in turns:
+        mark = "  NOT FINISHED" if turn.open else ""
+        lines.append(f"#{turn.number}  {words.when(turn.at_pre)}{mark}")
+        lines.append("  " + one_line(f"user: {turn.pre.get('user') or ''}", width - 2))
+        if not turn.open:
+            lines.append("  " + one_line(f"assistant: {turn.assistant or '(empty)'}", width - 2))
+        lines.extend("  " + one_line(f"pending: {action}", width - 2) for action in turn.pending_actions)
+    return [*lines, *(entry.text() for entry in found.problems)]
+
+
+@wal.command()
+@paged
+@pass_state
+def check(state: State, limit: int | None, offset: int) -> int:
+    """Turns that began and never ended: what was lost when an agent stopped. Exit code 1 when there are any.
+
+    \b
+    Example:
+      nanomem wal check
+    """
+    with state.open() as ws:
+        found = ws.wal.check()
+    shown = page(found, limit, offset)
+    columns = [
+        Column("Session", limit=48, least=20),
+        Column("Turn", right=True),
+        Column("Began"),
+        Column("User", limit=90, least=20),
+    ]
+    state.show(
+        [values.open_turn(turn) for turn in shown],
+        lambda: (
+            table(
+                columns,
+                [(t.session_key, str(t.number), words.when(t.at), t.user or "") for t in shown],
+                output.terminal_width(),
+            )
+            or ["Every turn was finished."]
+        ),
+    )
+    return 1 if found else 0

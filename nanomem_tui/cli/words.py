@@ -1,0 +1,37 @@
+"""How values read in a terminal: counts, times and sizes in few cells. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nanomem_tui import clock
+
+
+def when(text: Any) -> str:
+    """A time as `YYYY-MM-DD HH:MM` of here; what is no time stays as it is; `-` for nothing."""
+    if not text:
+        return "-"
+    moment = clock.parse(str(text))
+    return clock.local_naive(moment)[:16].replace("T", " ") if moment else str(text)
+
+
+def size(count: int) -> str:
+    """Bytes as `812 B`, `1.5 kB`, `2.0 MB`."""
+    number = float(count)
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{count} B" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 item`, `2 items`."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """`fact 3, decision 1`: the largest first."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{name or '-'} {number}" for name, number in ordered)
