@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import tarfile
-from pathlib import Path
 
 import pytest
 
-from tests.interop.real_agent import PEER, ROOT, Agent
-
-SAMPLES = Path(os.environ.get("NANOMEM_SAMPLES", ROOT.parent / "shared" / "data" / "workspaces.tar.gz"))
+from tests.conftest import samples_archive
+from tests.interop.real_agent import PEER, Agent
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> Agent:
-    needed = ((PEER, "no agent, run `make peers`"), (SAMPLES, "no sample homes"))
-    if missing := "; ".join(f"{what} ({path.name})" for path, what in needed if not path.exists()):
+def agent(request: pytest.FixtureRequest) -> Agent:
+    missing = [] if PEER.exists() else ["no agent to drive: run `make peers`"]
+    if samples_archive() is None:
+        missing.append("no sample homes: set NANOMEM_SAMPLES to workspaces.tar.gz")
+    if missing:
         # In CI a missing agent is a failure: a skipped suite proves nothing.
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(missing)
-    with tarfile.open(SAMPLES) as archive:
-        archive.extractall(tmp_path, [m for m in archive.getmembers() if m.name.startswith("nb035/")], filter="data")
-    return Agent(tmp_path / "nb035")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("; ".join(missing))
+    return Agent(request.getfixturevalue("sample_copy")("nb035"))
