@@ -43,7 +43,13 @@ def age_text(moment: datetime | None, reference: datetime | None = None) -> str:
     if moment is None:
         return "-"
     seconds = max(0, int(((reference or now()) - moment).total_seconds()))
-    steps = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 60, 86400, "d"), (86400 * 730, 86400 * 30, "mon"))
+    steps = (
+        (60, 1, "s"),
+        (3600, 60, "min"),
+        (86400, 3600, "h"),
+        (86400 * 60, 86400, "d"),
+        (86400 * 730, 86400 * 30, "mon"),
+    )
     for limit, unit, name in steps:
         if seconds < limit:
             return f"{seconds // unit} {name}"

@@ -25,17 +25,26 @@ def _setting(default: Any, help_text: str, agent_key: str = "", least: float | N
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every setting with its default. In TOML and the environment the names are these (`NANOMEM_FLUSH_EVERY_UPDATES`)."""
+    """Every setting with its default; the names are those of the TOML files and, as `NANOMEM_…`, of the environment."""
 
-    flush_every_updates: int = _setting(8, "checkpoint after this many changed rows", "agents.memory.flushEveryUpdates", 1)
+    flush_every_updates: int = _setting(
+        8, "checkpoint after this many changed rows", "agents.memory.flushEveryUpdates", 1
+    )
     flush_interval_seconds: float = _setting(
         120.0, "checkpoint after this many seconds with changes", "agents.memory.flushIntervalSeconds", 0
     )
-    max_items: int = _setting(100_000, "items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", "", 0)
+    max_items: int = _setting(
+        100_000, "items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", "", 0
+    )
     export_max_items: int = _setting(300, "items written to the agent's LTM_SNAPSHOT.json", "", 1)
-    max_lessons: int = _setting(200, "lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1)
+    max_lessons: int = _setting(
+        200, "lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1
+    )
     lesson_confidence_decay_hours: float = _setting(
-        168.0, "hours after which a lesson's confidence is one less", "agents.selfImprovement.lessonConfidenceDecayHours", 1
+        168.0,
+        "hours after which a lesson's confidence is one less",
+        "agents.selfImprovement.lessonConfidenceDecayHours",
+        1,
     )
     audit: bool = _setting(True, "write the agent's audit logs where it keeps them")
     export: bool = _setting(True, "write changes back to the files that the agent keeps")
@@ -45,7 +54,9 @@ class Settings:
     dream_max_batch_size: int = _setting(
         20, "history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1
     )
-    dream_max_iterations: int = _setting(10, "edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1)
+    dream_max_iterations: int = _setting(
+        10, "edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1
+    )
     theme: str = _setting("", "colour theme of the console (empty: chosen by the terminal)")
     ascii: bool = _setting(False, "draw without box characters")
     keys: Mapping[str, str] = field(
@@ -99,7 +110,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise from_os_error(error, "reading the settings") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidConfig(f"the settings do not parse ({error})", str(path), "correct that line or remove the file") from error
+        raise InvalidConfig(
+            f"the settings do not parse ({error})", str(path), "correct that line or remove the file"
+        ) from error
 
 
 def check(name: str, value: Any, source: str) -> Any:

@@ -1,6 +1,6 @@
 """The exception tree of nanomem and the value that reports a thing which could not be read.
 
-Each error carries what went wrong, where, and what to do; the command line turns it into one line, a screen into a toast.
+Each error carries what went wrong, where, and what to do: the command line makes it one line, a screen a toast.
 
     NanomemError                exit code 2
     ├── BadInput                an argument, a file or a setting that cannot be used

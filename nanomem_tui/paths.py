@@ -1,4 +1,4 @@
-"""Every path: of an agent's workspace, of the agent's home, and of our own folder. Looks at what exists, changes nothing."""
+"""Every path: of an agent's workspace, of its home, and of our own folder. Looks at what exists, changes nothing."""
 
 from __future__ import annotations
 
@@ -165,7 +165,9 @@ def locate(path: Path | str | None = None) -> Paths:
     given = Path(path).expanduser() if path is not None else default_workspace()
     try:
         if not given.exists():
-            raise WorkspaceMissing("no workspace", str(given), "name one with --workspace PATH, or try `nanomem --demo`")
+            raise WorkspaceMissing(
+                "no workspace", str(given), "name one with --workspace PATH, or try `nanomem --demo`"
+            )
         if not given.is_dir():
             raise NotAWorkspace("not a folder", str(given), "name the agent's workspace folder")
         os.listdir(given)

@@ -82,7 +82,9 @@ def _checkpoint(ws: Workspace) -> dict[str, Any]:
     """Counts of what waits; from the ledger files where this process has not loaded the rows."""
     store = ws.store
     if store.loaded or not store.has_database:
-        waiting = sum(len(file.operations) for file in ledger.read_all(ws.paths.ledger)) if not store.loaded else store.dirty
+        waiting = (
+            sum(len(file.operations) for file in ledger.read_all(ws.paths.ledger)) if not store.loaded else store.dirty
+        )
         return {"dirty": waiting, "last_at": store.last_at or None, "last_ms": store.last_ms}
     with reader.open_database(ws.paths.database) as connection:
         meta = reader.meta(connection, ws.id)

@@ -13,10 +13,7 @@ import unicodedata
 VERSION = 1
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
 
-_UNSPACED = (
-    "぀-ヿ㐀-䶿一-鿿豈-﫿ㇰ-ㇿ"
-    "฀-๿຀-໿ក-៿က-႟𠀀-𲎯"
-)
+_UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿ㇰ-ㇿ฀-๿຀-໿ក-៿က-႟𠀀-𲎯"
 _WORDS = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+", re.UNICODE)
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _STOP = frozenset(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from nanomem_tui import config, paths
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
@@ -128,13 +128,14 @@ class Workspace:
     def _watch(self) -> Watch:
         from nanomem_tui.store.watch import Watch
 
-        return Watch(self.paths, self.layout.sessions_dir)
+        folder = self.layout.sessions_dir
+        return Watch(self.paths, (folder,) if folder else ())
 
     def agent(self) -> Presence:
         """Whether an agent runs on this workspace now."""
         from nanomem_tui.store import presence
 
-        return presence.detect(self.paths)
+        return presence.look(self.paths, self.layout.sessions_dir)
 
     # -- changing -------------------------------------------------------------------------------------------------
 
@@ -151,7 +152,9 @@ class Workspace:
         if layer == "file":
             self.store.layers[layer] = self.documents
         elif layer == "session":
-            self.store.layers[layer] = self.sessions.layer
+            from nanomem_tui.memory.session_layer import SessionLayer
+
+            self.store.layers[layer] = SessionLayer(self.layout.sessions_dir, self.paths.backups, self.agent)
         else:
             raise NotFound("no such kind of thing", layer, "it was written by a newer nanomem")
 
@@ -162,9 +165,9 @@ class Workspace:
     def undo(self, op_id: str | None = None, count: int = 1, keys: Sequence[str] | None = None) -> list[Operation]:
         """Take back the newest operation that a person started, `count` of them, or the one of that id.
 
-        `keys`: only what it did to these things. Raises NothingToDo, NotFound, or Conflict when something changed since.
+        `keys`: only what it did to these things. Raises NothingToDo, NotFound, or Conflict when things changed since.
         """
-        done = []
+        done: list[Operation] = []
         for _ in range(max(1, count)):
             entry = self._named(op_id) if op_id else oplog.undo_target(self.store.log(100_000))
             if entry is None or (entry.undone and not keys):
@@ -230,7 +233,7 @@ class Workspace:
 
     def refresh(self) -> set[str]:
         """Which layers changed on disk since the last call; rows that others changed are taken into RAM."""
-        changed = set(self._watch.changed())
+        changed = set(self._watch.look())
         rows = self.store.refresh()
         return (changed - {"items", "lessons"}) | ({"items", "lessons"} if rows else set())
 
@@ -267,10 +270,12 @@ class Workspace:
         """Flush what waits and let go of files and locks."""
         self.store.close()
 
-    def __enter__(self) -> Workspace:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

@@ -34,7 +34,9 @@ _ids = itertools.count(1)
 class Items:
     """The items of one workspace."""
 
-    def __init__(self, store: MemoryStore, foreign_database: Path | None, perform: Callable[[Operation], Operation]) -> None:
+    def __init__(
+        self, store: MemoryStore, foreign_database: Path | None, perform: Callable[[Operation], Operation]
+    ) -> None:
         self._store = store
         self._foreign_database = foreign_database
         self._perform = perform
@@ -136,7 +138,6 @@ class Items:
     def add(
         self,
         text: str,
-        *,
         kind: str = "fact",
         scope_type: str | None = None,
         channel: str | None = None,
@@ -167,7 +168,9 @@ class Items:
             updated_at=now,
         )
         same = " ".join(text.lower().split())
-        twins = [row.id for row in self.all() if row.scope_key == scope_key and " ".join(row.text.lower().split()) == same]
+        twins = [
+            row.id for row in self.all() if row.scope_key == scope_key and " ".join(row.text.lower().split()) == same
+        ]
         warnings = [f"the same text is already there as {twins[0]}"] if twins else []
         operation = new_operation("items.add", f"add {_short(text)}", [change_of("item", None, item)])
         return self._perform(operation), item, warnings
@@ -201,7 +204,7 @@ class Items:
         """Delete items; `undo` brings them back. Raises NotFound."""
         return self._set(ids, "is_deleted", True, "delete")
 
-    def _set(self, ids: Sequence[str], field: str, value: bool, verb: str) -> Operation:
+    def _set(self, ids: Sequence[str], field: str, value: Any, verb: str) -> Operation:
         rows = list({row.id: row for row in map(self.get, ids)}.values())
         touched = [row for row in rows if bool(getattr(row, field)) != value]
         if not touched:
@@ -241,9 +244,8 @@ class Items:
         if not plan.removed:
             raise NothingToDo("nothing to compact", f"{len(plan.kept)} items, no duplicates, none beyond the cap")
         changes = [change_of("item", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
-        for row in plan.kept:
-            if extra := plan.absorbed.get(row.id):
-                changes.append(change_of("item", row, row._replace(hits=row.hits + extra)))
+        gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
+        changes += [change_of("item", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
         meta = {"removed": len(plan.removed), "kept": len(plan.kept)}
         label = f"compact: {len(plan.removed)} items removed, {len(plan.kept)} kept"
         return self._perform(new_operation("items.compact", label, changes, actor=actor, meta=meta))
@@ -313,7 +315,7 @@ def _settled(row: Item, fields: Iterable[str]) -> str:
 
 
 def _checked(text: str) -> str:
-    if not isinstance(text, str) or not text.strip():
+    if not text.strip():
         raise BadInput("the text is empty", "--text", "give the words to remember")
     if len(text) > MAX_TEXT:
         raise BadInput(f"the text has {len(text):,} characters, at most {MAX_TEXT:,} are kept", "--text", "split it")
@@ -337,4 +339,3 @@ def _fraction(value: float) -> float:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return f"“{line[:40]}…”" if len(line) > 40 else f"“{line}”"
-

@@ -39,7 +39,11 @@ class Lessons:
         """`total`, `enabled` and the count by scope."""
         rows = self.all()
         scopes = Counter(row.scope for row in rows)
-        return {"total": len(rows), "enabled": sum(1 for row in rows if row.enabled), "by_scope": dict(sorted(scopes.items()))}
+        return {
+            "total": len(rows),
+            "enabled": sum(1 for row in rows if row.enabled),
+            "by_scope": dict(sorted(scopes.items())),
+        }
 
     def get(self, lesson_id: str) -> Lesson:
         """The lesson of that id, or of the one id that begins so. Raises NotFound or BadInput."""
@@ -70,13 +74,12 @@ class Lessons:
         self,
         trigger: str,
         better_action: str,
-        *,
         bad_action: str = "",
         scope: str = "global",
         session_key: str = "",
         confidence: int = 5,
-    ) -> tuple[Operation, Lesson]:
-        """A new lesson. Raises BadInput."""
+    ) -> Operation:
+        """A new lesson; its id is the key of the operation's one change. Raises BadInput."""
         now = clock.iso(clock.now())
         lesson = Lesson(
             id=f"lesson_{clock.now_ms()}_{next(_ids)}",
@@ -98,7 +101,7 @@ class Lessons:
             raise BadInput("a session lesson needs a session", "--session", "give its key, or use --scope global")
         lesson = lesson._replace(key=_key(lesson))
         operation = new_operation("lessons.add", f"add lesson {_short(trigger)}", [change_of("lesson", None, lesson)])
-        return self._perform(operation), lesson
+        return self._perform(operation)
 
     def edit(self, lesson_id: str, **fields: Any) -> Operation:
         """Change fields of a lesson. Raises BadInput, NotFound, NothingToDo."""
@@ -113,14 +116,14 @@ class Lessons:
         return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
-        """Enable or disable lessons; a disabled one is kept, whatever the agent writes. Raises NotFound, NothingToDo."""
+        """Enable or disable lessons; a disabled one stays, whatever the agent writes. Raises NotFound, NothingToDo."""
         return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
 
     def delete(self, ids: Sequence[str]) -> Operation:
         """Delete lessons; `undo` brings them back."""
         return self._set(ids, "is_deleted", True, "delete")
 
-    def _set(self, ids: Sequence[str], field: str, value: bool, verb: str) -> Operation:
+    def _set(self, ids: Sequence[str], field: str, value: Any, verb: str) -> Operation:
         rows = list({row.id: row for row in map(self.get, ids)}.values())
         touched = [row for row in rows if bool(getattr(row, field)) != value]
         if not touched:
@@ -142,9 +145,8 @@ class Lessons:
         if not plan.removed:
             raise NothingToDo("nothing to compact", f"{len(plan.kept)} lessons, no duplicates, none beyond the cap")
         changes = [change_of("lesson", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
-        for row in plan.kept:
-            if extra := plan.absorbed.get(row.id):
-                changes.append(change_of("lesson", row, row._replace(hits=row.hits + extra)))
+        gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
+        changes += [change_of("lesson", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
         meta = {"removed": len(plan.removed), "kept": len(plan.kept)}
         label = f"compact: {len(plan.removed)} lessons removed, {len(plan.kept)} kept"
         return self._perform(new_operation("lessons.compact", label, changes, meta=meta))

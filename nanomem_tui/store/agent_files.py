@@ -6,6 +6,7 @@ Owns the reading and writing of `LTM_SNAPSHOT.json`, `LESSONS.jsonl` and the aud
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,7 @@ class SharedFile:
     data: bytes = b""
     rows: AgentRows = EMPTY
     error: Problem | None = None
+    order: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -50,7 +52,7 @@ class AgentFiles:
 
     def read(self) -> bool:
         """Read what changed on disk since the last look; True when something did."""
-        return any([self._read(file) for file in self.files])
+        return sum(self._read(file) for file in self.files) > 0
 
     def _read(self, file: SharedFile) -> bool:
         try:
@@ -72,7 +74,19 @@ class AgentFiles:
             return False
         file.stat, file.data, file.error = stat, data, None
         file.rows = file.source.parse(data, self.paths.relative(file.path))
+        file.order = exchange.woven(list(file.rows.rows), file.order)
         return True
+
+    def orders(self) -> dict[str, str]:
+        """The ids of each file in their order, gone ones too, by marker name: where a row that comes back belongs."""
+        return {f"order:{file.source.name}": json.dumps(file.order) for file in self.files if file.order}
+
+    def recall_orders(self, meta: Mapping[str, str]) -> None:
+        """Take the orders that `orders` gave to an earlier process."""
+        for file in self.files:
+            known = meta.get(f"order:{file.source.name}")
+            if known:
+                file.order = exchange.woven(list(file.rows.rows), json.loads(known))
 
     def problems(self) -> list[Problem]:
         """What could not be read or written."""
@@ -123,7 +137,8 @@ class AgentFiles:
             if (file.stat is None and not create) or file.error is not None:
                 continue
             limit = limits[file.source.layer]
-            data, rows = exchange.export(file.source, file.data, file.rows, tables[file.source.layer], limit)
+            table = tables[file.source.layer]
+            data, rows = exchange.export(file.source, file.data, file.rows, table, limit, file.order)
             if rows == dict(file.rows.rows) and file.rows.complete and list(rows) == list(file.rows.rows):
                 continue
             try:
@@ -152,7 +167,9 @@ class AgentFiles:
             try:
                 atomic.append_line(path, data, durable=True)
             except NanomemError as error:
-                self.failures[path.name] = Problem(f"the audit log cannot be written ({error.what})", path.name, fix=error.fix)
+                self.failures[path.name] = Problem(
+                    f"the audit log cannot be written ({error.what})", path.name, fix=error.fix
+                )
                 return False
             self.failures.pop(path.name, None)
         return True

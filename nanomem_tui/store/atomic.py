@@ -170,7 +170,11 @@ def read_stable(path: Path, *, tries: int = 20, pause: float = 0.01) -> bytes:
             before = os.stat(path)
             data = path.read_bytes()
             after = os.stat(path)
-            same = (before.st_mtime_ns, before.st_size, before.st_ino) == (after.st_mtime_ns, after.st_size, after.st_ino)
+            same = (before.st_mtime_ns, before.st_size, before.st_ino) == (
+                after.st_mtime_ns,
+                after.st_size,
+                after.st_ino,
+            )
             settled = time.time() - after.st_mtime > pause * tries
             if same and len(data) == after.st_size and (data or settled or attempt == tries - 1):
                 return data

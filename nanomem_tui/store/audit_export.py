@@ -38,7 +38,9 @@ def _item_event(change: Change, at: str) -> AuditEvent:
     if change.after is None or after.get("is_deleted"):
         return AuditEvent("memory_delete", at, fields)
     if change.before is None or before.get("is_deleted"):
-        return AuditEvent("memory_add", at, {**fields, "source": after.get("source", ""), "text": after.get("text", "")})
+        return AuditEvent(
+            "memory_add", at, {**fields, "source": after.get("source", ""), "text": after.get("text", "")}
+        )
     names = [name for name in after if name not in ("updated_at", "meta_json")]
     was = {name: before.get(name) for name in names}
     now = {name: after.get(name) for name in names}
@@ -54,7 +56,9 @@ def _lesson_event(change: Change, at: str) -> AuditEvent:
     if change.after is None or after.get("is_deleted"):
         return AuditEvent("lesson_delete", at, fields)
     if change.before is None or before.get("is_deleted"):
-        return AuditEvent("lesson_add", at, {**fields, "source": after.get("source", ""), "trigger": after.get("trigger", "")})
+        return AuditEvent(
+            "lesson_add", at, {**fields, "source": after.get("source", ""), "trigger": after.get("trigger", "")}
+        )
     if "enabled" in after:
         return AuditEvent("lesson_enable" if after["enabled"] else "lesson_disable", at, fields)
     return AuditEvent("lesson_update", at, {**fields, "source": "human"})

@@ -71,7 +71,9 @@ def write(database: Database, workspace_id: str, batch: Batch) -> Written:
     return Written([("item", i) for i in items] + [("lesson", lesson) for lesson in lessons], revision)
 
 
-def remember(database: Database, workspace_id: str, foreign: Mapping[str, Mapping[str, Any]], meta: Mapping[str, str]) -> None:
+def remember(
+    database: Database, workspace_id: str, foreign: Mapping[str, Mapping[str, Any]], meta: Mapping[str, str]
+) -> None:
     """After an export: what the agent's files hold now, and markers."""
     with database.writing() as connection:
         for source, rows in foreign.items():
@@ -250,5 +252,3 @@ def _meta(connection: Connection, workspace_id: str) -> dict[str, str]:
 def _set_meta(connection: Connection, workspace_id: str, markers: Mapping[str, str]) -> None:
     rows = [{"key": f"{workspace_id}:{name}", "value": value} for name, value in markers.items()]
     _upsert(connection, META, rows)
-
-

@@ -46,7 +46,9 @@ class Source:
     dump: Callable[[Iterable[Raw], bytes], bytes]
 
 
-def merge(source: Source, base: Mapping[str, Raw], theirs: AgentRows, ours: Mapping[str, Row], workspace_id: str) -> list[Change]:
+def merge(
+    source: Source, base: Mapping[str, Raw], theirs: AgentRows, ours: Mapping[str, Row], workspace_id: str
+) -> list[Change]:
     """What the agent did to its file since we last saw it, as changes to our rows.
 
     `base` is the file as we last saw it. A row that we disabled, changed or deleted is never removed or brought back by
@@ -102,20 +104,40 @@ def _take_fields(source: Source, row: Row, raw: Raw, seen: Raw | None, workspace
     return row._replace(**taken)
 
 
-def export(source: Source, present: bytes, theirs: AgentRows, ours: Mapping[str, Row], limit: int) -> tuple[bytes, dict[str, Raw]]:
-    """The agent's file with our rows in it, and its rows by id.
+def export(
+    source: Source, present: bytes, theirs: AgentRows, ours: Mapping[str, Row], limit: int, known: Sequence[str]
+) -> tuple[bytes, dict[str, Raw]]:
+    """The agent's file with our rows in it, and its rows by id, in order.
 
-    Rows that the agent has and we did not change stay byte for byte and in place; new ones follow. Deleted rows and
-    disabled items are left out; beyond `limit` the newest and the pinned stay.
+    Rows that the agent has and we did not change stay byte for byte and in place; a row that comes back takes the place
+    it had in `known`, the ids in their order as last seen; new ones follow. Deleted rows and disabled items are left
+    out; beyond `limit` the newest and the pinned stay.
     """
     wanted = [row for row in ours.values() if not row.is_deleted and (row.enabled or isinstance(row, Lesson))]
     if len(wanted) > limit:
         wanted = sorted(wanted, key=lambda row: (getattr(row, "pinned", False), row.updated_at), reverse=True)[:limit]
     by_id = {row.id: row for row in wanted}
-    order = [key for key in theirs.rows if key in by_id]
-    order += sorted(by_id.keys() - theirs.rows.keys(), key=lambda key: (by_id[key].created_at, key))
-    rows = {key: source.to_raw(by_id[key], theirs.rows.get(key)) for key in order}
+    order = woven(list(theirs.rows), known)
+    order += sorted(by_id.keys() - set(order), key=lambda key: (by_id[key].created_at, key))
+    rows = {key: source.to_raw(by_id[key], theirs.rows.get(key)) for key in order if key in by_id}
     return source.dump(rows.values(), present), rows
+
+
+def woven(order: Sequence[str], known: Sequence[str]) -> list[str]:
+    """`order` with the ids that only `known` has put in after those they followed there."""
+    here = set(order)
+    after: dict[str | None, list[str]] = {}
+    last: str | None = None
+    for key in known:
+        if key in here:
+            last = key
+        else:
+            after.setdefault(last, []).append(key)
+    result = list(after.get(None, ()))
+    for key in order:
+        result.append(key)
+        result += after.get(key, ())
+    return result
 
 
 def global_scope(workspace_id: str) -> str:
@@ -159,7 +181,9 @@ def _item_raw(row: Row, present: Raw | None) -> Raw:
         "id": row.id,
         "text": old.get("text") if _clean(old.get("text")) == row.text else row.text,
         "source": old.get("source") if str(old.get("source") or "agent") == row.source else row.source,
-        "session_key": old.get("session_key", "") if not row.session_key and not old.get("session_key") else row.session_key or "",
+        "session_key": old.get("session_key", "")
+        if not (row.session_key or old.get("session_key"))
+        else row.session_key or "",
         "created_at": _local(row.created_at, old.get("created_at")),
         "updated_at": _local(row.updated_at, old.get("updated_at")),
         "hits": row.hits,
@@ -174,9 +198,11 @@ _LESSON_TEXT = (
 _LESSON_FIELDS = tuple(f for f in Lesson._fields if f not in ("id", "meta_json", "is_deleted", "revision"))
 
 
-def _lesson_row(raw: Raw, workspace_id: str) -> Lesson:
-    return Lesson(id=str(raw["id"]))._replace(
-        **{name: _clean(raw.get(name)) for name in _LESSON_TEXT},
+def _lesson_row(raw: Raw, _workspace_id: str) -> Lesson:
+    texts: dict[str, Any] = {name: _clean(raw.get(name)) for name in _LESSON_TEXT}
+    return Lesson(
+        id=str(raw["id"]),
+        **texts,
         confidence=_whole(raw.get("confidence"), 1),
         hits=_whole(raw.get("hits")),
         enabled=raw.get("enabled", True) is not False,

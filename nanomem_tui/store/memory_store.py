@@ -104,6 +104,7 @@ class MemoryStore:
                 meta = reader.meta(connection, self.workspace_id)
                 if meta:
                     self._revision = int(meta.get("revision", 0))
+                    self.files.recall_orders(meta)
                     self.last_at, self.last_ms = meta.get("last_at", ""), _number(meta.get("last_ms"))
                     items = reader.items(connection, self.workspace_id)
                     lessons = reader.lessons(connection, self.workspace_id)
@@ -179,7 +180,7 @@ class MemoryStore:
             revision = reader.revision(connection, self.workspace_id)
             if revision > self._revision:
                 for layer, read in (("item", reader.items), ("lesson", reader.lessons)):
-                    rows = read(connection, self.workspace_id, after_revision=self._revision)  # type: ignore[operator]
+                    rows = read(connection, self.workspace_id, after_revision=self._revision)
                     self.snapshot.take(layer, rows)
                 self._revision = revision
 
@@ -318,7 +319,7 @@ class MemoryStore:
                 rows = self._everything()
             foreign = dict(self._base)
         now, took = clock.iso(clock.now()), f"{(time.perf_counter() - started) * 1000:.1f}"
-        marks = {"last_at": now, "last_ms": took, **self.files.read_stats()}
+        marks = {"last_at": now, "last_ms": took, **self.files.read_stats(), **self.files.orders()}
         batch = checkpoint.Batch(operations, rows, foreign, marks)
         written = checkpoint.write(self.database, self.workspace_id, batch)
         self._settle(operations, rows, written, now, started)
@@ -370,7 +371,7 @@ class MemoryStore:
             self._base = {**self._base, **written}
             self._export_due, self._exported_at = False, time.monotonic()
         if written or marks:
-            marks = {**marks, **self.files.read_stats()}
+            marks = {**marks, **self.files.read_stats(), **self.files.orders()}
             checkpoint.remember(self.database, self.workspace_id, written, marks)
         return tuple(written)
 
@@ -432,7 +433,9 @@ class MemoryStore:
         """What could not be read or written, here and in the shared files."""
         found = [*self._ledger_problems, *self.files.problems()]
         if self.degraded:
-            found.append(Problem(f"degraded: {self.degraded}", "store", fix="changes are kept in RAM and in the ledger"))
+            found.append(
+                Problem(f"degraded: {self.degraded}", "store", fix="changes are kept in RAM and in the ledger")
+            )
         return found
 
     def close(self) -> None:
@@ -459,9 +462,13 @@ def _number(text: Any) -> float | None:
 
 def active_items(rows: Mapping[str, Item]) -> list[Item]:
     """The items that are not deleted, newest first."""
-    return sorted((row for row in rows.values() if not row.is_deleted), key=lambda row: (row.updated_at, row.id), reverse=True)
+    return sorted(
+        (row for row in rows.values() if not row.is_deleted), key=lambda row: (row.updated_at, row.id), reverse=True
+    )
 
 
 def active_lessons(rows: Mapping[str, Lesson]) -> list[Lesson]:
     """The lessons that are not deleted, newest first."""
-    return sorted((row for row in rows.values() if not row.is_deleted), key=lambda row: (row.updated_at, row.id), reverse=True)
+    return sorted(
+        (row for row in rows.values() if not row.is_deleted), key=lambda row: (row.updated_at, row.id), reverse=True
+    )

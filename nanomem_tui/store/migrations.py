@@ -1,4 +1,4 @@
-"""The numbered steps that bring a database to the present schema. Each runs once, in one transaction, after a backup."""
+"""The numbered steps that bring a database to the present schema; each runs once, in one transaction."""
 
 from __future__ import annotations
 

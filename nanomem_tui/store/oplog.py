@@ -1,4 +1,4 @@
-"""The log of operations as a person meets it: newest first, what is undone, what undo and redo would take next. Pure."""
+"""The log of operations as a person meets it: newest first, what is undone, what undo and redo take next. Pure."""
 
 from __future__ import annotations
 

@@ -144,7 +144,9 @@ def known_operations(connection: sqlite3.Connection, ids: Sequence[str]) -> set[
 
 def operation_count(connection: sqlite3.Connection, workspace_id: str) -> int:
     """How many operations the database has."""
-    return int(connection.execute("SELECT count(*) FROM operations WHERE workspace_id = ?", (workspace_id,)).fetchone()[0])
+    return int(
+        connection.execute("SELECT count(*) FROM operations WHERE workspace_id = ?", (workspace_id,)).fetchone()[0]
+    )
 
 
 def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:

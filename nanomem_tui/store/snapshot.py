@@ -14,7 +14,7 @@ from nanomem_tui.errors import Conflict
 from nanomem_tui.operations import Change, Operation, Value
 from nanomem_tui.store.values import Item, Lesson, Row
 
-ROW_TYPES: dict[str, type[Item] | type[Lesson]] = {"item": Item, "lesson": Lesson}
+ROW_TYPES: dict[str, type[Item | Lesson]] = {"item": Item, "lesson": Lesson}
 COUNTERS = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "revision"})
 """Fields that turns move by themselves: they never make an undo conflict."""
 
