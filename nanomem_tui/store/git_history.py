@@ -266,6 +266,9 @@ class GitHistory:
         objects: list[tuple[str, bytes]] = []
         tree = self._new_tree(old_tree, files, objects)
         if tree is None or tree == old_tree:
+            if head.sha and old_tree:  # a process killed after its commit may have left the index behind
+                parents = self._objects.commit(head.sha).parents
+                self._update_index(self._objects.commit(parents[0]).tree if parents else None, old_tree, files)
             return head.sha
         seconds = int(clock.now().timestamp())
         objects.append(("commit", dump_commit(tree, [head.sha] if head.sha else [], author, seconds, message)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
 
+from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.paths import DREAM_CURSOR
 from nanomem_tui.store import merge
 from nanomem_tui.store.git_objects import CommitObject
@@ -135,7 +136,5 @@ class Commit:
 
 def cursor_of(data: bytes | None) -> int | None:
     """The number in a cursor file, None when there is none or it is no number."""
-    try:
-        return max(0, int(data.decode())) if data is not None and len(data) < 40 else None
-    except ValueError:
-        return None
+    number = parse_cursor(data)
+    return None if number is None else max(0, number)

@@ -1,0 +1,264 @@
+"""The memory files that an agent owns (SOUL, USER, MEMORY, its Dream cursor, daily notes) as a layer of operations.
+
+Owns how such a file is changed beside a running agent: only from the content that the change started from (an agent
+writes without locks), whole and durable, strict UTF-8, with the line ends, the mode and the symlink that were there,
+and committed at once where the agent keeps versions, so that our change is never taken for part of a Dream. A change
+that somebody made outside before ours is committed on its own first. The cursor file follows its commit.
+
+Must not know what a line means, the ledger, or any other file of the workspace.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nanomem_tui.errors import BadInput, Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.formats import markdown
+from nanomem_tui.formats.history import parse_cursor
+from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
+from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
+from nanomem_tui.store import atomic, merge
+from nanomem_tui.store.git_history import GitHistory, probe
+
+_MODE = 0o644
+_OUTSIDE = "nanomem: keep what was edited outside\n\nbefore: {label}"
+_BARE_FEED = re.compile(r"(?<!\r)\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """One file: its text (None: there is no such file), its exact bytes, and what could not be read in it."""
+
+    text: str | None
+    data: bytes | None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def value(self) -> Value | None:
+        """The file as a value of a change. Bytes that are no UTF-8 are kept beside the text: undo brings them back."""
+        if self.data is None:
+            return None
+        if self.data == (self.text or "").encode("utf-8", "surrogatepass"):
+            return {"text": self.text}
+        return {"text": self.text, "raw": base64.b64encode(self.data).decode("ascii")}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    key: str
+    path: Path
+    current: bytes | None
+    target: bytes | None
+
+
+class FileLayer:
+    """The layer `file` of operations. Keys are paths in the workspace; a value is `{"text": …}`, None for no file."""
+
+    name = "file"
+
+    def __init__(self, paths: Paths, git: Callable[[], GitHistory | None], perform: Perform | None = None) -> None:
+        self._paths = paths
+        self._git = git
+        self._perform = perform
+        self._commits: dict[str, str] = {}
+
+    def path(self, key: str) -> Path:
+        """The place of `key`. Raises BadInput for a file that is not ours to change, Refused where it leads outside."""
+        parts = key.split("/")
+        is_note = len(parts) == 2 and parts[0] == "memory" and markdown.daily_note_name(parts[1]) is not None
+        if key not in (*TRACKED_FILES, DREAM_CURSOR) and not is_note:
+            raise BadInput("not a memory file", key, "one of SOUL.md, USER.md, memory/MEMORY.md or a daily note")
+        path = self._paths.workspace.joinpath(*parts)
+        try:
+            target = path.resolve()
+            inside = target.is_relative_to(self._paths.workspace.resolve())
+            usable = target.is_file() or not target.exists()
+        except (OSError, RuntimeError) as error:
+            raise Refused("a link that leads nowhere", key, "replace it by a file") from error
+        if not inside:
+            raise Refused("a link that leads out of the workspace", key, "replace it by a file")
+        if not usable:
+            raise Refused("not a regular file", key, "replace it by a file")
+        return path
+
+    def load(self, key: str) -> Loaded:
+        """The file with its problems. Raises BadInput, Refused and the errors of `from_os_error`."""
+        try:
+            data = atomic.read_stable(self.path(key))
+        except FileNotFoundError:
+            return Loaded(None, None)
+        text, problems = markdown.decode(data, key)
+        return Loaded(text, data, problems)
+
+    def read(self, key: str) -> str | None:
+        """The text of the file, None when there is none; bad bytes are shown as U+FFFD (`load` reports them)."""
+        return self.load(key).text
+
+    def names(self) -> tuple[str, ...]:
+        """Those of SOUL.md, USER.md and memory/MEMORY.md that are there."""
+        return tuple(name for name in TRACKED_FILES if (self._paths.workspace / name).is_file())
+
+    def problems(self) -> list[Problem]:
+        """What cannot be read in the memory files and in their git history."""
+        found = list(probe(self._paths).problems)
+        for name in self.names():
+            try:
+                found += self.load(name).problems
+            except NanomemError as error:
+                found.append(Problem(error.what, name, fix=error.fix))
+        return found
+
+    def edit(self, key: str, new_text: str, label: str | None = None) -> Operation:
+        """Make a person's edit through the pipeline; see `edit_operation`."""
+        operation = self.edit_operation(key, new_text, label or "")
+        return self._perform(operation) if self._perform else operation
+
+    def change(self, key: str, text: str | None) -> Change:
+        """The change that makes `text` of what is there now (None: no file)."""
+        return Change(self.name, key, self.load(key).value, None if text is None else {"text": text})
+
+    def edit_operation(self, key: str, new_text: str, label: str = "", actor: Actor = "human") -> Operation:
+        """A person's edit as an operation; an editor's plain line feeds become those of the file.
+
+        Raises NothingToDo when the text is what is there, BadInput when it cannot be written as UTF-8.
+        """
+        loaded = self.load(key)
+        old = loaded.text or ""
+        if "\r\n" in old and not _BARE_FEED.search(old):
+            new_text = _BARE_FEED.sub("\r\n", new_text)
+        after = {"text": new_text}
+        if _bytes(key, after) == loaded.data:
+            raise NothingToDo("nothing was changed", key)
+        return new_operation(
+            "file.edit", label or f"edit {key}", [Change(self.name, key, loaded.value, after)], actor=actor
+        )
+
+    def commit_of(self, operation: Operation) -> str | None:
+        """The commit that the operation made in this process, None when it made none."""
+        return self._commits.get(operation.id)
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """Raise Conflict unless every change fits what is there, as it is or by a clean merge of lines."""
+        for change in changes:
+            self._step(change)
+
+    def _step(self, change: Change) -> _Step:
+        """What the change comes to, given what is there now."""
+        key, current = change.key, self.load(change.key).data
+        before, after = _bytes(key, change.before), _bytes(key, change.after)
+        path = self.path(key)
+        if current in (before, after):
+            return _Step(key, path, current, after)
+        if key == DREAM_CURSOR:
+            if (parse_cursor(after) or 0) <= (parse_cursor(before) or 0):
+                return _Step(key, path, current, current)  # taken back late: later Dreams keep their place
+            raise Conflict("another Dream moved the cursor meanwhile", key, "start again")
+        return _Step(key, path, current, _merged(key, before, current, after))
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Write the files, commit them, then move the cursor file. A failure puts back what was there."""
+        steps = [self._step(change) for change in changes]
+        contents = [step for step in steps if step.key != DREAM_CURSOR]
+        cursors = [step for step in steps if step.key == DREAM_CURSOR]
+        git = self._git()
+        tracked = [step for step in steps if git is not None and git.tracks(step.key)]
+        if git is not None:
+            _commit_outside(git, [step for step in tracked if step.key != DREAM_CURSOR], operation.label)
+        done: list[_Step] = []
+        committed = None
+        try:
+            for step in contents:
+                _write(step)
+                done.append(step)
+            if git is not None and tracked:
+                files = {step.key: step.target for step in tracked}
+                committed = git.commit_files(files, _message(operation))
+            for step in cursors:
+                _write(step)
+        except NanomemError:
+            self._put_back(git if committed else None, done, tracked)
+            raise
+        if committed:
+            self._commits[operation.id] = committed
+
+    def _put_back(self, git: GitHistory | None, done: Sequence[_Step], tracked: Sequence[_Step]) -> None:
+        for step in reversed(done):
+            with contextlib.suppress(NanomemError):
+                _write(_Step(step.key, step.path, step.target, step.current))
+        if git is not None:
+            with contextlib.suppress(NanomemError):
+                files = {step.key: step.current for step in tracked}
+                git.commit_files(files, "nanomem: take back a change that could not be finished")
+
+
+def _message(operation: Operation) -> str:
+    """What the operation itself says; taking it back or doing it again is never a Dream."""
+    given = operation.meta.get("commit")
+    if isinstance(given, str) and given and not operation.undoes and not operation.redoes:
+        return given
+    return f"nanomem: {' '.join(operation.label.split())}"
+
+
+def _commit_outside(git: GitHistory, steps: Sequence[_Step], label: str) -> None:
+    head = git.head()
+    files = {step.key: step.current for step in steps if step.current is not None}
+    if head is not None:
+        files = {key: data for key, data in files.items() if git.file_at(head, key) != data}
+    if files:
+        git.commit_files(files, _OUTSIDE.format(label=" ".join(label.split())))
+
+
+def _bytes(key: str, value: Value | None) -> bytes | None:
+    """The bytes of a change's value. Raises BadInput for text that is no UTF-8 or a cursor that is no number."""
+    if value is None:
+        return None
+    if "raw" in value:
+        return base64.b64decode(str(value["raw"]))
+    text = value.get("text")
+    if not isinstance(text, str):
+        raise BadInput("a file's value without text", key)
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise BadInput("text that is no UTF-8 (a lone surrogate)", key, "remove that character") from error
+    if key == DREAM_CURSOR and data and parse_cursor(data) is None:
+        raise BadInput("not a cursor", key, "a whole number")
+    return data
+
+
+def _merged(key: str, before: bytes | None, current: bytes | None, after: bytes | None) -> bytes | None:
+    """What was changed between `before` and `after`, made in `current`. Raises Conflict, naming the lines."""
+    fix = "look at the file and repeat the change"
+    try:
+        base, ours, theirs = ((data or b"").decode("utf-8") for data in (before, current, after))
+    except UnicodeDecodeError as error:
+        raise Conflict("the file changed meanwhile and holds bytes that are no UTF-8", key, fix) from error
+    merged = merge.merge_lines(base, ours, theirs, keep_both=True)
+    if merged.conflicts:
+        lines = ", ".join(str(conflict.line) for conflict in merged.conflicts[:5])
+        raise Conflict(f"the file changed meanwhile at line {lines}", key, fix)
+    return None if not merged.text and after is None else merged.text.encode("utf-8")
+
+
+def _write(step: _Step) -> None:
+    """Make the file the step's target if it still is its current. Raises Conflict, and those of `from_os_error`."""
+    if step.target == step.current:
+        return
+    expected = "" if step.current is None else atomic.sha256(step.current)
+    try:
+        if step.target is not None:
+            if not step.path.parent.is_dir():
+                atomic.make_folder(step.path.parent)
+            atomic.write_atomic(step.path, step.target, expected=expected, mode=_MODE)
+            return
+        place = step.path.resolve()
+        atomic.check_unchanged(place, expected)
+        place.unlink()
+        atomic.sync_folder(place.parent)
+    except OSError as error:
+        raise from_os_error(error, f"writing {step.key}") from error
