@@ -181,14 +181,17 @@ def _item_raw(row: Row, present: Raw | None) -> Raw:
         "id": row.id,
         "text": old.get("text") if _clean(old.get("text")) == row.text else row.text,
         "source": old.get("source") if str(old.get("source") or "agent") == row.source else row.source,
-        "session_key": old.get("session_key", "")
-        if not (row.session_key or old.get("session_key"))
-        else row.session_key or "",
+        "session_key": _session(row, old),
         "created_at": _local(row.created_at, old.get("created_at")),
         "updated_at": _local(row.updated_at, old.get("updated_at")),
         "hits": row.hits,
     }
     return {**old, **mine}
+
+
+def _session(row: Item, old: Raw) -> Any:
+    """The session in the agent's form: what it wrote for "none" stays."""
+    return row.session_key if row.session_key or old.get("session_key") else old.get("session_key", "")
 
 
 _LESSON_TEXT = (

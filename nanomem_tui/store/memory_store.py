@@ -208,7 +208,7 @@ class MemoryStore:
             return list(snapshot.items.values())
 
     def _database_is_all(self) -> bool:
-        """Whether nothing outside the database changes what it says: no ledger lines, no change in the agent's files."""
+        """Whether the database is all there is: no ledger line waits, and the agent's files are as last seen."""
         if not self.has_database or any(file.operations for file in ledger_files.read_all(self.paths.ledger)):
             return False
         with reader.open_database(self.paths.database) as connection:
