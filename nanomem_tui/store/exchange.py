@@ -191,11 +191,12 @@ def _item_raw(row: Row, present: Raw | None) -> Raw:
 
 def _session(row: Item, old: Raw) -> Any:
     """The session in the agent's form: what it wrote for "none" stays."""
-    return row.session_key if row.session_key or old.get("session_key") else old.get("session_key", "")
+    return row.session_key or ("" if old.get("session_key") else old.get("session_key", ""))
 
 
 _LESSON_TEXT = (
-    "key", "trigger", "bad_action", "better_action", "scope", "session_key", "actor_key", "source", "promoted_global_key",
+    "key", "trigger", "bad_action", "better_action", "scope", "session_key", "actor_key", "source",
+    "promoted_global_key",
 )  # fmt: skip
 
 _LESSON_FIELDS = tuple(f for f in Lesson._fields if f not in ("id", "meta_json", "is_deleted", "revision"))
