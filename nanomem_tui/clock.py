@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
+
+_set: ContextVar[datetime | None] = ContextVar("set", default=None)
 
 
 def now() -> datetime:
     """The present as an aware UTC datetime."""
-    return datetime.now(UTC)
+    return _set.get() or datetime.now(UTC)
+
+
+@contextmanager
+def at(moment: datetime) -> Iterator[None]:
+    """While it lasts the present is `moment`, for this task or thread: how the demonstration makes its past."""
+    token = _set.set(moment.astimezone(UTC))
+    try:
+        yield
+    finally:
+        _set.reset(token)
 
 
 def now_ms() -> int:

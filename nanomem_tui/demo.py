@@ -1,0 +1,166 @@
+"""The demonstration: a throw-away home of an agent, written by the product's own code, with things to find and undo.
+
+Duplicates, small talk, a poisoned line, a disabled lesson, an unfinished turn, Dreams, and one bad Dream among them.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui import clock, demo_content
+from nanomem_tui.formats import jsonl, lessons, ltm_snapshot, wal_state
+from nanomem_tui.formats.history import HistoryEntry, dump_entry
+from nanomem_tui.formats.session_names import key_to_name
+from nanomem_tui.paths import DREAM_CURSOR, Paths, locate
+from nanomem_tui.store import atomic
+from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.workspace import open_workspace
+
+WORKSPACE_ID = "d3a0d3a0d3a0d3a0d3a0d3a0d3a0d3a0"
+
+
+@contextmanager
+def demo_home() -> Iterator[Path]:
+    """The workspace of a fresh demonstration home; everything is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="nanomem-demo-") as folder:
+        yield build(Path(folder) / ".nanobot")
+
+
+def build(home: Path) -> Path:
+    """Write a demonstration home at `home` (which must not exist) and return its workspace."""
+    now = clock.now()
+    workspace = home / "workspace"
+    for folder in (
+        home,
+        home / "sessions" / WORKSPACE_ID,
+        workspace / "memory" / "session-state",
+        workspace / ".nanobot",
+    ):
+        atomic.make_folder(folder)
+    atomic.write_atomic(
+        home / "config.json", json.dumps({"agents": {"defaults": {"workspace": str(workspace)}}}).encode()
+    )
+    atomic.write_atomic(workspace / ".nanobot" / "workspace-id", WORKSPACE_ID.encode() + b"\n")
+    atomic.write_atomic(home / "sessions" / WORKSPACE_ID / ".workspace", f"{workspace}\n".encode())
+    for name, text in (
+        ("SOUL.md", demo_content.SOUL),
+        ("USER.md", demo_content.USER),
+        ("memory/MEMORY.md", demo_content.MEMORY),
+    ):
+        atomic.write_atomic(workspace / name, text.encode())
+    paths = locate(workspace)
+    _write_rows(paths, now)
+    _write_history(paths, now)
+    _write_sessions(home, now)
+    _write_wal(paths, now)
+    note = f"# {now:%Y-%m-%d}\n\nRelease notes drafted; Elin called about the weekend.\n"
+    atomic.write_atomic(paths.memory / f"{now - timedelta(days=1):%Y-%m-%d}.md", note.encode())
+    _dream(paths, now)
+    return workspace
+
+
+def _ago(now: datetime, hours: float) -> str:
+    return clock.local_naive(now - timedelta(hours=hours))
+
+
+def _write_rows(paths: Paths, now: datetime) -> None:
+    items = []
+    for number, (hours, text, source, session, hits) in enumerate(demo_content.ITEMS, 1):
+        key = f"ltm_{int((now - timedelta(hours=hours)).timestamp() * 1000)}_{number}"
+        at = _ago(now, hours)
+        items.append(ltm_snapshot.LtmItem(key, text, source, session, at, at, hits))
+    snapshot = ltm_snapshot.LtmSnapshot(tuple(items), updated_at=_ago(now, 3))
+    atomic.write_atomic(paths.ltm_snapshot, ltm_snapshot.dump_snapshot(snapshot))
+    lines = []
+    for number, (hours, trigger, bad, better, scope, source, confidence, hits, enabled) in enumerate(
+        demo_content.LESSONS, 1
+    ):
+        at = _ago(now, hours)
+        session = "" if scope == "global" else "telegram:20417"
+        lines.append(
+            lessons.LessonLine(
+                id=f"lesson_{int((now - timedelta(hours=hours)).timestamp() * 1000)}_{number}",
+                key=f"{trigger}|{better.lower()}|{scope}|{session}",
+                trigger=trigger,
+                bad_action=bad,
+                better_action=better,
+                scope=scope,
+                session_key=session,
+                source=source,
+                confidence=confidence,
+                hits=hits,
+                enabled=enabled,
+                created_at=at,
+                updated_at=at,
+            )
+        )
+    atomic.write_atomic(paths.lessons, lessons.dump_lessons(lines))
+    atomic.write_atomic(paths.ltm_audit, b"")
+    atomic.write_atomic(paths.lessons_audit, b"")
+
+
+def _write_history(paths: Paths, now: datetime) -> None:
+    data = b""
+    for cursor, (hours, session, content) in enumerate(demo_content.HISTORY, 1):
+        stamp = (now - timedelta(hours=hours)).astimezone().strftime("%Y-%m-%d %H:%M")
+        data += dump_entry(HistoryEntry(cursor, stamp, content, session))
+    atomic.write_atomic(paths.history, data)
+    atomic.write_atomic(paths.cursor, str(len(demo_content.HISTORY)).encode())
+
+
+def _write_sessions(home: Path, now: datetime) -> None:
+    for hours, (key, turns) in enumerate(demo_content.SESSIONS.items(), 2):
+        lines: list[dict[str, Any]] = []
+        for place, (role, content) in enumerate(turns):
+            at = clock.local_naive(now - timedelta(hours=hours * 5, minutes=-2 * place))
+            if role == "tool":
+                call = {"id": f"call_{place}", "type": "function", "function": {"name": content, "arguments": "{}"}}
+                lines.append({"role": "assistant", "content": "", "tool_calls": [call], "timestamp": at})
+                result = {"role": "tool", "tool_call_id": call["id"], "name": content, "content": "ok"}
+                lines.append({**result, "timestamp": at})
+            else:
+                lines.append({"role": role, "content": content, "timestamp": at})
+        first, last = lines[0]["timestamp"], lines[-1]["timestamp"]
+        head = {"_type": "metadata", "key": key, "created_at": first, "updated_at": last, "metadata": {}}
+        body = [{**head, "last_archived": 0, "last_consolidated": 0}, *lines]
+        path = home / "sessions" / WORKSPACE_ID / key_to_name(key)
+        atomic.write_atomic(path, b"".join(jsonl.dump_line(line) for line in body))
+
+
+def _write_wal(paths: Paths, now: datetime) -> None:
+    for key, turns in list(demo_content.SESSIONS.items())[:3]:
+        channel, _, chat = key.partition(":")
+        said = [text for role, text in turns if role == "user"]
+        data = wal_state.dump_header(key, channel, chat)
+        for place, text in enumerate(said):
+            moment = now - timedelta(hours=10 - place)
+            data += wal_state.dump_pre(clock.iso(moment), {"speaker": "user", "message_id": f"m{place}", "user": text})
+            if key != "telegram:20417" or place < len(said) - 1:
+                data += wal_state.dump_post(clock.iso(moment + timedelta(seconds=9)), "Done.")
+        atomic.write_atomic(paths.wal_dir / wal_state.wal_name(key), data)
+
+
+def _dream(paths: Paths, now: datetime) -> None:
+    """Dreams over the first entries, three at a time, then a bad one that loses what mattered."""
+    hours = [entry[0] for entry in demo_content.HISTORY]
+    with clock.at(now - timedelta(hours=hours[0] + 1)):
+        GitHistory.init(paths)
+    for last in range(3, demo_content.DREAMT + 1, 4):
+        with clock.at(now - timedelta(hours=hours[last - 1] - 1)), open_workspace(paths.workspace) as workspace:
+            workspace.dream.run(max_batch_size=4 if last > 3 else 3)
+    git = GitHistory.open(paths)
+    assert git is not None
+    files: dict[str, bytes | None] = {}
+    for name, old, new in demo_content.BAD_DREAM:
+        text = (paths.workspace / name).read_text("utf-8").replace(old, new)
+        atomic.write_atomic(paths.workspace / name, text.encode())
+        files[name] = text.encode()
+    files[DREAM_CURSOR] = paths.dream_cursor.read_bytes()
+    with clock.at(now - timedelta(hours=14)):
+        git.commit_files(files, "dream: periodic memory consolidation", author="nanobot <nanobot@dream>")
