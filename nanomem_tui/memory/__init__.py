@@ -1,1 +1,1 @@
-"""Memory: capture, recall, curation and search over the values of the store. It knows no SQL and no screen."""
+"""What an agent remembers, a service for each kind: items, lessons, sessions, WAL state, history, notes, health."""

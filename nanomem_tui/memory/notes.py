@@ -1,0 +1,92 @@
+"""Notes in Markdown: daily `memory/YYYY-MM-DD.md`, and the mirrors `episodic/` and `semantic/` there. Reads only."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.errors import NotFound, Problem
+from nanomem_tui.formats.markdown import daily_note_name, decode
+from nanomem_tui.memory.matching import matcher
+from nanomem_tui.memory.reading import Parsed, regular_files
+from nanomem_tui.paths import Paths
+
+MIRRORS = ("episodic", "semantic")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One note. `name` is its path below `memory/`, `date` is ISO or "", `size` in bytes, `updated_at` UTC ISO."""
+
+    name: str
+    date: str
+    size: int
+    updated_at: str
+
+
+class NoteHit(NamedTuple):
+    """A line that matches; `line` counts from 1."""
+
+    name: str
+    line: int
+    text: str
+
+
+class Notes:
+    """The notes of one workspace, each read once for every state of its file."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._parsed = Parsed(decode)
+
+    def list(self) -> builtins.list[Note]:
+        """Every note: dated ones by day, the newest first, then the others by name."""
+        notes = [note for note, _ in self._files()]
+        return sorted(sorted(notes, key=lambda note: note.name), key=lambda note: note.date, reverse=True)
+
+    def read(self, name: str) -> str:
+        """The text of a note; bytes that are no UTF-8 become U+FFFD. Raises NotFound."""
+        for note, path in self._files():
+            if note.name == name:
+                (text, _), unreadable = self._parsed.get(path, self._paths.relative(path))
+                if unreadable:
+                    raise NotFound(unreadable.what, name, unreadable.fix)
+                return text
+        raise NotFound("no such note", name)
+
+    def search(self, query: str, limit: int = 100) -> builtins.list[NoteHit]:
+        """The lines that hold every word of `query`, in the order of `list`, at most `limit`."""
+        wanted = matcher(query)
+        if not wanted:
+            return []
+        found = (
+            NoteHit(note.name, number, line)
+            for note in self.list()
+            for number, line in enumerate(self.read(note.name).split("\n"), 1)
+            if wanted.matches(line)
+        )
+        return [hit for hit, _ in zip(found, range(max(0, limit)), strict=False)]
+
+    def problems(self) -> builtins.list[Problem]:
+        """What could not be read, line by line."""
+        found: builtins.list[Problem] = []
+        for _, path in self._files():
+            (_, problems), unreadable = self._parsed.get(path, self._paths.relative(path))
+            found += [*problems, *([unreadable] if unreadable else [])]
+        return found
+
+    def _files(self) -> builtins.list[tuple[Note, Path]]:
+        found = []
+        for folder in ("", *MIRRORS):
+            for name, at in regular_files(self._paths.memory / folder, ".md"):
+                day = daily_note_name(name)
+                if folder or day:
+                    whole = f"{folder}/{name}" if folder else name
+                    updated = clock.iso(datetime.fromtimestamp(at.st_mtime, UTC))
+                    note = Note(whole, day.isoformat() if day else "", at.st_size, updated)
+                    found.append((note, self._paths.memory / folder / name))
+        return found

@@ -1,0 +1,169 @@
+"""The transcript files of a workspace: where every release puts them, whose they are, and how to read them safely.
+
+A key never becomes a path: files are found by listing folders. Links are never followed and nothing but a regular file
+is opened. Must not write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui.formats.agent_home import Layout
+from nanomem_tui.formats.jsonl import parse_jsonl
+from nanomem_tui.formats.keep import text_of
+from nanomem_tui.formats.session_compaction import OFFSET_KEYS, is_metadata, is_provider_state, offset_fault
+from nanomem_tui.formats.session_names import (
+    CHECKPOINT_SUFFIX,
+    SUFFIX,
+    key_to_lossy_name,
+    lossy_name_to_key,
+    name_to_key,
+)
+from nanomem_tui.memory.reading import Stamp, chunks, stamp_of
+from nanomem_tui.paths import Paths
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    """One transcript file; `current` when it lies where the agent of this layout looks."""
+
+    path: Path
+    stamp: Stamp
+    modified: float
+    current: bool
+    link: bool
+    checkpoint: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a listing says of a transcript: counted line by line, exactly. `header` is the metadata that agents obey."""
+
+    header: Mapping[str, Any] | None
+    messages: int
+    last_archived: int
+    problems: int
+    other_keys: tuple[str, ...] = ()
+
+
+def session_folders(paths: Paths, layout: Layout) -> tuple[Path, ...]:
+    """The folders that may hold transcripts of this workspace: where the agent looks, then those of older releases."""
+    candidates = [layout.sessions_dir, paths.workspace / "sessions"]
+    if paths.home is not None:
+        candidates.append(paths.home / "sessions")
+    folders: list[Path] = []
+    for folder in candidates:
+        if folder is not None and folder.is_dir() and not any(_same(folder, known) for known in folders):
+            folders.append(folder)
+    return tuple(folders)
+
+
+def session_files(paths: Paths, layout: Layout) -> Iterator[SessionFile]:
+    """Every transcript file, in no order. Hidden and temporary files are left out, links are named but not followed."""
+    for folder in session_folders(paths, layout):
+        current = layout.sessions_dir is not None and folder == layout.sessions_dir
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        names = {entry.name for entry in entries}
+        for entry in entries:
+            if not entry.name.endswith(SUFFIX) or entry.name.startswith("."):
+                continue
+            with contextlib.suppress(OSError):
+                found = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
+                    yield SessionFile(
+                        path=folder / entry.name,
+                        stamp=stamp_of(found),
+                        modified=found.st_mtime,
+                        current=current,
+                        link=stat.S_ISLNK(found.st_mode),
+                        checkpoint=checkpoint_name(entry.name) in names,
+                    )
+
+
+def checkpoint_name(name: str) -> str:
+    """The name of the sidecar with the turn in flight that belongs to a transcript's file name."""
+    return name.removesuffix(SUFFIX) + CHECKPOINT_SUFFIX
+
+
+def key_of(name: str, header: Mapping[str, Any] | None) -> str:
+    """Whose transcript a file is: its metadata knows best, then its name."""
+    return text_of((header or {}).get("key")) or name_to_key(name) or lossy_name_to_key(name)
+
+
+def hidden_reason(file: SessionFile, header: Mapping[str, Any] | None, layout: Layout) -> str:
+    """Why the agent of this layout does not find that session, in words; "" when it does."""
+    name = file.path.name
+    if file.link:
+        return "a link, which is not followed"
+    if not file.current:
+        return "lies in the folder of an older release, where this agent does not look"
+    named, key = name_to_key(name), text_of((header or {}).get("key"))
+    if layout.session_naming == "base64url":
+        if named is None:
+            return "its file name is of an older release, which this agent ignores"
+        if key and key != named:
+            return f"its file is named for {named}: the agent looks for {key} elsewhere"
+        return "" if header is not None else "it has no metadata line: the agent loads it but does not list it"
+    if key and key not in (named, None) and key_to_lossy_name(key) != name:
+        return f"its file is not named as this agent names {key}"
+    return ""
+
+
+def other_keys(name: str, key: str) -> tuple[str, ...]:
+    """Keys that an old release put into the same file, as far as its name tells: `slack:T1_C2` with `slack_T1:C2`."""
+    if name_to_key(name) == key or key_to_lossy_name(key) != name:
+        return ()
+    likely = lossy_name_to_key(name)
+    return (likely,) if likely != key and ":" in likely else ()
+
+
+def summarise(path: Path) -> Summary:
+    """Count a transcript without holding it in memory. Raises the errors of `from_os_error`."""
+    header: dict[str, Any] | None = None
+    keys: list[str] = []
+    messages = problems = 0
+    for chunk in chunks(path):
+        for record in parse_jsonl(chunk, ""):
+            problems += record.problem is not None
+            if record.value is None:
+                continue
+            if is_metadata(record.value):
+                problems += header is not None
+                header = record.value
+                keys.append(text_of(header.get("key")))
+            elif not is_provider_state(record.value):
+                messages += 1
+                problems += not text_of(record.value.get("role"))
+    head = header or {}
+    offsets = [head.get(name, 0) for name in OFFSET_KEYS]
+    faults = [bool(offset_fault(offset, messages)) for offset in offsets]
+    at = 0 if OFFSET_KEYS[0] in head else 1
+    others = tuple(dict.fromkeys(key for key in keys if key and key != keys[-1]))
+    return Summary(
+        header=header,
+        messages=messages,
+        last_archived=0 if faults[at] else int(offsets[at]),
+        problems=problems + sum(faults) + (header is None),
+        other_keys=others,
+    )
+
+
+def newest_first(files: Iterable[SessionFile]) -> list[SessionFile]:
+    """The files by their time of change, the newest first; of the same time, those that the agent finds."""
+    return sorted(files, key=lambda file: (file.modified, file.current, file.path.name), reverse=True)
+
+
+def _same(left: Path, right: Path) -> bool:
+    try:
+        return os.path.samefile(left, right)
+    except OSError:
+        return False

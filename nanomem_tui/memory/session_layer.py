@@ -1,0 +1,168 @@
+"""The layer "session": transcript files replaced by an operation, and put back by its undo.
+
+A value is `{"path": name in the sessions folder, "sha256": of the bytes, "blob": their name in the backups,
+"messages": n}`; the one after a compaction also has `"keep"`, what was asked for, and `"force": true` when a person
+insisted. Owns the protocol beside an agent: refused while one runs or while a turn in flight has its checkpoint,
+compared and swapped under the agent's own lock, which is held for the rename alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui.errors import BadInput, Conflict, Refused, from_os_error
+from nanomem_tui.formats.sessions import Session, compact, parse_session, uncompact
+from nanomem_tui.memory.reading import Stamp, read_file, stamp_of
+from nanomem_tui.memory.session_files import checkpoint_name
+from nanomem_tui.operations import Change, Operation, Value
+from nanomem_tui.store import blobs
+from nanomem_tui.store.atomic import locked, sha256, sync_folder, write_atomic
+from nanomem_tui.store.presence import Presence
+
+LOCK_NAME = ".session-files.lock"
+INSIST = "stop the agent first, or insist with --force"
+LOCK_WAIT = 2.0
+"""Seconds to wait for the agent's lock, which it holds for milliseconds."""
+
+
+class SessionLayer:
+    """Checks and applies changes of transcripts in one folder; `agent` tells whether an agent runs now."""
+
+    name = "session"
+
+    def __init__(self, folder: Path | None, backups: Path, agent: Callable[[], Presence]) -> None:
+        self._folder = folder
+        self._backups = backups
+        self._agent = agent
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """Raise Conflict unless each change fits what is there, Refused while an agent may have it in memory."""
+        for change in changes:
+            path = self._path(change)
+            self._refuse(change, path)
+            self._bytes_after(change, path)
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Make every `after` true; what is already as it should be stays untouched."""
+        for change in changes:
+            path = self._path(change)
+            if _sha256(_current(path)) == (change.after or {}).get("sha256"):
+                continue
+            self._refuse(change, path)
+            stamp = _stamp(path)
+            data = self._bytes_after(change, path)
+            with _os_errors(path):
+                self._swap(path, stamp, data)
+
+    def _path(self, change: Change) -> Path:
+        name = str((change.before or change.after or {}).get("path", ""))
+        plain = os.path.basename(name) == name and not name.startswith(".") and name.endswith(".jsonl")
+        if self._folder is None or not plain:
+            raise BadInput("not a session file of this workspace", name)
+        return self._folder / name
+
+    def _refuse(self, change: Change, path: Path) -> None:
+        if (change.after or {}).get("force"):
+            return
+        if reason := refusal(path, self._agent()):
+            raise Refused(reason, change.key, INSIST)
+
+    def _bytes_after(self, change: Change, path: Path) -> bytes | None:
+        """What the file holds after the change, None for no file. Raises Conflict when what is there does not fit."""
+        current = _current(path)
+        if (current is None) != (change.before is None):
+            raise Conflict("the session is gone" if current is None else "there is such a session already", change.key)
+        if change.before is None or current is None or _sha256(current) == change.before.get("sha256"):
+            return None if change.after is None else blobs.get(self._backups, str(change.after.get("blob")))
+        return self._grown(change, current)
+
+    def _grown(self, change: Change, current: bytes) -> bytes:
+        """The removed lines in front of a transcript that went on since its compaction."""
+        before, after = change.before, change.after
+        if before is not None and after is not None and before.get("blob") and after.get("blob"):
+            shorter = blobs.get(self._backups, str(before["blob"]))
+            cut = compact(blobs.get(self._backups, str(after["blob"])), _whole(before, "keep"))
+            if cut.removed and cut.data == shorter and _goes_on(current, shorter):
+                return uncompact(current, cut.removed, *cut.before, cut.boundary_at)
+        raise Conflict("the session changed since", change.key, "look at it again and repeat the change")
+
+    def _swap(self, path: Path, stamp: Stamp | None, data: bytes | None) -> None:
+        """Put `data` (None: nothing) where `stamp` was: made durable beside it first, then renamed under the lock."""
+        staged = path.with_name(f".{path.name[:80]}.{uuid.uuid4().hex[:12]}.nanomem-tmp")
+        try:
+            if data is not None:
+                write_atomic(staged, data, mode=os.lstat(path).st_mode & 0o7777 if stamp else None)
+            with self._locked():
+                if _stamp(path) != stamp:
+                    raise Conflict("the session changed meanwhile", str(path), "look at it again and repeat the change")
+                os.unlink(path) if data is None else os.replace(staged, path)
+            sync_folder(path.parent)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(staged)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The agent's own lock, where its release has one; never made by us."""
+        lock = self._folder / LOCK_NAME if self._folder else None
+        if lock is None or not lock.exists():
+            yield
+            return
+        with locked(lock, wait=LOCK_WAIT):
+            yield
+
+
+def refusal(path: Path, agent: Presence) -> str:
+    """Why a transcript must not be changed now, in words; "" when it may be."""
+    if agent.running:
+        return f"{agent.what or 'an agent'} runs (process {agent.pid}) and would write its own copy over the change"
+    if path.with_name(checkpoint_name(path.name)).exists():
+        return "a turn in flight left its checkpoint, which a change would void"
+    return ""
+
+
+def _current(path: Path) -> bytes | None:
+    if path.is_symlink():
+        raise Refused("a link, which is not followed", str(path))
+    return read_file(path) if path.exists() else None
+
+
+def _sha256(data: bytes | None) -> str | None:
+    return None if data is None else sha256(data)
+
+
+def _goes_on(current: bytes, start: bytes) -> bool:
+    """Whether `current` begins with the messages of `start`, line endings and key order aside."""
+    now, then = _messages(current), _messages(start)
+    return len(now.messages) >= len(then.messages) and all(
+        new.raw == old.raw for new, old in zip(now.messages, then.messages, strict=False)
+    )
+
+
+def _messages(data: bytes) -> Session:
+    return parse_session(data, "", "")
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        return stamp_of(os.lstat(path))
+    except FileNotFoundError:
+        return None
+
+
+def _whole(value: Value, name: str) -> int:
+    found: Any = value.get(name)
+    return found if isinstance(found, int) else 0
+
+
+@contextlib.contextmanager
+def _os_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise from_os_error(error, f"writing {path.name}") from error

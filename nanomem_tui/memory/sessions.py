@@ -1,0 +1,312 @@
+"""Sessions: the transcripts of an agent, listed, read, searched, and compacted with undo.
+
+Owns what a person sees of them. Files are found by `session_files` and changed through operations by `session_layer`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.formats.agent_home import Layout
+from nanomem_tui.formats.keep import text_of
+from nanomem_tui.formats.sessions import Compacted, Message, Session, compact, parse_session
+from nanomem_tui.memory.matching import Matcher, Range, matcher
+from nanomem_tui.memory.reading import Stamp, chunks, read_file
+from nanomem_tui.memory.session_files import (
+    SessionFile,
+    Summary,
+    hidden_reason,
+    key_of,
+    newest_first,
+    other_keys,
+    session_files,
+    summarise,
+)
+from nanomem_tui.memory.session_layer import INSIST, SessionLayer, refusal
+from nanomem_tui.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import blobs
+from nanomem_tui.store.atomic import sha256
+from nanomem_tui.store.presence import Presence
+
+__all__ = ["KEEP", "SessionCompaction", "SessionInfo", "SessionLayer", "Sessions", "TranscriptHit"]
+
+KEEP = 300
+"""Messages that a compaction keeps by default (seed 000: compactKeepMessages)."""
+
+_NOTHING = Summary(None, 0, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """One transcript in a list. `path` is absolute, `size` in bytes, times are UTC ISO (of the file if it names none).
+
+    `unarchived` messages are in no summary yet. `hidden_reason` says why the agent does not find it, "" when it does.
+    `checkpoint`: a turn is in flight, or was when the agent died. `other_keys` wrote into the same file.
+    """
+
+    key: str
+    path: str
+    messages: int
+    size: int
+    created_at: str
+    updated_at: str
+    last_archived: int
+    unarchived: int
+    title: str
+    hidden_reason: str
+    problems: int
+    checkpoint: bool
+    other_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptHit:
+    """A message that matches: `text` is an excerpt, `ranges` are the hits in it (start and end in characters)."""
+
+    session_key: str
+    index: int
+    role: str
+    timestamp: str
+    text: str
+    ranges: tuple[Range, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCompaction:
+    """What compacting a session would do; `refused` says why it may not be done now, "" when it may.
+
+    `unarchived` of the removed messages are in no summary yet.
+    """
+
+    key: str
+    messages: int
+    keep: int
+    removed: int
+    kept: int
+    bytes_before: int
+    bytes_after: int
+    refused: str = ""
+    unarchived: int = 0
+
+
+class Sessions:
+    """The transcripts of one workspace. Summaries are kept by inode, size and time: a second list reads nothing."""
+
+    def __init__(self, paths: Paths, layout: Layout, perform: Perform, agent: Callable[[], Presence]) -> None:
+        self._paths = paths
+        self._layout = layout
+        self._perform = perform
+        self._agent = agent
+        self._summaries: dict[str, tuple[Stamp, Summary, str]] = {}
+
+    def count(self) -> int:
+        """How many transcripts there are, hidden ones too, without opening one."""
+        return sum(1 for _ in session_files(self._paths, self._layout))
+
+    def list(self) -> builtins.list[SessionInfo]:
+        """Every transcript, of every release's naming, readable or not, the newest first."""
+        infos = [self._info(file) for file in newest_first(session_files(self._paths, self._layout))]
+        known = {info.path for info in infos}
+        self._summaries = {path: kept for path, kept in self._summaries.items() if path in known}
+        return sorted(infos, key=lambda info: info.updated_at, reverse=True)
+
+    def get(self, key: str) -> Session:
+        """The whole transcript of `key`; where two files claim it, the one that the agent finds. Raises NotFound."""
+        file = self._file(key)
+        return parse_session(read_file(file.path), self._paths.relative(file.path), key)
+
+    def problems(self) -> builtins.list[Problem]:
+        """What is wrong in the transcripts, line by line; reads every file that its summary says is not clean."""
+        found: builtins.list[Problem] = []
+        for file in newest_first(session_files(self._paths, self._layout)):
+            summary, unreadable = self._summary(file)
+            where = self._paths.relative(file.path)
+            if unreadable:
+                found.append(Problem(unreadable, where, None, "check its owner, its mode and what it is"))
+            elif summary.problems:
+                found.extend(parse_session(read_file(file.path), where, "").problems)
+        return found
+
+    def search(self, query: str, limit: int = 100) -> builtins.list[TranscriptHit]:
+        """The messages that hold every word of `query`, newest session and newest message first, at most `limit`.
+
+        Case and width are no difference, `"a phrase"` and `-without` work as in filters; tool calls are searched too.
+        """
+        wanted = matcher(query)
+        hits: builtins.list[TranscriptHit] = []
+        if not wanted or limit < 1:
+            return hits
+        for info in self.list():
+            newest: deque[TranscriptHit] = deque(maxlen=limit - len(hits))
+            newest.extend(self._hits(info, wanted))
+            hits.extend(reversed(newest))
+            if len(hits) >= limit:
+                break
+        return hits
+
+    def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
+        """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
+        file = self._file(key)
+        data = read_file(file.path)
+        return self._compaction(key, file, data, _compacted(data, keep), keep)
+
+    def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
+        """What `compact_all` would do to each session that is longer than `keep` messages, refused ones too."""
+        long = [info for info in self.list() if info.messages > keep and not info.hidden_reason]
+        return [plan for plan in (self.compact_preview(info.key, keep) for info in long) if plan.removed]
+
+    def compact(self, key: str, keep: int = KEEP, force: bool = False) -> Operation:
+        """Keep the metadata and the last `keep` messages; can be undone, also after the session went on.
+
+        Raises Refused while an agent runs or a turn is in flight, unless `force`; NothingToDo for a short session.
+        """
+        change = self._change(key, keep, force)
+        label = f"compact session {key} to {_count(change, 'after')} of {_count(change, 'before')} messages"
+        return self._perform(new_operation("session.compact", label, [change], meta={"keep": keep}))
+
+    def compact_all(self, keep: int = KEEP, force: bool = False) -> builtins.list[Operation]:
+        """Compact every session that is longer than `keep` messages, as one operation; a refused one is left out.
+
+        The list is empty when there is none. Raises Refused while an agent runs, unless `force`.
+        """
+        agent = self._agent()
+        if agent.running and not force:
+            raise Refused(f"{agent.what} runs (process {agent.pid})", "", INSIST)
+        plans = [plan for plan in self.compact_all_preview(keep) if force or not plan.refused]
+        changes = [self._change(plan.key, keep, force) for plan in plans]
+        if not changes:
+            return []
+        label = f"compact {len(changes)} sessions to {keep} messages"
+        return [self._perform(new_operation("session.compact", label, changes, meta={"keep": keep}))]
+
+    def _change(self, key: str, keep: int, force: bool) -> Change:
+        file = self._file(key)
+        data = read_file(file.path)
+        result = _compacted(data, keep)
+        plan = self._compaction(key, file, data, result, keep)
+        if plan.refused and not (force and file.current and not file.link):
+            raise Refused(plan.refused, key, INSIST)
+        if not result.removed_messages:
+            raise NothingToDo(f"the session has {plan.messages} messages, {keep} are kept", key)
+        backups = self._paths.backups
+        before = _value(file, data, blobs.put(backups, data), plan.messages)
+        after = _value(file, result.data, blobs.put(backups, result.data), result.kept_messages)
+        insisted = {"force": True} if force else {}
+        return Change("session", key, before, {**after, "keep": keep, **insisted})
+
+    def _compaction(self, key: str, file: SessionFile, data: bytes, result: Compacted, keep: int) -> SessionCompaction:
+        refused = refusal(file.path, self._agent())
+        if file.link or not file.current:
+            refused = hidden_reason(file, None, self._layout)
+        return SessionCompaction(
+            key=key,
+            messages=result.removed_messages + result.kept_messages,
+            keep=keep,
+            removed=result.removed_messages,
+            kept=result.kept_messages,
+            bytes_before=len(data),
+            bytes_after=len(result.data),
+            refused=refused,
+            unarchived=result.removed_unarchived,
+        )
+
+    def _file(self, key: str) -> SessionFile:
+        """The file of `key`; the agent's own before a hidden one, then the newest."""
+        claims: builtins.list[tuple[bool, SessionFile]] = []
+        for file in newest_first(session_files(self._paths, self._layout)):
+            summary, _ = self._summary(file)
+            if key_of(file.path.name, summary.header) == key and not file.link:
+                claims.append((not hidden_reason(file, summary.header, self._layout), file))
+        if not claims:
+            raise NotFound("no such session", key, "`nanomem session list` shows them all")
+        return max(claims, key=lambda claim: claim[0])[1]
+
+    def _summary(self, file: SessionFile) -> tuple[Summary, str]:
+        """The counts of a file, and why it could not be read ("" when it was)."""
+        kept = self._summaries.get(str(file.path))
+        if kept is not None and kept[0] == file.stamp:
+            return kept[1], kept[2]
+        summary, unreadable = _NOTHING, ""
+        if file.link:
+            unreadable = "a link, which is not followed"
+        else:
+            try:
+                summary = summarise(file.path)
+            except NanomemError as error:
+                unreadable = error.what
+        self._summaries[str(file.path)] = (file.stamp, summary, unreadable)
+        return summary, unreadable
+
+    def _info(self, file: SessionFile) -> SessionInfo:
+        summary, unreadable = self._summary(file)
+        header = summary.header or {}
+        key = key_of(file.path.name, summary.header)
+        modified = clock.iso(datetime.fromtimestamp(file.modified, UTC))
+        metadata = header.get("metadata")
+        return SessionInfo(
+            key=key,
+            path=str(file.path),
+            messages=summary.messages,
+            size=file.stamp[1],
+            created_at=_utc(header.get("created_at"), modified),
+            updated_at=_utc(header.get("updated_at"), modified),
+            last_archived=summary.last_archived,
+            unarchived=summary.messages - summary.last_archived,
+            title=text_of(metadata.get("title")) if isinstance(metadata, dict) else "",
+            hidden_reason=unreadable or hidden_reason(file, summary.header, self._layout),
+            problems=summary.problems,
+            checkpoint=file.checkpoint,
+            other_keys=summary.other_keys or other_keys(file.path.name, key),
+        )
+
+    def _hits(self, info: SessionInfo, wanted: Matcher) -> Iterator[TranscriptHit]:
+        """The hits of one transcript, oldest first, a piece of the file at a time; an unreadable file has none."""
+        start = 0
+        try:
+            for chunk in chunks(self._paths.workspace / info.path):
+                messages = parse_session(chunk, "", info.key).messages
+                for message in messages:
+                    text = _searched(message, wanted)
+                    if text is not None:
+                        excerpt, ranges = wanted.excerpt(text)
+                        yield TranscriptHit(
+                            info.key, start + message.index, message.role, message.timestamp, excerpt, ranges
+                        )
+                start += len(messages)
+        except NanomemError:
+            return
+
+
+def _compacted(data: bytes, keep: int) -> Compacted:
+    if keep < 1:
+        raise BadInput("a session keeps at least one message", str(keep))
+    return compact(data, keep)
+
+
+def _searched(message: Message, wanted: Matcher) -> str | None:
+    """The text of a message that matches: what was said, else the tool calls; None when neither does."""
+    if wanted.matches(message.content):
+        return message.content
+    calls = "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
+    return calls if calls and wanted.matches(calls) else None
+
+
+def _value(file: SessionFile, data: bytes, blob: str, messages: int) -> dict[str, object]:
+    return {"path": file.path.name, "sha256": sha256(data), "blob": blob, "messages": messages}
+
+
+def _count(change: Change, side: str) -> int:
+    value = change.before if side == "before" else change.after
+    return int((value or {}).get("messages", 0))
+
+
+def _utc(value: object, otherwise: str) -> str:
+    moment = clock.parse(value) if isinstance(value, str) else None
+    return clock.iso(moment) if moment else otherwise

@@ -1,0 +1,104 @@
+"""WAL state: the logs of turns of the scoped system, and the turns that began and never ended. Reads only."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from nanomem_tui import clock
+from nanomem_tui.errors import NotFound, Problem
+from nanomem_tui.formats.wal_state import WalState, parse_wal
+from nanomem_tui.memory.reading import Parsed, regular_files
+from nanomem_tui.paths import Paths
+
+
+@dataclass(frozen=True, slots=True)
+class WalInfo:
+    """One log. `path` is absolute, `size` in bytes, `updated_at` UTC ISO of the last block, else of the file."""
+
+    session_key: str
+    path: str
+    turns: int
+    open_turns: int
+    size: int
+    updated_at: str
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn that began and never ended: what was asked when the agent stopped. `at` is UTC ISO."""
+
+    session_key: str
+    number: int
+    at: str
+    user: str
+    line: int
+
+
+class WalStates:
+    """The turn logs of one workspace, each parsed once for every state of its file."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._parsed = Parsed(parse_wal)
+
+    def list(self) -> builtins.list[WalInfo]:
+        """Every log, the last written first."""
+        infos = [info for info, _, _ in self._read()]
+        return sorted(infos, key=lambda info: info.updated_at, reverse=True)
+
+    def get(self, session_key: str) -> WalState:
+        """The log of a session. Raises NotFound."""
+        for info, state, _ in self._read():
+            if info.session_key == session_key:
+                return state
+        raise NotFound("no turn log of that session", session_key, "`nanomem wal list` shows them all")
+
+    def check(self) -> builtins.list[OpenTurn]:
+        """Every turn that began and never ended, the newest first."""
+        found = [
+            OpenTurn(state.session_key, turn.number, turn.at_pre, turn.pre.get("user", ""), turn.line)
+            for _, state, _ in self._read()
+            for turn in state.open_turns
+        ]
+        return sorted(found, key=lambda turn: turn.at, reverse=True)
+
+    def counts(self) -> dict[str, int]:
+        """How many `files` and `turns` there are, and how many turns are `open`."""
+        infos = [info for info, _, _ in self._read()]
+        return {
+            "files": len(infos),
+            "turns": sum(info.turns for info in infos),
+            "open": sum(info.open_turns for info in infos),
+        }
+
+    def problems(self) -> builtins.list[Problem]:
+        """What could not be read, line by line."""
+        return [
+            problem
+            for _, state, unreadable in self._read()
+            for problem in (*state.problems, unreadable)
+            if problem is not None
+        ]
+
+    def _read(self) -> Iterator[tuple[WalInfo, WalState, Problem | None]]:
+        for name, at in regular_files(self._paths.wal_dir, ".md"):
+            path = self._paths.wal_dir / name
+            state, unreadable = self._parsed.get(path, self._paths.relative(path))
+            if unreadable is not None:
+                state = WalState(state.session_key, "", "", ())
+            last = state.turns[-1] if state.turns else None
+            spoken = clock.parse(last.at_post or last.at_pre) if last else None
+            info = WalInfo(
+                session_key=state.session_key,
+                path=str(path),
+                turns=len(state.turns),
+                open_turns=len(state.open_turns),
+                size=at.st_size,
+                updated_at=clock.iso(spoken or datetime.fromtimestamp(at.st_mtime, UTC)),
+                problems=len(state.problems) + (unreadable is not None),
+            )
+            yield info, state, unreadable
