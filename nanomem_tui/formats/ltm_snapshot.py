@@ -15,7 +15,10 @@ VERSION = 1
 _KNOWN = frozenset({"id", "text", "source", "session_key", "created_at", "updated_at", "hits"})
 _TOP = frozenset({"version", "updated_at", "items"})
 _SPACE = re.compile(r"[ \t\r\n]*")
-_NEXT_ITEM = re.compile(r'\{\s*"id"\s*:')
+_INDENTED_ITEM = re.compile(r"\n    \{")
+_ANY_ITEM = re.compile(r'\{\s*"id"\s*:')
+_PATIENCE = 100
+_WINDOW = 2048
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _FIX = "every item that could be read is shown; run `nanomem doctor`"
 
@@ -188,28 +191,43 @@ def _head(text: str, top: dict[str, Any]) -> int | None:
 def _elements(text: str, at: int) -> Iterator[tuple[object, int]]:
     """(value, -1) of each whole element of the list that starts at `at`, and (what broke, where) of each break.
 
-    After a break it goes on at the next thing that looks like an item; each step moves forward, so the work is linear.
+    After a break it goes on at the next thing that looks like an item. An error of the json module costs time in
+    proportion to the text before it: after `_PATIENCE` breaks only a window of the text is shown to it.
     """
-    decode = json.JSONDecoder().raw_decode
+    starts = _INDENTED_ITEM if _INDENTED_ITEM.search(text, at) else _ANY_ITEM
+    breaks = 0
     while True:
         at = _skip(text, at)
         if text[at : at + 1] == "]":
             return
-        try:
-            value, end = decode(text, at)
-        except (ValueError, RecursionError):
-            following = _NEXT_ITEM.search(text, at + 1)
-        else:
+        value, length = _decoded(text, at, None if breaks < _PATIENCE else _WINDOW)
+        if length:
             yield value, -1
-            at = _skip(text, end)
+            at = _skip(text, at + length)
             if text[at : at + 1] in {",", "]"}:
                 at += text[at] == ","
                 continue
-            following = _NEXT_ITEM.search(text, at)
+        breaks += 1
+        if length and text[at : at + 1] == "{":
+            yield "a comma is missing", at
+            continue
+        following = starts.search(text, at if length else at + 1)
         yield ("damaged" if following else "the file ends in the middle"), at
         if following is None:
             return
-        at = following.start()
+        at = following.end() - 1 if starts is _INDENTED_ITEM else following.start()
+
+
+def _decoded(text: str, at: int, window: int | None) -> tuple[object, int]:
+    """The object at `at` and its length; length 0 when there is none, or none that ends within `window` characters."""
+    if text[at : at + 1] != "{":
+        return None, 0
+    part, start = (text, at) if window is None else (text[at : at + window], 0)
+    try:
+        value, end = json.JSONDecoder().raw_decode(part, start)
+    except (ValueError, RecursionError):
+        return None, 0
+    return value, end - start
 
 
 def _skip(text: str, at: int) -> int:

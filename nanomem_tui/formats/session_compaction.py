@@ -110,8 +110,9 @@ def uncompact(
     if boundary_at is not None and body and _is_boundary(body[0]):
         lines.insert(boundary_at, rest.pop(0))
     current = _offsets(head, len(body))
-    archived = _restored(last_archived, current[0], added)
-    consolidated = _restored(last_consolidated, current[1], added)
+    floor = 0 if boundary_at is None else 1
+    archived = _restored(last_archived, current[0], added, floor)
+    consolidated = _restored(last_consolidated, current[1], added, floor)
     return b"".join((*_head_lines(head, (archived, consolidated)), *lines, *rest))
 
 
@@ -193,8 +194,9 @@ def _shifted(body: Sequence[Record], kept: Sequence[int], offset: int | None) ->
     return None if offset is None else sum(at < offset and body[at].value is not None for at in kept)
 
 
-def _restored(old: int | None, now: int | None, added: int) -> int | None:
-    return old if old is None or not now else max(old, now + added)
+def _restored(old: int | None, now: int | None, added: int, floor: int) -> int | None:
+    """The offset with `added` messages in front again; one up to `floor` has not moved since it was written."""
+    return old if old is None or now is None or now <= floor else max(old, now + added)
 
 
 def _line(record: Record) -> bytes:

@@ -86,6 +86,8 @@ def parse_wal(data: bytes, where: str) -> WalState:
             blocks.append(current)
         elif current is head and (not line or line in {_TITLE, "## Turns"}):
             continue
+        elif number == len(lines) and line.startswith("#"):
+            continue  # the beginning of a block: no text of the one before
         elif not _take(current, line) and line.strip():
             problems.append(Problem("a line that belongs to no turn", where, number, severity="warning"))
     if data and lines[-1]:

@@ -1,0 +1,78 @@
+"""What every test stands on: a clean home, the sample homes of real agents, Hypothesis without database or deadline."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "nanomem", max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("nanomem")
+
+ARCHIVE = "shared/data/workspaces.tar.gz"
+
+
+def samples_archive() -> Path | None:
+    """The archive of sample homes: `NANOMEM_SAMPLES`, else beside the repository; None when it is not there."""
+    chosen = os.environ.get("NANOMEM_SAMPLES")
+    path = Path(chosen) if chosen else Path(__file__).resolve().parents[1].parent / ARCHIVE
+    return path if path.is_file() else None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clean_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An empty HOME and no settings of ours or of an agent: tests never meet the developer's own memory."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "NANOMEM_WORKSPACE", "NANOMEM_CONFIG"):
+            patch.delenv(name, raising=False)
+        yield home
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder with the unpacked sample homes: `nb035`, `v0_1_5`, `ramfirst`, `torn`, `ftswal`, `crystal`, `aios`.
+
+    Only to be read: a test that changes anything fails the run. `sample_copy` gives a copy to write in.
+    """
+    archive = samples_archive()
+    if archive is None:
+        pytest.skip("no sample homes: set NANOMEM_SAMPLES to workspaces.tar.gz")
+    folder = tmp_path_factory.mktemp("samples")
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="tar")
+    before = _listing(folder)
+    yield folder
+    assert _listing(folder) == before, "a test changed the shared sample homes"
+
+
+@pytest.fixture
+def sample_copy(samples: Path, tmp_path: Path) -> Callable[[str], Path]:
+    """`sample_copy("nb035")`: a fresh writable copy of one sample; its agent home is `home/.nanobot` inside."""
+
+    def copy(name: str) -> Path:
+        target = tmp_path / "samples" / name
+        number = 1
+        while target.exists():
+            number += 1
+            target = tmp_path / f"samples{number}" / name
+        shutil.copytree(samples / name, target, symlinks=True)
+        return target
+
+    return copy
+
+
+def _listing(folder: Path) -> dict[str, tuple[int, int, int]]:
+    listing = {}
+    for path in sorted(folder.rglob("*")):
+        found = path.lstat()
+        listing[str(path)] = (found.st_mode, found.st_size, found.st_mtime_ns)
+    return listing

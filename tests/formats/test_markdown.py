@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui.formats.markdown import (
+    Bullet,
+    bullets,
+    daily_note_name,
+    decode,
+    dump_mirror_line,
+    parse_mirror,
+    sections,
+)
+
+
+@given(st.binary(max_size=80))
+def test_a_file_without_problems_is_its_text_and_bad_bytes_are_reported(data):
+    text, problems = decode(data, "MEMORY.md")
+    errors = [problem for problem in problems if problem.severity == "error"]
+    assert errors or text.encode() == data
+    sections(text)
+    bullets(text)
+    parse_mirror(data, "m")
+
+
+def test_bad_bytes_are_shown_and_named_by_line():
+    text, problems = decode(b"a\nb\xffc\r\n\xe4\xb8\n", "USER.md")
+    assert text == "a\nb\ufffdc\r\n\ufffd\n"
+    assert [(problem.line, problem.what[:9]) for problem in problems] == [(2, "byte 0xFF"), (3, "byte 0xE4")]
+    assert decode(b"\xef\xbb\xbfx", "f")[1][0].severity == "warning"
+    assert decode(b"a\nb\0\0", "f")[1][0].line == 2
+
+
+def test_sections_begin_at_their_headings():
+    text = "intro\n# One\na\n\n## Two ##\r\nb\r\n```\n# no heading\n```\n#also none\n###### \n"
+    found = [(section.title, section.level, section.start_line) for section in sections(text)]
+    assert found == [("", 0, 1), ("One", 1, 2), ("Two", 2, 5), ("", 6, 11)]
+    assert sections(text)[1].lines == ("a", "")
+    assert sections(text)[2].lines == ("b", "```", "# no heading", "```", "#also none")
+    assert sections("\n\n") == []
+
+
+@given(st.text(st.sampled_from("# a\n`~-"), max_size=60))
+def test_every_line_is_a_heading_or_in_one_section(text):
+    found = sections(text)
+    lines = text.split("\n")
+    for section in found:
+        first = section.start_line if section.level else 0
+        assert list(section.lines) == lines[first : first + len(section.lines)]
+        if section.level:
+            assert lines[section.start_line - 1].startswith("#" * section.level)
+    assert sum(len(section.lines) + bool(section.level) for section in found) in (
+        len(lines),
+        len(lines) - (found[0].start_line - 1 if found else len(lines)),
+    )
+
+
+def test_bullets_are_the_list_lines_outside_of_code():
+    text = "- a\n  * b \n\t+ c\n1. d\n12) e\n-no\n```\n- code\n```\n- [x] f\r\n"
+    assert bullets(text) == [
+        Bullet(1, 0, "a"),
+        Bullet(2, 2, "b"),
+        Bullet(3, 4, "c"),
+        Bullet(4, 0, "d"),
+        Bullet(5, 0, "e"),
+        Bullet(10, 0, "[x] f"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("2026-02-21.md", date(2026, 2, 21)),
+        ("2026-02-30.md", None),
+        ("2026-2-1.md", None),
+        ("MEMORY.md", None),
+        ("x2026-02-21.md", None),
+    ],
+)
+def test_a_daily_note_is_known_by_its_name(name, day):
+    assert daily_note_name(name) == day
+
+
+@given(st.datetimes(datetime(1000, 1, 1)), st.text(st.characters(exclude_categories=["Cs", "C", "Z"]), max_size=30))
+def test_a_mirror_line_survives(at, text):
+    moment = at.replace(microsecond=0, tzinfo=UTC)
+    line = dump_mirror_line(moment, text)
+    (entry,), problems = parse_mirror(b"# Facts\n\n" + line, "facts.md")
+    assert (entry.at, entry.text, entry.line, entry.section, problems) == (moment, text, 3, "Facts", ())
+
+
+def test_real_mirrors_come_back_byte_for_byte(samples):
+    memory = samples / "ftswal/home/.nanobot/workspace/memory"
+    paths = [*(memory / "semantic").glob("*.md"), *(memory / "episodic").glob("*.md")]
+    assert len(paths) == 11
+    for path in paths:
+        data = path.read_bytes()
+        entries, problems = parse_mirror(data, path.name)
+        assert problems == ()
+        assert entries
+        title = data.split(b"\n\n", 1)[0] + b"\n\n"
+        assert title + b"".join(dump_mirror_line(entry.at, entry.text) for entry in entries) == data
+
+
+def test_a_mirror_line_of_another_form_is_reported_and_the_rest_is_read():
+    data = b"# Facts\n- [2026-02-30 00:00:00 UTC] no such day\n- by hand\n- [2026-02-10 13:47:00 UTC] fine\n"
+    entries, problems = parse_mirror(data, "m")
+    assert [entry.text for entry in entries] == ["fine"]
+    assert [problem.line for problem in problems] == [2, 3]
+
+
+def test_white_space_in_a_mirrored_text_cannot_make_a_second_line():
+    at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert dump_mirror_line(at, "a\n- [x]\u2028 b") == b"- [2026-01-02 03:04:05 UTC] a - [x] b\n"
