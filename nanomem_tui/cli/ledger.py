@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.option("--key", type=Words(), help="Only what touched this item, lesson, session or file.")
+@click.option("--full", is_flag=True, help="With --json: what was there before and after, too.")
 @click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Print N at most.")
 @click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")
 @pass_state
-def log(state: State, key: str | None, limit: int, offset: int) -> None:
+def log(state: State, key: str | None, full: bool, limit: int, offset: int) -> None:
     """Every change that was made here, newest first, by whom, and whether it was taken back.
 
     \b
@@ -30,7 +31,8 @@ def log(state: State, key: str | None, limit: int, offset: int) -> None:
     """
     with state.open() as ws:
         entries = ws.log(limit=limit, offset=offset, key=key)
-    state.show([values.log_entry(entry) for entry in entries], lambda: entry_lines(entries) or ["No change recorded."])
+    body = [values.log_entry(entry, changes=full) for entry in entries]
+    state.show(body, lambda: entry_lines(entries) or ["No change recorded."])
 
 
 def entry_lines(entries: Sequence[LogEntry]) -> list[str]:

@@ -83,19 +83,20 @@ def _table(shown: Sequence[dict[str, Any]]) -> list[str]:
     columns = [
         Column("ID"),
         Column("Scope", drop=2),
-        Column("Enabled", drop=1),
+        Column("Enabled", optional=True),
         Column("Trigger", limit=40, least=14),
         Column("Confidence", right=True, drop=4),
         Column("Effective", right=True, drop=3),
         Column("Hits", right=True),
         Column("Updated At", drop=5),
-        Column("Action", limit=72, least=20),
+        Column("Action", limit=72, least=24),
     ]
+    mixed = not all(row["enabled"] for row in shown)
     cells = [
         (
             row["id"],
             row["scope"],
-            "yes" if row["enabled"] else "no",
+            ("yes" if row["enabled"] else "no") if mixed else "",
             row["trigger"],
             str(row["confidence"]),
             f"{row['effective']:.1f}",

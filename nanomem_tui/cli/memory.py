@@ -13,6 +13,7 @@ from nanomem_tui.cli.shared import Group, State, Words, asked_query, page, paged
 from nanomem_tui.cli.tables import Column, paragraph, table
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.store.values import Hit, Item
 
 _CHANGES = "nanomem_tui.cli.memory_changes"
@@ -209,8 +210,17 @@ def history(state: State, item_id: str, limit: int | None, offset: int) -> None:
       nanomem memory history ltm_1739443200123_1
     """
     with state.open() as ws:
-        entries = page(ws.items.history(item_id), limit, offset)
-    state.show([values.log_entry(entry) for entry in entries], lambda: entry_lines(entries) or ["No change recorded."])
+        found = ws.items.history(item_id)
+        key = _whole_id(found, item_id)
+    entries = page(found, limit, offset)
+    body = [values.log_entry(entry, key=key) for entry in entries]
+    state.show(body, lambda: entry_lines(entries) or ["No change recorded."])
+
+
+def _whole_id(entries: Sequence[LogEntry], beginning: str) -> str:
+    """The id that all of `entries` touched, of which `beginning` may be the beginning only."""
+    keys = (change.key for entry in entries for change in entry.operation.changes if change.layer == "item")
+    return next((key for key in keys if key.startswith(beginning)), beginning)
 
 
 @memory.command()

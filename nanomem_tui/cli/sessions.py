@@ -26,6 +26,7 @@ from nanomem_tui.text import one_line
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Message, Session
     from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo
+    from nanomem_tui.operations import Operation
 
 
 @click.group("session", cls=Group)
@@ -171,10 +172,13 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
 @session.command()
 @click.argument("key", type=Words(), required=False)
 @click.option("--all", "every", is_flag=True, help="Every session that is longer than what is kept.")
-@click.option("--keep", type=click.IntRange(min=1), default=300, show_default=True, help="Messages to keep.")
+@click.option("--keep", type=click.IntRange(min=1), help="Messages to keep (default: `session_keep_messages`, 300).")
+@click.option("--force", is_flag=True, help="Also while an agent runs, which may write its own copy back.")
 @decided
 @pass_state
-def compact(state: State, key: str | None, every: bool, keep: int, yes: bool, dry_run: bool) -> None:
+def compact(
+    state: State, key: str | None, every: bool, keep: int | None, force: bool, yes: bool, dry_run: bool
+) -> None:
     """Keep the last messages of a session; the others go to our backups and `nanomem undo` brings them back.
 
     Refused while an agent runs on this workspace.
@@ -187,20 +191,21 @@ def compact(state: State, key: str | None, every: bool, keep: int, yes: bool, dr
     if (key is None) == (not every):
         raise click.UsageError("name one session, or give --all", click.get_current_context())
     with state.open() as ws:
-        keys = [key] if key is not None else [info.key for info in ws.sessions.list()]
-        plans = [plan for plan in (ws.sessions.compact_preview(name, keep) for name in keys) if plan.removed or key]
+        keep = keep or ws.settings.session_keep_messages
+        plans = ws.sessions.compact_all_preview(keep) if key is None else [ws.sessions.compact_preview(key, keep)]
         preview: dict[str, Any] = {"sessions": [{"id": plan.key, **values.plain(plan)} for plan in plans]}
-        doable = [plan for plan in plans if plan.removed and not plan.refused]
-        if not doable and not any(plan.refused for plan in plans):
-            state.show({"operation": None, "operations": [], **preview}, ["Nothing to compact."])
+        if not any(plan.removed for plan in plans):
+            state.show({"operation": None, **preview}, ["Nothing to compact."])
             return
-        question = f"Compact {words.counted(len(doable), 'session')}?"
+        question = f"Compact {words.counted(len(plans), 'session')}?"
         if not agreed(state, preview, _plan_lines(plans), question, yes=yes, dry_run=dry_run):
             return
-        done = [ws.sessions.compact(key, keep)] if key is not None else list(ws.sessions.compact_all(keep))
-    operations = [values.operation(op) for op in done]
-    first = operations[0] if len(operations) == 1 else None
-    state.show({"operation": first, "operations": operations, **preview}, [op.label for op in done])
+        if key is not None:
+            op: Operation | None = ws.sessions.compact(key, keep, force)
+        else:
+            op = next(iter(ws.sessions.compact_all(keep, force)), None)
+    left = [f"Left as it is: {plan.key} ({plan.refused})" for plan in plans if plan.refused and not force]
+    state.show({"operation": values.operation(op), **preview}, [op.label if op else "Nothing was compacted.", *left])
 
 
 def _plan_lines(plans: Sequence[SessionCompaction]) -> list[str]:

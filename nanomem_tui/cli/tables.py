@@ -32,17 +32,13 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int |
 
     No row at all gives no line at all.
     """
-    cells = [
-        [one_line(value, column.limit) for column, value in zip(columns, row, strict=True)] for row in rows
-    ]
+    cells = [[one_line(value, column.limit) for column, value in zip(columns, row, strict=True)] for row in rows]
     if not cells:
         return []
     natural = [
         max(cell_width(column.title), *(cell_width(row[at]) for row in cells)) for at, column in enumerate(columns)
     ]
-    shown = [
-        at for at, column in enumerate(columns) if not (column.optional and not any(row[at] for row in cells))
-    ]
+    shown = [at for at, column in enumerate(columns) if not (column.optional and not any(row[at] for row in cells))]
     widths = _fit(columns, natural, shown, width)
     return [
         _line([column.title for column in columns], columns, widths),

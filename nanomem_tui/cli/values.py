@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.sessions import SessionInfo, TranscriptHit
     from nanomem_tui.memory.wal import OpenTurn, WalInfo
     from nanomem_tui.operations import Operation
+    from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.store.values import Hit, Item, Lesson
 
@@ -76,9 +77,12 @@ def operation(op: Operation | None) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def log_entry(entry: LogEntry) -> dict[str, Any]:
-    """An operation of the ledger and whether it was taken back."""
-    return {**(operation(entry.operation) or {}), "undone": entry.undone}
+def log_entry(entry: LogEntry, *, key: str | None = None, changes: bool = False) -> dict[str, Any]:
+    """An operation of the ledger and whether it was taken back; with the changes of `key`, or with all of them."""
+    body: dict[str, Any] = operation(entry.operation.only([key]) if key is not None else entry.operation) or {}
+    if not changes and key is None:
+        del body["changes"]
+    return {**body, "touched": len(entry.operation.changes), "undone": entry.undone}
 
 
 def problem(found: Problem) -> dict[str, Any]:
@@ -137,3 +141,17 @@ def history_entry(entry: HistoryEntry) -> dict[str, Any]:
         "id": entry.cursor, "cursor": entry.cursor, "timestamp": entry.timestamp, "session_key": entry.session_key,
         "text": entry.content, "content": entry.content,
     }  # fmt: skip
+
+
+def commit(entry: Commit) -> dict[str, Any]:
+    """A change of the memory files; `added` and `removed` count lines, `entries` the history that a Dream read."""
+    return {
+        "id": entry.sha, "sha": entry.sha, "at": entry.at, "actor": entry.actor, "message": entry.message,
+        "files": [stat.path for stat in entry.files], "added": sum(stat.added for stat in entry.files),
+        "removed": sum(stat.removed for stat in entry.files), "entries": entry.entries,
+    }  # fmt: skip
+
+
+def file_diff(found: FileDiff) -> dict[str, Any]:
+    """One file of a change, as a unified diff."""
+    return {"path": found.path, "diff": found.unified()}

@@ -54,7 +54,11 @@ def test_json_with_hostile_text_reaches_no_terminal_and_keeps_its_value(value: o
     assert json.loads(text) == value
 
 
-@given(st.recursive(st.text() | st.none() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@given(
+    st.recursive(
+        st.text() | st.none() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
 @example("\x80\x9f\x7f")
 def test_any_json_value_comes_back_and_is_never_obeyed(value: object) -> None:
     text = output.json_text(value)
@@ -114,10 +118,12 @@ COLUMNS = [
     Column("Hits", right=True),
     Column("Session", drop=3),
 ]
+LONG = "The user prefers a window seat on every flight longer than two hours"
+WIDE = "用户喜欢靠窗的座位，每次超过两小时的航班都是如此，除了夜间航班以外的所有情况"
 ROWS = [
-    ["ltm_1739443200123_1", "The user prefers a window seat on every flight longer than two hours", "explicit_user", "12", "telegram:1"],
-    ["ltm_1739443200123_2", "用户喜欢靠窗的座位，每次超过两小时的航班都是如此，除了夜间航班以外的所有情况", "auto", "3", "feishu:ou_7d8a"],
-]  # fmt: skip
+    ["ltm_1739443200123_1", LONG, "explicit_user", "12", "telegram:1"],
+    ["ltm_1739443200123_2", WIDE, "auto", "3", "feishu:ou_7d8a"],
+]
 
 
 def test_a_table_fits_80_columns_and_keeps_ids_whole() -> None:
@@ -172,7 +178,9 @@ def test_a_paragraph_is_broken_for_a_terminal_only() -> None:
     assert all(cell_width(line) <= 40 for line in paragraph(text, 40))
 
 
-@pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_000_000, "2.0 MB"), (5 * 10**12, "5000.0 GB")])
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_000_000, "2.0 MB"), (5 * 10**12, "5000.0 GB")]
+)
 def test_sizes_read_in_few_characters(count: int, text: str) -> None:
     assert words.size(count) == text
 

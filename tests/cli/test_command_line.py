@@ -1,0 +1,320 @@
+"""The command line as such: options before or after, late loading, one line for every error, exit codes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from nanomem_tui import __version__, errors
+from nanomem_tui.cli import failures, output
+from nanomem_tui.cli.main import root
+from nanomem_tui.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def nanomem(*args: str | Path, stdin: bytes | None = None, **env: str) -> subprocess.CompletedProcess[bytes]:
+    """The program as a process of its own, in a pipe."""
+    whole = {**os.environ, "PYTHONPATH": str(ROOT), **env}
+    line = [sys.executable, "-m", "nanomem_tui", *map(str, args)]
+    return subprocess.run(line, capture_output=True, env=whole, input=stdin or b"", timeout=60, check=False)
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
+    """Every command of the tree with the words that name it."""
+    context = click.Context(group)
+    found = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        found.append(((*path, name), command))
+        if isinstance(command, click.Group):
+            found += commands(command, (*path, name))
+    return found
+
+
+COMMANDS = commands(root)
+LEAVES = [(path, command) for path, command in COMMANDS if not isinstance(command, click.Group)]
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_every_command_explains_itself_with_an_example(path: tuple[str, ...], command: click.Command, run) -> None:
+    result = run(*path, "--help")
+    assert result.code == 0
+    assert "Example:" in result.out
+    assert f"nanomem {path[0]}" in result.out
+    assert all(param.help for param in command.params if isinstance(param, click.Option)), "an option without help"
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), LEAVES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_every_command_takes_json_and_workspace_and_every_list_pages(
+    path: tuple[str, ...], command: click.Command
+) -> None:
+    options = {name for param in command.params for name in param.opts}
+    assert {"--json", "--workspace"} <= options
+    if path[-1] in ("list", "search", "log", "history"):
+        assert {"--limit", "--offset"} <= options
+    if path[-1] in ("delete", "compact", "prune", "reset", "restore"):
+        assert {"--yes", "--dry-run"} <= options
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--workspace", "W", "--json", "memory", "lessons", "list"],
+        ["memory", "--workspace", "W", "--json", "lessons", "list"],
+        ["memory", "lessons", "--json", "list", "--workspace", "W"],
+        ["memory", "lessons", "list", "--workspace=W", "--json"],
+        ["--json", "memory", "lessons", "list", "--workspace", "W"],
+    ],
+)
+def test_global_options_stand_anywhere(line: list[str], ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NANOMEM_WORKSPACE")
+    result = run(*(word.replace("W", str(ramfirst)) if "W" in word and "-W" not in word else word for word in line))
+    assert result.code == 0
+    assert len(result.json) == 61
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        (["memry"], "memory"),
+        (["memory", "lst"], "list"),
+        (["memory", "lessons", "enabel"], "enable"),
+        (["session", "serach"], "search"),
+        (["memory", "list", "--limt", "3"], "--limit"),
+        (["--run-draem"], "--run-dream"),
+        (["memory", "delete", "x", "--dryrun"], "--dry-run"),
+    ],
+)
+def test_a_misspelt_word_names_the_nearest_known(line: list[str], meant: str, run) -> None:
+    result = run(*line)
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.count("\n") == 1
+    assert f"did you mean '{meant}'" in result.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["memory", "show"],
+        ["memory", "list", "--limit", "-1"],
+        ["memory", "list", "--limit", "many"],
+        ["memory", "search"],
+        ["memory", "add"],
+        ["session", "compact"],
+        ["history", "show", "x"],
+        ["undo", "--key", "k"],
+        ["undo", "0"],
+        ["--dry-run"],
+        ["--dry-run", "memory", "flush"],
+        ["--svg", "x.svg"],
+        ["memory", "add", "--text", "\udcff"],
+    ],
+)
+def test_a_wrong_line_is_one_line_with_help_and_exit_code_2(line: list[str], run, ramfirst: Path) -> None:
+    result = run(*line)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    assert result.err.startswith("nanomem: ")
+
+
+def test_version_answers_without_a_parser() -> None:
+    probe = (
+        "import sys; sys.argv = ['nanomem', '--version']; import nanomem_tui.__main__ as m; m.main();"
+        "print(sorted(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.startswith(f"nanomem {__version__}\n")
+    for name in ("click", "dataclasses", "json", "textual", "rich"):
+        assert f"'{name}'" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["memory", "status"],
+        ["memory", "list"],
+        ["memory", "search", "window"],
+        ["session", "list"],
+        ["--help"],
+        ["log"],
+    ],
+)
+def test_commands_that_read_load_nothing_heavy(line: list[str], ramfirst: Path) -> None:
+    probe = (
+        "import sys; from nanomem_tui.cli.main import run; code = run(sys.argv[1:]);"
+        # Of rich only its table of character widths may be there, which `text` asks for wide characters.
+        "heavy = {'textual', 'sqlmodel', 'sqlalchemy', 'pydantic', 'rich.console', 'rapidfuzz'} & set(sys.modules);"
+        "sys.exit(f'loaded {heavy}' if heavy else code)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", probe, *line], capture_output=True, text=True, env=env, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_console_needs_a_terminal(ramfirst: Path) -> None:
+    for line in ([], ["--demo"], ["--workspace", str(ramfirst)], ["--json"]):
+        done = nanomem(*line)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.decode().count("\n") == 1
+        assert "terminal" in done.stderr.decode()
+
+
+def test_a_reader_that_goes_away_is_no_error(ramfirst: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    line = [sys.executable, "-m", "nanomem_tui", "memory", "list"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(30) == 0
+
+
+def test_a_full_disk_under_stdout_is_said(ramfirst: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "nanomem_tui", "memory", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=env,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert b"no space left" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+FAILURES = [
+    (errors.NotFound("no such item", "x", "see the list"), 2, "no such item: x (see the list)"),
+    (errors.NothingToDo("nothing to undo"), 1, "nothing to undo"),
+    (PermissionError(errno.EACCES, "Permission denied", "/w/USER.md"), 2, "no permission"),
+    (OSError(errno.ENOSPC, "No space left on device", "/w"), 2, "no space left"),
+    (OSError(errno.EIO, "Input/output error", "/w"), 2, "Input/output error"),
+    (sqlite3.DatabaseError("database disk image is malformed"), 2, "cannot be read"),
+    (sqlite3.OperationalError("database is locked"), 2, "busy"),
+    (sqlite3.OperationalError("database or disk is full"), 2, "no space left"),
+    (sqlite3.OperationalError("attempt to write a readonly database"), 2, "cannot be opened"),
+    (KeyboardInterrupt(), 130, "interrupted"),
+    (ValueError("\x1b]0;owned\x07\nsecond line"), 2, "internal error: ValueError"),
+]
+
+
+@pytest.mark.parametrize(("error", "code", "text"), FAILURES, ids=lambda value: type(value).__name__)
+def test_every_failure_is_one_clear_line(
+    error: BaseException, code: int, text: str, run, ramfirst: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Workspace) -> None:
+        raise error
+
+    monkeypatch.setattr(Workspace, "status", fail)
+    result = run("memory", "status", "--json")
+    assert (result.code, result.out) == (code, "")
+    assert result.err.count("\n") <= 1
+    assert "\x1b" not in result.err
+    if code != 130:
+        assert text in result.err
+
+
+def test_an_error_of_the_driver_is_known_inside_its_wrapper() -> None:
+    class Wrapped(Exception):
+        orig = sqlite3.OperationalError("database is locked")
+
+    known = failures.as_known(Wrapped())
+    assert isinstance(known, errors.Refused)
+
+
+def test_where_a_failure_happened_is_told_to_who_asks(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Workspace) -> None:
+        raise ValueError("\x1b[2J")
+
+    monkeypatch.setattr(Workspace, "status", fail)
+    monkeypatch.setenv("NANOMEM_DEBUG", "1")
+    result = run("memory", "status")
+    assert "Traceback" in result.err
+    assert "\x1b" not in result.err
+
+
+def test_no_workspace_and_not_a_workspace_are_told_apart(tmp_path: Path, run) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    for name, text in (("nowhere", "no workspace"), ("file", "not a folder"), ("empty", "no agent's memory")):
+        result = run("memory", "status", "--workspace", tmp_path / name)
+        assert result.code == 2
+        assert text in result.err
+        assert result.err.count("\n") == 1
+
+
+def test_a_folder_that_may_not_be_read_is_said(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: object) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    result = run("memory", "list")
+    assert result.code == 2
+    assert "no permission to read the workspace" in result.err
+
+
+def test_settings_that_do_not_parse_are_said_with_their_file(ramfirst: Path, run, monkeypatch, tmp_path: Path) -> None:
+    file = tmp_path / "broken.toml"
+    file.write_text("flush_every_updates = = 3\n")
+    monkeypatch.setenv("NANOMEM_CONFIG", str(file))
+    result = run("memory", "status")
+    assert result.code == 2
+    assert str(file) in result.err
+    assert result.err.count("\n") == 1
+
+
+def database_of(workspace: Path, run: Callable[..., object]) -> Path:
+    run("memory", "add", "--text", "makes the database")
+    return workspace.parent / "nanomem" / "nanomem.db"
+
+
+def test_a_database_of_a_later_version_is_left_alone(ramfirst: Path, run) -> None:
+    file = database_of(ramfirst, run)
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    for line in (["memory", "list"], ["memory", "add", "--text", "another"]):
+        result = run(*line)
+        assert result.code == 2
+        assert "newer nanomem" in result.err
+        assert result.err.count("\n") == 1
+
+
+def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
+    file = database_of(ramfirst, run)
+    for side in ("-wal", "-shm"):
+        file.with_name(file.name + side).unlink(missing_ok=True)
+    file.write_bytes(b"this is no database" * 300)
+    before = file.read_bytes()
+    result = run("memory", "list")
+    assert result.code == 2
+    assert "cannot be read" in result.err
+    assert result.err.count("\n") == 1
+    assert file.read_bytes() == before
+
+
+def test_ctrl_c_at_the_question_is_130(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(question: str) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(output, "can_ask", lambda: True)
+    monkeypatch.setattr(output, "ask", interrupt)
+    assert run("memory", "lessons", "reset").code == 130

@@ -1,0 +1,469 @@
+"""`nanomem memory`: what is printed and in which keys, and what each changing command leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.cli import output
+from nanomem_tui.text import cell_width
+
+ITEM_KEYS = [
+    "id", "text", "kind", "scope_type", "scope_key", "channel", "chat_id", "sender_id", "session_key", "importance",
+    "confidence", "source", "source_message_id", "source_role", "created_at", "updated_at", "last_accessed_at",
+    "expires_at", "hits", "enabled", "pinned", "is_deleted", "meta", "foreign",
+]  # fmt: skip
+OPERATION_KEYS = ["id", "at", "actor", "kind", "label", "changes", "undoes", "redoes", "meta"]
+HOSTILE = "\x1b]52;c;aGk=\x07\x9b2J\u202eevil [/foo] [@click=app.bell]x[/]"
+
+
+def ids(run) -> list[str]:
+    return [row["id"] for row in run("memory", "list", "--json").json]
+
+
+def by_id(run, item_id: str) -> dict:
+    return run("memory", "show", item_id, "--json").json
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_list_prints_every_item_newest_first_with_the_keys_of_the_table(ramfirst: Path, run) -> None:
+    rows = run("memory", "list", "--json").json
+    assert len(rows) == 156
+    assert list(rows[0]) == ITEM_KEYS
+    assert [row["updated_at"] for row in rows] == sorted((row["updated_at"] for row in rows), reverse=True)
+    assert all(row["enabled"] is True and row["foreign"] is False for row in rows)
+
+
+def test_list_pages(ramfirst: Path, run) -> None:
+    rows = run("memory", "list", "--json").json
+    assert run("memory", "list", "--limit", "5", "--offset", "10", "--json").json == rows[10:15]
+    assert run("memory", "list", "--limit", "0", "--json").json == []
+    assert run("memory", "list", "--offset", "1000", "--json").json == []
+
+
+def test_list_narrows_by_what_a_row_is(ramfirst: Path, run) -> None:
+    rows = run("memory", "list", "--json").json
+    session = next(row["session_key"] for row in rows if row["session_key"])
+    assert {row["session_key"] for row in run("memory", "list", "--session", session, "--json").json} == {session}
+    assert run("memory", "list", "--kind", "decision", "--json").json == []
+    assert run("memory", "list", "--disabled", "--json").json == []
+    assert len(run("memory", "list", "--scope", "global", "--json").json) == 156
+    hits = [row["hits"] for row in run("memory", "list", "--sort", "hits", "--json").json]
+    assert hits == sorted(hits, reverse=True)
+
+
+def test_the_table_has_the_seeds_columns_and_says_how_many(ramfirst: Path, run) -> None:
+    lines = run("memory", "list", "--limit", "3").out.splitlines()
+    assert lines[0].split("  ")[0] == "ID"
+    assert [word for word in ("Text", "Source", "Hits", "Session", "Updated At") if word not in lines[0]] == []
+    assert lines[-1] == "3 of 156 items"
+
+
+def test_the_table_fits_80_columns_with_wide_text(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run(
+        "memory",
+        "add",
+        "--text",
+        "每次超过两小时的航班都喜欢靠窗的座位，除了夜间航班以外的所有情况都是如此，请一定记住这一点",
+    )
+    lines = run("memory", "list").out.splitlines()
+    assert len(lines) == 159
+    assert all(cell_width(line) <= 80 for line in lines)
+
+
+def test_foreign_rows_are_listed_and_shown_read_only(home, run) -> None:
+    home("ftswal")
+    rows = run("memory", "list", "--json").json
+    assert rows
+    assert all(row["foreign"] for row in rows)
+    assert list(rows[0]) == ITEM_KEYS
+    assert by_id(run, rows[0]["id"]) == rows[0]
+    assert run("memory", "status", "--json").json["items"]["foreign"] == len(rows)
+
+
+def test_reading_changes_no_byte(sample_copy, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ramfirst", "torn", "ftswal", "nb035", "v0_1_5"):
+        home = sample_copy(name) / "home"
+        monkeypatch.setenv("NANOMEM_WORKSPACE", str(home / ".nanobot" / "workspace"))
+        before = listing(home)
+        for line in (
+            ["memory", "status"], ["memory", "list"], ["memory", "search", "the"], ["memory", "lessons", "list"],
+            ["session", "list"], ["wal", "list"], ["wal", "check"], ["history", "list"], ["log"], ["memory", "export"],
+        ):  # fmt: skip
+            assert run(*line).code in (0, 1), line
+        assert listing(home) == before
+
+
+def test_show_prints_one_item_and_takes_a_beginning_of_its_id(ramfirst: Path, run) -> None:
+    row = run("memory", "list", "--json").json[0]
+    assert by_id(run, row["id"]) == row
+    assert by_id(run, row["id"][:-1]) == row
+    human = run("memory", "show", row["id"]).out
+    assert row["text"] in human
+    assert "Updated" in human
+
+
+def test_an_unknown_id_is_one_line(ramfirst: Path, run) -> None:
+    for line in (["show"], ["history"], ["disable"], ["delete", "--yes"], ["edit", "--text", "x"]):
+        result = run("memory", line[0], "nope", *line[1:])
+        assert (result.code, result.out) == (2, "")
+        assert result.err.count("\n") == 1
+        assert "nope" in result.err
+
+
+def test_search_prints_hits_with_score_and_parts(ramfirst: Path, run) -> None:
+    hits = run("memory", "search", "--query", "window seats", "--json").json
+    assert list(hits[0]) == [*ITEM_KEYS, "score", "parts"]
+    assert "window" in hits[0]["text"]
+    scores = [hit["score"] for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert run("memory", "search", "window", "seats", "--limit", "2", "--offset", "1", "--json").json == hits[1:3]
+
+
+def test_a_search_that_finds_nothing_is_an_empty_array(ramfirst: Path, run) -> None:
+    result = run("memory", "search", "--query", "zebra xylophone", "--json")
+    assert (result.code, result.json) == (0, [])
+    assert "Nothing found" in run("memory", "search", "zebra xylophone").out
+
+
+def test_explain_shows_the_parts_of_each_score(ramfirst: Path, run) -> None:
+    lines = run("memory", "search", "window", "--explain", "--limit", "2").out.splitlines()
+    assert len(lines) == 5
+    assert "importance" in lines[2]
+
+
+def test_export_holds_all_items_and_lessons(ramfirst: Path, run, tmp_path: Path) -> None:
+    whole = run("memory", "export").json
+    assert (len(whole["items"]), len(whole["lessons"])) == (156, 61)
+    file = tmp_path / "memory.json"
+    assert run("memory", "export", "--output", file, "--json").json == {"path": str(file), "items": 156, "lessons": 61}
+    assert json.loads(file.read_text("utf-8")) == whole
+
+
+# -- changing ---------------------------------------------------------------------------------------------------------
+
+
+def test_add_prints_what_it_made_and_is_kept(ramfirst: Path, run) -> None:
+    made = run("memory", "add", "--text", "Use concise responses", "--kind", "preference", "--json").json
+    assert list(made) == ["operation", "item", "warnings"]
+    assert list(made["operation"]) == OPERATION_KEYS
+    assert made["operation"]["actor"] == "human"
+    assert (made["item"]["text"], made["item"]["kind"], made["item"]["scope_type"]) == (
+        "Use concise responses", "preference", "global",
+    )  # fmt: skip
+    assert run("memory", "list", "--limit", "1", "--json").json == [made["item"]]
+    assert run("memory", "status", "--json").json["checkpoint"]["dirty"] == 0
+
+
+def test_add_knows_scopes(ramfirst: Path, run) -> None:
+    line = [
+        "memory",
+        "add",
+        "--text",
+        "here only",
+        "--scope",
+        "chat",
+        "--channel",
+        "cli",
+        "--chat-id",
+        "direct",
+        "--json",
+    ]
+    assert run(*line).json["item"]["scope_key"] == "channel:cli:chat:direct"
+    refused = run("memory", "add", "--text", "nobody", "--scope", "chat")
+    assert refused.code == 2
+    assert "--channel" in refused.err
+
+
+def test_adding_the_same_again_warns_and_does_it(ramfirst: Path, run) -> None:
+    first = run("memory", "add", "--text", "Tea, not coffee", "--json").json
+    second = run("memory", "add", "--text", "tea,  not coffee", "--json").json
+    assert first["item"]["id"] in second["warnings"][0]
+    assert "Warning" in run("memory", "add", "--text", "Tea, not coffee").err
+
+
+def test_edit_changes_what_is_named(ramfirst: Path, run) -> None:
+    row = run("memory", "list", "--json").json[3]
+    done = run("memory", "edit", row["id"], "--text", "corrected", "--json").json
+    assert list(done) == ["operation", "item"]
+    assert done["item"]["text"] == by_id(run, row["id"])["text"] == "corrected"
+    again = run("memory", "edit", row["id"], "--text", "corrected", "--json").json
+    assert again["operation"] is None
+    run("undo")
+    assert by_id(run, row["id"])["text"] == row["text"]
+
+
+def editor(folder: Path, body: str) -> str:
+    script = folder / "editor.py"
+    script.write_text(f"import os, sys\npath = sys.argv[1]\n{body}\n")
+    return f"{sys.executable} {script}"
+
+
+def test_edit_opens_the_editor_on_a_private_file(ramfirst: Path, run, tmp_path: Path, monkeypatch) -> None:
+    row = run("memory", "list", "--json").json[0]
+    seen = tmp_path / "seen"
+    body = (
+        "modes = [f'{os.stat(place).st_mode & 0o777:o}' for place in (path, os.path.dirname(path))]\n"
+        f"open({str(seen)!r}, 'w').write(' '.join([*modes, path]))\n"
+        "text = open(path, encoding='utf-8').read()\n"
+        "open(path, 'w', encoding='utf-8').write(text.rstrip() + ' 修改过\\n')"
+    )
+    monkeypatch.setenv("EDITOR", editor(tmp_path, body))
+    monkeypatch.delenv("VISUAL", raising=False)
+    done = run("memory", "edit", row["id"], "--json").json
+    assert done["item"]["text"] == f"{row['text']} 修改过"
+    file_mode, folder_mode, path = seen.read_text().split(" ", 2)
+    assert (file_mode, folder_mode) == ("600", "700")
+    assert not Path(path).exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("sys.exit(3)", "status 3"),
+        ("open(path, 'wb').write(b'\\xff')", "cannot be read"),
+        ("os.unlink(path)", "cannot be read"),
+    ],
+)
+def test_an_editor_that_fails_changes_nothing(body: str, text: str, ramfirst: Path, run, tmp_path, monkeypatch) -> None:
+    row = run("memory", "list", "--json").json[0]
+    monkeypatch.setenv("VISUAL", editor(tmp_path, body))
+    result = run("memory", "edit", row["id"])
+    assert result.code == 2
+    assert text in result.err
+    assert by_id(run, row["id"]) == row
+
+
+def test_edit_without_an_editor_says_what_to_do(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    result = run("memory", "edit", ids(run)[0])
+    assert result.code == 2
+    assert "--text" in result.err
+
+
+def test_disable_and_enable_many(ramfirst: Path, run) -> None:
+    chosen = ids(run)[:3]
+    done = run("memory", "disable", *chosen, "--json").json
+    assert [row["enabled"] for row in done["items"]] == [False] * 3
+    assert {row["id"] for row in run("memory", "list", "--disabled", "--json").json} == set(chosen)
+    assert run("memory", "status", "--json").json["items"]["enabled"] == 153
+    assert run("memory", "disable", *chosen, "--json").json["operation"] is None
+    assert all(row["enabled"] for row in run("memory", "enable", *chosen, "--json").json["items"])
+
+
+def test_delete_shows_first_asks_for_yes_and_can_be_undone(ramfirst: Path, run) -> None:
+    before = run("memory", "list", "--json").json
+    chosen = before[0]
+    looked = run("memory", "delete", chosen["id"], "--dry-run", "--json")
+    assert looked.code == 0
+    assert looked.json == {"operation": None, "dry_run": True, "items": [chosen]}
+    refused = run("memory", "delete", chosen["id"])
+    assert refused.code == 2
+    assert chosen["id"] in refused.out
+    assert "--yes" in refused.err
+    assert refused.err.count("\n") == 1
+    assert run("memory", "list", "--json").json == before
+    done = run("memory", "delete", chosen["id"], "--yes", "--json").json
+    assert done["items"] == [chosen]
+    assert chosen["id"] not in ids(run)
+    run("undo")
+    assert run("memory", "list", "--json").json == before
+
+
+def test_dry_run_wins_over_yes(ramfirst: Path, run) -> None:
+    chosen = ids(run)[0]
+    assert run("memory", "delete", chosen, "--yes", "--dry-run").code == 0
+    assert chosen in ids(run)
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [(True, 0, 155), (False, 1, 156)])
+def test_at_a_terminal_a_person_is_asked(answer: bool, code: int, left: int, ramfirst: Path, run, monkeypatch) -> None:
+    monkeypatch.setattr(output, "can_ask", lambda: True)
+    monkeypatch.setattr(output, "ask", lambda question: answer)
+    assert run("memory", "delete", ids(run)[0]).code == code
+    assert len(ids(run)) == left
+
+
+def test_compact_tells_what_goes_and_why(ramfirst: Path, run) -> None:
+    looked = run("memory", "compact", "--max-items", "20", "--dry-run", "--json").json
+    assert (looked["operation"], looked["kept"], looked["max_items"]) == (None, 20, 20)
+    assert len(looked["removed"]) == 136
+    assert looked["removed"][0]["reason"]
+    assert run("memory", "compact", "--max-items", "20").code == 2
+    done = run("memory", "compact", "--max-items", "20", "--yes", "--json").json
+    assert len(ids(run)) == done["kept"] == 20
+    again = run("memory", "compact", "--max-items", "20", "--json")
+    assert (again.code, again.json["operation"]) == (0, None)
+    run("undo")
+    assert len(ids(run)) == 156
+
+
+def test_prune_takes_what_is_old(ramfirst: Path, run) -> None:
+    looked = run("memory", "prune", "--older-than-days", "0", "--dry-run", "--json").json
+    assert len(looked["items"]) == 156
+    assert run("memory", "prune", "--older-than-days", "100000", "--json").json["operation"] is None
+    assert run("memory", "prune", "--older-than-days", "0").code == 2
+    run("memory", "prune", "--older-than-days", "0", "--yes")
+    assert ids(run) == []
+
+
+def test_flush_says_what_it_wrote(ramfirst: Path, run) -> None:
+    run("memory", "disable", ids(run)[0])
+    assert run("memory", "flush", "--dry-run", "--json").json["dry_run"] is True
+    assert set(run("memory", "flush", "--json").json) == {"operations", "rows", "ms", "exported"}
+    assert run("memory", "flush").out.startswith("Wrote ")
+
+
+def test_history_lists_the_changes_of_one_item_only(ramfirst: Path, run) -> None:
+    one, other = ids(run)[:2]
+    run("memory", "disable", one, other)
+    run("memory", "edit", one, "--text", "second")
+    entries = run("memory", "history", one, "--json").json
+    assert [entry["kind"] for entry in entries] == ["items.edit", "items.disable"]
+    assert [change["key"] for entry in entries for change in entry["changes"]] == [one, one]
+    assert entries[1]["touched"] == 2
+    assert len(run("memory", "history", one, "--limit", "1", "--json").json) == 1
+    assert "disable 2 items" in run("memory", "history", one).out
+
+
+# -- lessons ----------------------------------------------------------------------------------------------------------
+
+LESSON_KEYS = [
+    "id", "key", "trigger", "bad_action", "better_action", "scope", "session_key", "actor_key", "source", "confidence",
+    "hits", "enabled", "created_at", "updated_at", "last_applied_at", "promoted_global_key", "is_deleted", "meta",
+    "effective",
+]  # fmt: skip
+
+
+def lesson_ids(run) -> list[str]:
+    return [row["id"] for row in run("memory", "lessons", "list", "--json").json]
+
+
+def test_lessons_are_listed_counted_and_shown(ramfirst: Path, run) -> None:
+    rows = run("memory", "lessons", "list", "--json").json
+    assert len(rows) == 61
+    assert list(rows[0]) == LESSON_KEYS
+    assert run("memory", "lessons", "status", "--json").json["total"] == 61
+    assert run("memory", "lessons", "show", rows[0]["id"], "--json").json["id"] == rows[0]["id"]
+    assert "Do " in run("memory", "lessons", "show", rows[0]["id"]).out
+    narrowed = run("memory", "lessons", "list", "--scope", "global", "--limit", "2", "--json").json
+    assert {row["scope"] for row in narrowed} == {"global"}
+
+
+def test_the_lessons_table_has_the_seeds_columns(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("memory", "lessons", "disable", lesson_ids(run)[0])
+    head = run("memory", "lessons", "list", "--include-disabled").out.splitlines()[0]
+    words = ("ID", "Scope", "Enabled", "Trigger", "Confidence", "Effective", "Hits", "Updated At", "Action")
+    assert [word for word in words if word not in head] == []
+    monkeypatch.setenv("COLUMNS", "80")
+    assert all(cell_width(line) <= 80 for line in run("memory", "lessons", "list").out.splitlines())
+
+
+def test_a_disabled_lesson_is_listed_when_asked_for(ramfirst: Path, run) -> None:
+    chosen = lesson_ids(run)[0]
+    done = run("memory", "lessons", "disable", chosen, "--json").json
+    assert (done["lessons"][0]["id"], done["lessons"][0]["enabled"]) == (chosen, False)
+    assert chosen not in lesson_ids(run)
+    everyone = run("memory", "lessons", "list", "--include-disabled", "--json").json
+    assert chosen in [row["id"] for row in everyone]
+    run("memory", "lessons", "enable", chosen)
+    assert chosen in lesson_ids(run)
+
+
+def test_a_lesson_is_added_corrected_and_deleted(ramfirst: Path, run) -> None:
+    made = run("memory", "lessons", "add", "--trigger", "response:length", "--action", "Two sentences", "--json").json
+    lesson = made["lesson"]
+    assert (lesson["scope"], lesson["better_action"]) == ("global", "Two sentences")
+    done = run("memory", "lessons", "edit", lesson["id"], "--confidence", "9", "--json").json
+    assert done["lesson"]["confidence"] == 9
+    assert run("memory", "lessons", "delete", lesson["id"]).code == 2
+    assert (
+        run("memory", "lessons", "delete", lesson["id"], "--dry-run", "--json").json["lessons"][0]["id"] == lesson["id"]
+    )
+    run("memory", "lessons", "delete", lesson["id"], "--yes")
+    assert lesson["id"] not in lesson_ids(run)
+
+
+def test_lessons_are_compacted_and_reset_and_come_back(ramfirst: Path, run) -> None:
+    looked = run("memory", "lessons", "compact", "--max-lessons", "10", "--dry-run", "--json").json
+    assert (looked["kept"], len(looked["removed"])) == (10, 51)
+    run("memory", "lessons", "compact", "--max-lessons", "10", "--yes")
+    assert len(lesson_ids(run)) == 10
+    assert run("memory", "lessons", "reset").code == 2
+    assert len(run("memory", "lessons", "reset", "--dry-run", "--json").json["lessons"]) == 10
+    run("memory", "lessons", "reset", "--yes")
+    assert lesson_ids(run) == []
+    assert run("memory", "lessons", "reset").code == 0
+    run("undo", "2")
+    assert len(lesson_ids(run)) == 61
+
+
+# -- hostile text -----------------------------------------------------------------------------------------------------
+
+
+def test_hostile_text_never_reaches_the_terminal_and_keeps_its_value(ramfirst: Path, run) -> None:
+    made = run("memory", "add", "--text", HOSTILE, "--json")
+    item = made.json["item"]
+    assert item["text"] == HOSTILE
+    run("memory", "lessons", "add", "--trigger", HOSTILE, "--action", HOSTILE)
+    lesson = lesson_ids(run)[0]
+    lines = [
+        ["memory", "list"],
+        ["memory", "list", "--json"],
+        ["memory", "show", item["id"]],
+        ["memory", "search", "evil"],
+        ["memory", "history", item["id"]],
+        ["memory", "delete", item["id"], "--dry-run"],
+        ["memory", "export"],
+        ["memory", "lessons", "list"],
+        ["memory", "lessons", "list", "--json"],
+        ["memory", "lessons", "show", lesson],
+        ["log"],
+        ["log", "--full", "--json"],
+        ["undo"],
+    ]
+    outputs = [run(*line).out for line in lines]
+    assert all(outputs)
+    for text in outputs:
+        assert not set("\x1b\x07\x9b\u202e") & set(text)
+
+
+def test_a_ten_megabyte_line_is_listed_in_one_line(ramfirst: Path, run) -> None:
+    file = ramfirst / "memory" / "LTM_SNAPSHOT.json"
+    body = json.loads(file.read_text("utf-8"))
+    body["items"][0]["text"] = "x" * 10_000_000
+    file.write_text(json.dumps(body, indent=2, ensure_ascii=False), "utf-8")
+    result = run("memory", "list")
+    assert result.code == 0
+    assert max(map(len, result.out.splitlines())) < 300
+    assert result.out.splitlines()[-1] == "156 items"
+
+
+def test_a_torn_workspace_shows_what_is_broken_and_keeps_the_rest(home, run) -> None:
+    home("torn")
+    status = run("memory", "status", "--json").json
+    assert status["problems"]
+    assert {"what", "where", "line", "fix", "severity"} <= set(status["problems"][0])
+    assert len(run("memory", "lessons", "list", "--json").json) == 60
+    assert run("memory", "list", "--json").json
+
+
+def test_stdout_is_utf8_json_whatever_the_locale(ramfirst: Path) -> None:
+    import subprocess
+
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "PYTHONIOENCODING": "ascii"}
+    line = [sys.executable, "-m", "nanomem_tui", "memory", "list", "--json"]
+    done = subprocess.run(line, capture_output=True, env=env, check=True)
+    assert any("一" <= c <= "鿿" for c in done.stdout.decode("utf-8"))
