@@ -15,6 +15,8 @@ import pytest
 from tests.hygiene.repository import PACKAGE, ROOT, files, modules, name
 
 LINES = 400
+# A test file holds one subject, however many sentences it takes.
+TEST_LINES = 600
 # A longer file needs its reason here.
 LONGER: dict[str, str] = {}
 
@@ -28,11 +30,13 @@ def test_there_is_something_to_look_at() -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    assert [name(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_bytes()))] == []
+    programs = modules("nanomem_tui", "benchmarks", "scripts")
+    assert [name(path) for path in programs if not ast.get_docstring(ast.parse(path.read_bytes()))] == []
 
 
 def test_files_stay_readable() -> None:
-    long = {name(path): lines for path in modules() if (lines := path.read_bytes().count(b"\n")) > LINES}
+    sizes = {name(path): path.read_bytes().count(b"\n") for path in modules()}
+    long = {path: lines for path, lines in sizes.items() if lines > (TEST_LINES if path.startswith("tests/") else LINES)}
     assert {path: lines for path, lines in long.items() if path not in LONGER} == {}, "split, or give a reason"
     assert set(LONGER) - set(long) == set(), "no longer long: take it out of the list"
 
