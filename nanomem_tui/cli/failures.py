@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output
@@ -18,6 +17,8 @@ def report(error: BaseException) -> int:
         output.quiet_stdout()
         return 0
     if _debugging():
+        import traceback
+
         output.notes(traceback.format_exception(error))
     line, code = describe(error)
     output.error(line)

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
@@ -75,9 +74,14 @@ def _escape(match: re.Match[str]) -> str:
 
 def terminal_width() -> int | None:
     """The width that lines must fit, in cells: of the terminal, or of COLUMNS; None in a pipe, where nothing is cut."""
-    if os.environ.get("COLUMNS", "").isdigit() or (sys.stdout is not None and sys.stdout.isatty()):
-        return max(shutil.get_terminal_size().columns, 20)
-    return None
+    named = os.environ.get("COLUMNS", "")
+    columns = int(named) if named.isdecimal() else 0
+    if not columns and sys.stdout is not None and sys.stdout.isatty():
+        try:
+            columns = os.get_terminal_size(sys.stdout.fileno()).columns or 80
+        except OSError:
+            columns = 80
+    return max(columns, 20) if columns else None
 
 
 def can_ask() -> bool:

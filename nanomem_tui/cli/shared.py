@@ -5,7 +5,6 @@ Knows click and our own output; must not import the workspace before a command o
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -120,12 +119,10 @@ class Group(click.Group):
         """The command that `args` name; an unknown one says which known one is nearest."""
         name = str(args[0])
         if not name.startswith("-") and self.get_command(ctx, name) is None and not ctx.resilient_parsing:
-            raise click.UsageError(f"no command {name!r} in `{ctx.command_path}`{self._nearest(ctx, name)}", ctx)
+            near = _nearest(name, self.list_commands(ctx))
+            raise click.UsageError(f"no command {name!r} in `{ctx.command_path}`{near}", ctx)
         return super().resolve_command(ctx, args)
 
-    def _nearest(self, ctx: click.Context, name: str) -> str:
-        near = difflib.get_close_matches(name, self.list_commands(ctx), n=1, cutoff=0.5)
-        return f": did you mean {near[0]!r}?" if near else ""
 
 
 Group.group_class = Group
@@ -137,12 +134,18 @@ def usage_line(error: click.ClickException) -> str:
     path = context.command_path if context is not None else "nanomem"
     if isinstance(error, click.NoSuchOption):
         known = [name for param in context.command.get_params(context) for name in param.opts] if context else []
-        near = difflib.get_close_matches(error.option_name, known, n=1, cutoff=0.5)
-        text = f"no option {error.option_name!r} in `{path}`" + (f": did you mean {near[0]!r}?" if near else "")
+        text = f"no option {error.option_name!r} in `{path}`{_nearest(error.option_name, known)}"
     else:
         text = error.format_message().rstrip(".")
         text = text[:1].lower() + text[1:]
     return f"{text} (see `{path} --help`)"
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f": did you mean {near[0]!r}?" if near else ""
 
 
 def paged(command: Decorated) -> Decorated:
