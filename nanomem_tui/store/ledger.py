@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import threading
 import zlib
 from collections.abc import Sequence
@@ -188,7 +187,7 @@ class Ledger:
         atomic.make_folder(self._folder)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         while True:
-            path = self._folder / f"{clock.now_ms()}-{os.getpid()}-{secrets.token_hex(3)}{SUFFIX}"
+            path = self._folder / f"{clock.now_ms()}-{os.getpid()}-{os.urandom(3).hex()}{SUFFIX}"
             handle = os.open(path, flags, atomic.PRIVATE_FILE)
             if atomic.try_lock(handle) and path.exists():
                 break
