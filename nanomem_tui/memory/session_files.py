@@ -28,6 +28,8 @@ from nanomem_tui.formats.session_names import (
 from nanomem_tui.memory.reading import Stamp, chunks, stamp_of
 from nanomem_tui.paths import Paths
 
+NO_METADATA = "no metadata line"
+
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
@@ -112,7 +114,7 @@ def hidden_reason(file: SessionFile, header: Mapping[str, Any] | None, layout: L
             return "its file name is of an older release, which this agent ignores"
         if key and key != named:
             return f"its file is named for {named}: the agent looks for {key} elsewhere"
-        return "" if header is not None else "it has no metadata line: the agent loads it but does not list it"
+        return "" if header is not None else f"it has {NO_METADATA}: the agent loads it but does not list it"
     if key and key not in (named, None) and key_to_lossy_name(key) != name:
         return f"its file is not named as this agent names {key}"
     return ""

@@ -1,0 +1,202 @@
+"""The doctor's report: what is wrong with any file or table of a workspace, why, and what to do. Changes nothing.
+
+Owns the checks of the agent's own files; repository, databases and our folder are looked at by `health_store`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.formats.agent_home import Layout, agent_settings
+from nanomem_tui.formats.audit import parse_audit
+from nanomem_tui.formats.history import parse_cursor, parse_history
+from nanomem_tui.formats.lessons import parse_lessons
+from nanomem_tui.formats.ltm_snapshot import parse_snapshot
+from nanomem_tui.formats.markdown import decode
+from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
+from nanomem_tui.memory import health_store
+from nanomem_tui.memory.history import History
+from nanomem_tui.memory.notes import Notes
+from nanomem_tui.memory.reading import read_file, regular_files
+from nanomem_tui.memory.session_files import NO_METADATA, session_folders
+from nanomem_tui.memory.sessions import SessionInfo, Sessions
+from nanomem_tui.memory.wal import WalStates
+from nanomem_tui.operations import Operation
+from nanomem_tui.paths import Paths
+from nanomem_tui.store.presence import Presence, look
+
+LARGE_DOCUMENT = 100_000
+FATAL_DOCUMENT = 400_000
+"""Bytes of SOUL, USER or MEMORY: all of it goes into every prompt, and at the second size every turn fails."""
+
+LEFT_BEHIND = 3600.0
+"""Seconds after which a temporary file belongs to a write that was interrupted."""
+
+
+def examine(
+    paths: Paths, layout: Layout, known: Iterable[Problem] = (), agent: Presence | None = None
+) -> list[Problem]:
+    """Every problem of the workspace, errors first, `known` ones among them and none twice. Reads only.
+
+    `agent` is whether one runs now (looked up when None): a turn or a lock in use is no problem then.
+    """
+    if agent is None:
+        agent = look(paths, layout.sessions_dir)
+    checks: tuple[Callable[[], Iterable[Problem]], ...] = (
+        lambda: _documents(paths),
+        lambda: _history(paths),
+        lambda: _cursors(paths),
+        lambda: _ram_first(paths),
+        lambda: _sessions(paths, layout),
+        lambda: _checkpoints(paths, layout, agent),
+        lambda: WalStates(paths).problems(),
+        lambda: Notes(paths).problems(),
+        lambda: agent_settings(paths)[1],
+        lambda: _left_behind(paths, layout),
+        lambda: health_store.repository(paths, agent),
+        lambda: health_store.databases(paths),
+        lambda: health_store.own_folder(paths),
+    )
+    found = list(known)
+    for check in checks:
+        try:
+            found.extend(check())
+        except NanomemError as error:
+            found.append(Problem(error.what, paths.relative(Path(error.where)), fix=error.fix))
+        except OSError as error:
+            found.append(Problem(error.strerror or str(error), paths.relative(Path(error.filename or paths.workspace))))
+    return sorted(dict.fromkeys(found), key=lambda problem: problem.severity != "error")
+
+
+def _documents(paths: Paths) -> Iterator[Problem]:
+    for path in (paths.soul, paths.user, paths.memory_md):
+        data = _data(path)
+        where = paths.relative(path)
+        yield from decode(data, where)[1]
+        if len(data) > LARGE_DOCUMENT:
+            fatal = len(data) > FATAL_DOCUMENT
+            what = "so large that every turn fails" if fatal else "large, and every turn sends all of it to the model"
+            severity: Literal["error", "warning"] = "error" if fatal else "warning"
+            yield Problem(f"{len(data) // 1000} kB, {what}", where, None, "move or remove what is not needed", severity)
+
+
+def _history(paths: Paths) -> Iterator[Problem]:
+    yield from History(paths).problems()
+    try:
+        _data(paths.history).decode("utf-8")
+    except UnicodeDecodeError:
+        what = "holds a byte that is not UTF-8: the agent can neither append nor dream until it is gone"
+        yield Problem(what, paths.relative(paths.history), None, "set that line aside; no other line is harmed")
+
+
+def _cursors(paths: Paths) -> Iterator[Problem]:
+    entries, _ = parse_history(_data(paths.history), "")
+    latest = max((entry.cursor for entry in entries), default=0)
+    where = paths.relative(paths.cursor)
+    given = _cursor(paths.cursor)
+    if given is None and paths.cursor.exists():
+        yield Problem("not a number: the agent scans the whole history for the last one", where, None, "", "warning")
+    elif given is not None and entries and given < latest:
+        what = f"{given} is behind the history, which goes to {latest}"
+        yield Problem(what, where, None, "the agent goes on from the history", "warning")
+    elif given is not None and given > latest:
+        what = f"{given} is ahead of the history, which ends at {latest}: the entries between are lost"
+        yield Problem(what, where, None, "look for a torn last line, and for a backup", "warning")
+    yield from _dream_cursor(paths, len(entries), max(latest, given or 0))
+
+
+def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:
+    if not paths.dream_cursor.exists():
+        return
+    where = paths.relative(paths.dream_cursor)
+    dreamt = _cursor(paths.dream_cursor)
+    if dreamt is None and entries:
+        what = f"empty or not a number: the next Dream reads all {entries} entries again, and pays for them"
+        yield Problem(what, where, None, "write the number of the last entry that was read")
+    elif dreamt is not None and dreamt > latest:
+        what = f"{dreamt} is ahead of the history, which ends at {latest}: Dream finds nothing to read until then"
+        yield Problem(what, where, None, f"set it to {latest}")
+    elif dreamt is not None and dreamt < 0:
+        yield Problem(f"{dreamt} is below 0; agents take it as it is", where, None, "set it to 0", "warning")
+
+
+def _ram_first(paths: Paths) -> Iterator[Problem]:
+    if snapshot := _data(paths.ltm_snapshot):
+        yield from parse_snapshot(snapshot, paths.relative(paths.ltm_snapshot)).problems
+    elif paths.ltm_snapshot.exists():
+        yield Problem("empty", paths.relative(paths.ltm_snapshot), None, "the agent starts without its items")
+    yield from parse_lessons(_data(paths.lessons), paths.relative(paths.lessons)).problems
+    for log in (paths.ltm_audit, paths.lessons_audit):
+        yield from parse_audit(_data(log), paths.relative(log))[1]
+
+
+def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    sessions = Sessions(paths, layout, _never, Presence)
+    said = sessions.problems()
+    yield from said
+    unreadable = {(problem.where, problem.what) for problem in said}
+    for info in sessions.list():
+        where = paths.relative(Path(info.path))
+        if (where, info.hidden_reason) not in unreadable:
+            yield from _session(info, where)
+
+
+def _session(info: SessionInfo, where: str) -> Iterator[Problem]:
+    if info.hidden_reason and NO_METADATA not in info.hidden_reason:
+        what = f"the agent does not find session {info.key}: {info.hidden_reason}"
+        yield Problem(what, where, None, "nothing is lost; it can be read and searched here", "warning")
+    if info.other_keys:
+        others = ", ".join(info.other_keys)
+        what = f"may hold messages of {others} too: an old release gave both keys this file"
+        yield Problem(what, where, None, "read it with both in mind", "warning")
+
+
+def _checkpoints(paths: Paths, layout: Layout, agent: Presence) -> Iterator[Problem]:
+    if agent.running:
+        return
+    for folder in session_folders(paths, layout):
+        for name, at in regular_files(folder, CHECKPOINT_SUFFIX):
+            transcript = folder / (name.removesuffix(CHECKPOINT_SUFFIX) + SUFFIX)
+            where = paths.relative(folder / name)
+            if not transcript.exists():
+                yield Problem("a turn in flight without its session", where, None, "it can be removed", "warning")
+            elif transcript.stat().st_mtime_ns > at.st_mtime_ns:
+                what = "a turn in flight, older than its session: the agent throws it away"
+                yield Problem(what, where, None, "it can be removed", "warning")
+            else:
+                what = "a turn was in flight when the agent stopped"
+                yield Problem(what, where, None, "the agent goes on with it at its next start", "warning")
+
+
+def _left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    since = time.time() - LEFT_BEHIND
+    for folder in (paths.workspace, paths.memory, *session_folders(paths, layout)):
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            temporary = entry.name.endswith((".nanomem-tmp", ".jsonl.tmp", ".json.tmp")) or (
+                entry.name.startswith(".") and entry.name.endswith(".tmp")
+            )
+            if temporary and entry.stat(follow_symlinks=False).st_mtime < since:
+                what = "left behind by a write that was interrupted"
+                yield Problem(what, paths.relative(Path(entry.path)), None, "it can be removed", "warning")
+
+
+def _data(path: Path) -> bytes:
+    """The bytes of a file, none when it is absent. Raises the errors of `from_os_error`."""
+    return read_file(path.resolve()) if path.exists() else b""
+
+
+def _cursor(path: Path) -> int | None:
+    return parse_cursor(_data(path))
+
+
+def _never(operation: Operation) -> Operation:
+    raise AssertionError(f"the doctor changes nothing: {operation.label}")

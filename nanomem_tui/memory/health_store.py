@@ -1,0 +1,134 @@
+"""The doctor's look at the git repository, the databases and our own folder. Changes nothing, runs none of them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.formats import foreign_databases
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import reader
+from nanomem_tui.store.presence import Presence
+
+STALE_LOCK = 60.0
+"""Seconds after which no Dream holds the index any more."""
+
+WAL_RESET_FIXED = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+"""Releases of SQLite, each the first of its line, that do not lose a commit when a checkpoint meets a writer."""
+
+_OFFERED = 20
+
+
+def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
+    """What is wrong with the git history of the memory files."""
+    from nanomem_tui.store.git_history import probe
+
+    yield from probe(paths).problems
+    for git in paths.git_dirs:
+        lock = git / "index.lock"
+        try:
+            age = time.time() - os.lstat(lock).st_mtime
+        except OSError:
+            continue
+        if age > STALE_LOCK and not (agent.running and agent.dreaming):
+            what = "a lock that nobody holds: every Dream fails to commit, and says nothing"
+            yield Problem(what, paths.relative(lock), None, "remove it when no git command is running")
+    for git in paths.git_dirs:
+        yield from _empty_objects(git, paths)
+
+
+def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
+    """Objects that a power cut left without content: git refuses them later, at the worst time."""
+    found = []
+    for folder, _, names in os.walk(git / "objects"):
+        if len(os.path.basename(folder)) == 2:
+            found += [Path(folder, name) for name in names if os.lstat(Path(folder, name)).st_size == 0]
+    for path in sorted(found)[:_OFFERED]:
+        yield Problem("an empty git object, as a power cut leaves them", paths.relative(path), None, "run git fsck")
+
+
+def databases(paths: Paths) -> Iterator[Problem]:
+    """What is wrong with our database, and with those of other systems in the agent's home."""
+    if paths.database.exists():
+        yield from _version(sqlite3.sqlite_version_info)
+        yield from _own_database(paths)
+    for foreign in (paths.longterm_db, paths.facts_db):
+        if foreign is not None:
+            yield from _foreign_database(foreign, paths)
+
+
+def _version(version: tuple[int, ...]) -> Iterator[Problem]:
+    if version >= (3, 7, 0) and not has_wal_reset_fix(version):
+        number = ".".join(str(part) for part in version[:3])
+        what = f"SQLite {number} can lose a commit when two processes write and checkpoint (fixed in 3.51.3)"
+        fix = "nanomem checkpoints under its own lock, so its data is safe; no other program should write this file"
+        yield Problem(what, "nanomem.db", None, fix, "warning")
+
+
+def has_wal_reset_fix(version: tuple[int, ...]) -> bool:
+    """Whether this SQLite is free of the WAL-reset bug (3.7.0 to 3.51.2, but for later releases of two older lines)."""
+    return version >= WAL_RESET_FIXED[-1] or any(
+        fixed[:2] == version[:2] and version >= fixed for fixed in WAL_RESET_FIXED
+    )
+
+
+def _own_database(paths: Paths) -> Iterator[Problem]:
+    where = paths.relative(paths.database)
+    fix = "it is kept as it is; the newest copy in nanomem/backups and the ledger hold the rest"
+    try:
+        with reader.open_database(paths.database) as connection:
+            yield from _checked(connection, where, fix)
+    except NanomemError as error:
+        yield Problem(error.what, where, None, error.fix)
+
+
+def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:
+    where = paths.relative(path)
+    try:
+        with foreign_databases.open_read_only(path) as connection:
+            yield from _checked(connection, where, "copy it while its agent is stopped, then try `.recover` of sqlite3")
+    except NanomemError as error:
+        yield Problem(error.what, where, None, error.fix)
+
+
+def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[Problem]:
+    for (verdict,) in connection.execute(f"PRAGMA quick_check({_OFFERED})"):
+        if verdict != "ok":
+            yield Problem(f"damaged: {verdict}", where, None, fix)
+
+
+def own_folder(paths: Paths) -> Iterator[Problem]:
+    """Files of ours that others can read, and links where there should be none."""
+    if not paths.data.exists():
+        return
+    found: list[Problem] = []
+    for folder, folders, names in os.walk(paths.data):
+        for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
+            found.extend(_mode(path, right, paths))
+        links = [Path(folder, name) for name in folders if os.path.islink(Path(folder, name))]
+        found.extend(_link(path, paths) for path in links)
+    yield from found[:_OFFERED]
+    if len(found) > _OFFERED:
+        what = f"{len(found) - _OFFERED} more files like these"
+        yield Problem(what, paths.relative(paths.data), None, "chmod -R go= nanomem", "warning")
+
+
+def _mode(path: Path, right: int, paths: Paths) -> Iterator[Problem]:
+    mode = os.lstat(path).st_mode
+    if stat.S_ISLNK(mode):
+        yield _link(path, paths)
+    elif stat.S_IMODE(mode) & ~right & 0o077:
+        what = f"mode {stat.S_IMODE(mode):04o}: other users can read what the agent remembers"
+        yield Problem(what, paths.relative(path), None, f"chmod {right:04o} it", "warning")
+    elif stat.S_IMODE(mode) & right & 0o600 != 0o600:
+        what = f"mode {stat.S_IMODE(mode):04o}: nanomem cannot write it"
+        yield Problem(what, paths.relative(path), None, f"chmod {right:04o} it")
+
+
+def _link(path: Path, paths: Paths) -> Problem:
+    return Problem("a link in nanomem's own folder", paths.relative(path), None, "put the real file in its place")

@@ -1,0 +1,301 @@
+"""The doctor: every kind of damage is named with its place, a healthy home has no finding, nothing is changed."""
+
+import os
+import sqlite3
+import time
+
+import pytest
+
+from nanomem_tui.errors import Problem
+from nanomem_tui.formats.agent_home import detect
+from nanomem_tui.formats.sessions import key_to_name
+from nanomem_tui.memory.health import examine
+from nanomem_tui.memory.health_store import has_wal_reset_fix
+from nanomem_tui.paths import locate
+from nanomem_tui.store.presence import Presence
+
+OLD = time.time() - 7200
+
+
+def report(home, agent=None, known=()):
+    paths = locate(home)
+    return examine(paths, detect(paths), known, agent or Presence())
+
+
+def one(found, where):
+    """The one finding about that place."""
+    (problem,) = [problem for problem in found if problem.where == where]
+    assert problem.what
+    return problem
+
+
+@pytest.fixture
+def home(sample_copy):
+    return sample_copy("nb035") / "home" / ".nanobot"
+
+
+@pytest.fixture
+def memory(home):
+    return home / "workspace" / "memory"
+
+
+@pytest.mark.parametrize("name", ["nb035", "ramfirst", "ftswal"])
+def test_a_healthy_home_has_no_finding(samples, name):
+    assert report(samples / name / "home" / ".nanobot") == []
+
+
+def test_a_home_after_a_crash(samples):
+    found = report(samples / "torn" / "home" / ".nanobot")
+    places = [(problem.where, problem.line) for problem in found]
+    assert places == [
+        ("memory/LTM_SNAPSHOT.json", 1166),
+        ("memory/LESSONS.jsonl", 61),
+        ("memory/LTM_AUDIT.jsonl", 11),
+        ("memory/LTM_AUDIT.jsonl", 31),
+        ("sessions/cli_direct.jsonl", 4),
+    ]
+    assert all(problem.fix for problem in found)
+
+
+def test_the_doctor_changes_nothing(sample_copy):
+    for name in ("nb035", "torn", "ftswal", "v0_1_5"):
+        home = sample_copy(name) / "home"
+        before = {path: (path.lstat().st_mtime_ns, path.lstat().st_size) for path in home.rglob("*")}
+        report(home / ".nanobot")
+        assert {path: (path.lstat().st_mtime_ns, path.lstat().st_size) for path in home.rglob("*")} == before
+
+
+def test_what_is_known_already_is_told_once_and_errors_come_first(samples):
+    home = samples / "torn" / "home" / ".nanobot"
+    found = report(home)
+    remark = Problem("a remark", "somewhere", severity="warning")
+    again = report(home, known=[remark, found[2]])
+    assert sorted(problem.text() for problem in again) == sorted(problem.text() for problem in [remark, *found])
+    assert again[-1] == remark
+
+
+@pytest.mark.parametrize("name", ["SOUL.md", "USER.md", "memory/MEMORY.md"])
+def test_a_bad_byte_in_a_document_is_an_error(home, name):
+    path = home / "workspace" / name
+    path.write_bytes(b"# fine\nnot \xff fine\n")
+    problem = one(report(home), name)
+    assert (problem.line, problem.severity) == (2, "error")
+    assert "0xFF" in problem.what
+
+
+@pytest.mark.parametrize(("size", "severity"), [(150_000, "warning"), (450_000, "error")])
+def test_a_document_that_is_too_large_for_every_prompt(home, size, severity):
+    (home / "workspace" / "memory" / "MEMORY.md").write_bytes(b"- fact\n" * (size // 7))
+    assert one(report(home), "memory/MEMORY.md").severity == severity
+
+
+def test_a_torn_history_tail(home, memory):
+    with (memory / "history.jsonl").open("ab") as file:
+        file.write(b'{"cursor": 283, "timest')
+    problem = one(report(home), "memory/history.jsonl")
+    assert problem.line == 283
+    assert "torn tail" in problem.what
+
+
+def test_a_bad_byte_in_the_history_stops_the_agent(home, memory):
+    with (memory / "history.jsonl").open("ab") as file:
+        file.write(b'{"cursor": 283, "timestamp": "2026-01-01 00:00", "content": "\xff"}\n')
+    found = [problem.what for problem in report(home) if problem.where == "memory/history.jsonl"]
+    assert any("neither append nor dream" in what for what in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("7", "behind"), ("500", "ahead"), ("x1", "not a number"), ("", "not a number")]
+)
+def test_a_cursor_that_does_not_fit_the_history(home, memory, text, words):
+    (memory / ".cursor").write_text(text)
+    assert words in one(report(home), "memory/.cursor").what
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "severity"),
+    [
+        ("", "reads all 282 entries again", "error"),
+        ("\ufeff", "reads all 282 entries again", "error"),
+        ("99999", "ahead", "error"),
+        ("-5", "below 0", "warning"),
+    ],
+)
+def test_a_dream_cursor_that_costs_money_or_stops_dream(home, memory, text, words, severity):
+    (memory / ".dream_cursor").write_text(text)
+    problem = one(report(home), "memory/.dream_cursor")
+    assert words in problem.what
+    assert problem.severity == severity
+
+
+def session(home, name, *lines):
+    folder = next(path for path in (home / "sessions").iterdir() if path.is_dir())
+    path = folder / name
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+def place(path, home):
+    return path.relative_to(home).as_posix()
+
+
+def test_offsets_out_of_range(home):
+    head = b'{"_type": "metadata", "key": "cli:x", "last_archived": 9, "last_consolidated": 0}'
+    path = session(home, key_to_name("cli:x"), head, b'{"role": "user", "content": "a"}')
+    assert "last_archived" in one(report(home), place(path, home)).what
+
+
+def test_a_session_without_metadata(home):
+    path = session(home, key_to_name("cli:x"), b'{"role": "user", "content": "a"}')
+    assert "no metadata line" in one(report(home), place(path, home)).what
+
+
+def test_a_session_that_an_upgrade_hid(home):
+    path = session(home, "cli_x.jsonl", b'{"_type": "metadata", "key": "cli:x"}', b'{"role": "user", "content": "a"}')
+    problem = one(report(home), place(path, home))
+    assert "does not find session cli:x" in problem.what
+
+
+def test_a_key_collision_of_an_old_release(samples):
+    problem = one(report(samples / "v0_1_5" / "home" / ".nanobot"), "sessions/slack_T1_C2.jsonl")
+    assert "slack:T1_C2" in problem.what
+
+
+def test_turns_that_were_in_flight(home):
+    folder = next(path for path in (home / "sessions").iterdir() if path.is_dir())
+    live = folder / key_to_name("cli:direct").replace(".jsonl", ".checkpoint.json")
+    live.write_text("{}")
+    assert "when the agent stopped" in one(report(home), place(live, home)).what
+    assert report(home, agent=Presence(True, 1, "nanobot agent")) == []
+    os.utime(live, (0, 0))
+    assert "throws it away" in one(report(home), place(live, home)).what
+    live.unlink()
+    orphan = folder / "bm9uZQ.checkpoint.json"
+    orphan.write_text("{}")
+    assert "without its session" in one(report(home), place(orphan, home)).what
+
+
+def test_damage_in_a_turn_log(sample_copy):
+    home = sample_copy("ftswal") / "home" / ".nanobot"
+    log = home / "workspace" / "memory" / "session-state" / "cli_direct.md"
+    log.write_bytes(log.read_bytes() + b"- user: \xff")
+    assert {problem.where for problem in report(home)} == {"memory/session-state/cli_direct.md"}
+
+
+def test_a_broken_configuration_of_the_agent(home):
+    (home / "config.json").write_text('{"agents": ')
+    assert "not JSON" in one(report(home), "config.json").what
+
+
+def test_a_git_repository_that_lost_its_head(home):
+    (home / "workspace" / ".git" / "HEAD").write_text("ref: refs/heads/gone\0\n")
+    assert ".git" in {problem.where for problem in report(home)}
+
+
+def test_a_git_lock_left_behind(home):
+    lock = home / "workspace" / ".git" / "index.lock"
+    lock.write_bytes(b"")
+    assert report(home) == []
+    os.utime(lock, (OLD, OLD))
+    assert "lock" in one(report(home), ".git/index.lock").what
+    assert report(home, agent=Presence(True, 1, "nanobot gateway", dreaming=True)) == []
+
+
+def test_git_objects_that_a_power_cut_emptied(home):
+    objects = home / "workspace" / ".git" / "objects" / "ab"
+    objects.mkdir(exist_ok=True)
+    (objects / ("c" * 38)).write_bytes(b"")
+    assert "empty git object" in one(report(home), f".git/objects/ab/{'c' * 38}").what
+
+
+def test_what_an_interrupted_write_left_behind(home, memory):
+    left = memory / ".MEMORY.md.0123456789ab.nanomem-tmp"
+    left.write_bytes(b"half")
+    (memory / "history.jsonl.tmp").write_bytes(b"now")
+    assert report(home) == []
+    os.utime(left, (OLD, OLD))
+    assert "interrupted" in one(report(home), f"memory/{left.name}").what
+
+
+@pytest.fixture
+def database(home):
+    folder = home / "nanomem"
+    folder.mkdir(mode=0o700)
+    path = folder / "nanomem.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (a TEXT)")
+    connection.executemany("INSERT INTO t VALUES (?)", [("x" * 500,)] * 500)
+    connection.execute("PRAGMA user_version = 1")
+    connection.commit()
+    connection.close()
+    path.chmod(0o600)
+    return path
+
+
+def findings(home):
+    return [problem for problem in report(home) if "SQLite" not in problem.what]
+
+
+def test_a_sound_database_has_no_finding(home, database):
+    assert findings(home) == []
+
+
+def test_a_database_from_a_newer_version(home, database):
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    (problem,) = findings(home)
+    assert "999" in problem.what
+
+
+@pytest.mark.parametrize("damage", [b"\0" * 4096, b"not a database at all, but long enough to look like one" * 90])
+@pytest.mark.parametrize("offset", [0, 8192])
+def test_a_damaged_database(home, database, damage, offset):
+    data = bytearray(database.read_bytes())
+    data[offset : offset + len(damage)] = damage
+    database.write_bytes(data)
+    assert [problem.severity for problem in findings(home)][:1] == ["error"]
+
+
+def test_a_damaged_foreign_database(sample_copy):
+    home = sample_copy("ftswal") / "home" / ".nanobot"
+    (home / "memory" / "longterm.db").write_bytes(b"garbage" * 1000)
+    assert "cannot read" in one(report(home), "memory/longterm.db").what
+
+
+def test_files_of_ours_that_others_can_read(home, database):
+    database.chmod(0o644)
+    database.parent.chmod(0o755)
+    assert {(p.where, p.severity) for p in findings(home)} == {
+        ("nanomem", "warning"), ("nanomem/nanomem.db", "warning"),
+    }  # fmt: skip
+    assert all("chmod" in problem.fix for problem in findings(home))
+
+
+def test_links_in_our_own_folder(home, database, tmp_path):
+    (database.parent / "ledger").symlink_to(tmp_path)
+    (database.parent / "x.log").symlink_to(tmp_path / "y")
+    assert [problem.what for problem in findings(home)] == ["a link in nanomem's own folder"] * 2
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [
+        ((3, 40, 1), False), ((3, 44, 5), False), ((3, 44, 6), True), ((3, 45, 0), False), ((3, 50, 6), False),
+        ((3, 50, 7), True), ((3, 51, 2), False), ((3, 51, 3), True), ((3, 53, 0), True), ((4, 0, 0), True),
+    ],
+)  # fmt: skip
+def test_the_releases_of_sqlite_that_lose_a_commit(version, safe):
+    assert has_wal_reset_fix(version) is safe
+
+
+def test_a_file_that_may_not_be_read_does_not_end_the_report(home, memory):
+    (memory / "history.jsonl").unlink()
+    (memory / "history.jsonl").mkdir()
+    (home / "workspace" / "SOUL.md").write_bytes(b"\xff")
+    assert {"SOUL.md", "memory/history.jsonl"} <= {problem.where for problem in report(home)}
+
+
+def test_a_bare_workspace_can_be_examined(tmp_path):
+    (tmp_path / "SOUL.md").write_text("I am.\n")
+    assert report(tmp_path) == []
