@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nanomem_tui.errors import Problem
-from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
+from nanomem_tui.formats.jsonl import dump_line, records
 from nanomem_tui.formats.keep import text_of
 
 MEMORY_TYPES = ("memory_add", "memory_update", "memory_delete", "memory_compact")
@@ -36,7 +36,7 @@ def parse_audit(data: bytes, where: str) -> tuple[tuple[AuditEvent, ...], tuple[
     """The events of a log in file order, of known and unknown types; a bad line costs that line."""
     events: list[AuditEvent] = []
     problems: list[Problem] = []
-    for record in parse_jsonl(data, where):
+    for record in records(data, where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:

@@ -75,12 +75,6 @@ def memory_entries(path: Path) -> list[dict[str, Any]]:
         return [dict(row) for row in connection.execute("SELECT * FROM memory_entries ORDER BY rowid")]
 
 
-def memory_meta(path: Path) -> dict[str, str]:
-    """The markers of the scoped system, such as whether its backfill is done. Raises like `open_read_only`."""
-    with open_read_only(path) as connection:
-        return {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM memory_meta")}
-
-
 @contextmanager
 def _source(path: Path) -> Iterator[str]:
     """The URI to read: the file itself, or a private copy for as long as the context lasts."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from nanomem_tui.errors import Problem
-from nanomem_tui.formats.jsonl import Record, dump_line, parse_jsonl
+from nanomem_tui.formats.jsonl import dump_line, records
 from nanomem_tui.formats.keep import unknown
 
 MARKS = ("permanent", "durable", "ephemeral", "correction", "skip", "SKILL")
@@ -53,7 +53,7 @@ def parse_history(data: bytes, where: str) -> tuple[tuple[HistoryEntry, ...], tu
     problems: list[Problem] = []
     seen: set[int] = set()
     highest = -1
-    for record in parse_jsonl(data, where):
+    for record in records(data, where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:
@@ -70,12 +70,6 @@ def parse_history(data: bytes, where: str) -> tuple[tuple[HistoryEntry, ...], tu
         highest = max(highest, entry.cursor)
         entries.append(entry)
     return tuple(entries), tuple(problems)
-
-
-def entry_of(record: Record) -> HistoryEntry | None:
-    """The entry in one line of `history.jsonl`, or None when an agent would skip it."""
-    entry = _entry(record.value, record.number) if record.value is not None else ""
-    return None if isinstance(entry, str) else entry
 
 
 def dump_entry(entry: HistoryEntry) -> bytes:

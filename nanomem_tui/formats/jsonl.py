@@ -6,7 +6,7 @@ Lines end at LF alone: U+2028, U+2029 and U+0085 occur raw inside the strings th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, Problem
@@ -30,12 +30,18 @@ class Record(NamedTuple):
 
 def parse_jsonl(data: bytes, where: str) -> tuple[Record, ...]:
     """Every line of `data` that is not blank, readable or not; `where` names the file in problems. Never raises."""
+    return tuple(records(data, where))
+
+
+def records(data: bytes, where: str) -> Iterator[Record]:
+    """The lines of `parse_jsonl` one by one, for a reader that makes its own values of them."""
     lines = data.split(b"\n")
     tail = lines.pop()
-    records = [_record(number, raw, where) for number, raw in enumerate(lines, 1) if raw.strip(_WHITE)]
+    for number, raw in enumerate(lines, 1):
+        if raw.strip(_WHITE):
+            yield _record(number, raw, where)
     if tail.strip(_WHITE):
-        records.append(_tail(len(lines) + 1, tail, where))
-    return tuple(records)
+        yield _tail(len(lines) + 1, tail, where)
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
@@ -81,11 +87,6 @@ def torn_tail(data: bytes) -> bytes:
     except ValueError:
         return tail
     return b""
-
-
-def problems_of(records: Iterable[Record]) -> tuple[Problem, ...]:
-    """The problems of `records`, in the order of their lines."""
-    return tuple(record.problem for record in records if record.problem is not None)
 
 
 def _record(number: int, raw: bytes, where: str) -> Record:

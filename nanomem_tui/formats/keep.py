@@ -29,7 +29,7 @@ def merged(
 
 def unknown(origin: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The keys of `origin` that are not in `known`, in their order."""
-    return {key: value for key, value in origin.items() if key not in known}
+    return {} if origin.keys() <= known else {key: value for key, value in origin.items() if key not in known}
 
 
 def text_of(value: object, default: str = "") -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nanomem_tui.errors import Problem
-from nanomem_tui.formats.jsonl import dump_line_as_read, parse_jsonl
+from nanomem_tui.formats.jsonl import dump_line_as_read, records
 from nanomem_tui.formats.keep import merged, text_of, unknown, whole
 
 _TEXTS = (
@@ -79,7 +79,7 @@ def parse_lessons(data: bytes, where: str) -> LessonsFile:
     problems: list[Problem] = []
     complete = True
     seen: set[str] = set()
-    for record in parse_jsonl(data, where):
+    for record in records(data, where):
         if record.problem is not None:
             problems.append(record.problem)
         lesson = LessonLine.from_dict(record.value, record.number) if record.value is not None else None

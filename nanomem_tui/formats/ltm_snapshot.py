@@ -17,6 +17,7 @@ _TOP = frozenset({"version", "updated_at", "items"})
 _SPACE = re.compile(r"[ \t\r\n]*")
 _INDENTED_ITEM = re.compile(r"\n    \{")
 _ANY_ITEM = re.compile(r'\{\s*"id"\s*:')
+_decode = json.JSONDecoder().raw_decode
 _PATIENCE = 100
 _WINDOW = 2048
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
@@ -168,18 +169,17 @@ def _salvaged(text: str, where: str, problems: list[Problem]) -> LtmSnapshot:
 
 def _head(text: str, top: dict[str, Any]) -> int | None:
     """Read the keys before `items` into `top`; the place after the `[` of `items`, None when the text breaks before."""
-    decode = json.JSONDecoder().raw_decode
     at = _skip(text, 0)
     try:
         while text[at] in "{,":
-            key, at = decode(text, _skip(text, at + 1))
+            key, at = _decode(text, _skip(text, at + 1))
             at = _skip(text, at)
             if text[at] != ":":
                 return None
             at = _skip(text, at + 1)
             if key == "items":
                 return at + 1 if text[at] == "[" else None
-            top[str(key)], at = decode(text, at)
+            top[str(key)], at = _decode(text, at)
             at = _skip(text, at)
     except (ValueError, IndexError, RecursionError):
         pass
@@ -224,7 +224,7 @@ def _decoded(text: str, at: int, window: int | None) -> tuple[object, int]:
         return None, 0
     part, start = (text, at) if window is None else (text[at : at + window], 0)
     try:
-        value, end = json.JSONDecoder().raw_decode(part, start)
+        value, end = _decode(part, start)
     except (ValueError, RecursionError):
         return None, 0
     return value, end - start

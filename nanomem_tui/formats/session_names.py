@@ -18,11 +18,6 @@ def key_to_name(key: str) -> str:
     return _stem(key) + SUFFIX
 
 
-def key_to_checkpoint_name(key: str) -> str:
-    """The name of the sidecar that holds the turn in flight. Raises BadInput like `key_to_name`."""
-    return _stem(key) + CHECKPOINT_SUFFIX
-
-
 def name_to_key(name: str) -> str | None:
     """The key in a file name; None when the stem is not canonical base64url of UTF-8, which agents then ignore."""
     stem = name.removesuffix(SUFFIX)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nanomem_tui.errors import Problem
-from nanomem_tui.formats.jsonl import BOM, Record, parse_jsonl, parse_object
+from nanomem_tui.formats.jsonl import BOM, Record, parse_object, records
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.session_compaction import (
     BOUNDARY_TEXT,
@@ -24,7 +24,6 @@ from nanomem_tui.formats.session_compaction import (
     uncompact,
 )
 from nanomem_tui.formats.session_names import (
-    key_to_checkpoint_name,
     key_to_lossy_name,
     key_to_name,
     lossy_name_to_key,
@@ -39,7 +38,6 @@ __all__ = [
     "ToolCall",
     "compact",
     "count_messages",
-    "key_to_checkpoint_name",
     "key_to_lossy_name",
     "key_to_name",
     "lossy_name_to_key",
@@ -118,7 +116,7 @@ def parse_session(data: bytes, where: str, fallback_key: str) -> Session:
     provider_state, unreadable = False, 0
     messages: list[Message] = []
     problems: list[Problem] = []
-    for record in parse_jsonl(data, where):
+    for record in records(data, where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:

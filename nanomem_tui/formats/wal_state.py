@@ -78,10 +78,9 @@ def parse_wal(data: bytes, where: str) -> WalState:
     head = _Block("HEAD", "", 1)
     blocks: list[_Block] = []
     current = head
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    for number, raw in enumerate(lines, 1):
-        line = _decoded(raw, where, number, problems)
-        if match := _BLOCK.fullmatch(line):
+    lines = _lines(data, where, problems)
+    for number, line in enumerate(lines, 1):
+        if line.startswith("#") and (match := _BLOCK.fullmatch(line)):
             current = _Block(match[2], match[1], number)
             blocks.append(current)
         elif current is head and (not line or line in {_TITLE, "## Turns"}):
@@ -98,6 +97,7 @@ def parse_wal(data: bytes, where: str) -> WalState:
         problems.append(Problem("no session key in the header", where, 1, severity="warning"))
         key = lossy_name_to_key(where.rsplit("/", 1)[-1].removesuffix(".md"))
     turns = _turns(blocks, where, problems)
+    problems.sort(key=lambda problem: problem.line or 0)
     return WalState(key, head.text("channel"), head.text("chat_id"), turns, tuple(problems))
 
 
@@ -128,6 +128,18 @@ def wal_name(session_key: str) -> str:
     return key_to_lossy_name(session_key).removesuffix(".jsonl") + ".md"
 
 
+def _lines(data: bytes, where: str, problems: list[Problem]) -> list[str]:
+    """The lines without their ends: at once when all of it is text, else one by one with a problem for each bad one."""
+    body = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text or "\r" in text:
+        return [_decoded(raw, where, number, problems) for number, raw in enumerate(body.split(b"\n"), 1)]
+    return text.split("\n")
+
+
 def _decoded(raw: bytes, where: str, number: int, problems: list[Problem]) -> str:
     if b"\0" in raw:
         problems.append(Problem(f"{raw.count(0)} NUL bytes, as a power cut leaves them", where, number))
@@ -141,11 +153,11 @@ def _decoded(raw: bytes, where: str, number: int, problems: list[Problem]) -> st
 
 def _take(block: _Block, line: str) -> bool:
     """Put `line` where it belongs in `block`; False when it belongs nowhere."""
+    if line.startswith("- ") and (match := _FIELD.fullmatch(line)):
+        block.last = block.fields[match[1]] = [match[2] or ""]
+        return True
     if line.startswith("  - ") and "pending_actions" in block.fields:
         block.actions.append(line[4:])
-        return True
-    if match := _FIELD.fullmatch(line):
-        block.last = block.fields[match[1]] = [match[2] or ""]
         return True
     if block.last is not None and block.kind != "HEAD":
         block.last.append(line)

@@ -11,7 +11,6 @@ from nanomem_tui.formats.foreign_databases import (
     count_entries,
     identify,
     memory_entries,
-    memory_meta,
     open_read_only,
 )
 
@@ -46,7 +45,6 @@ def test_the_rows_of_the_scoped_system(samples):
     assert len(rows) == 200
     assert sum(row["is_deleted"] for row in rows) == 15
     assert {row["kind"] for row in rows} == {"preference", "fact", "decision", "episodic"}
-    assert memory_meta(samples / SCOPED) == {"workspace:2cc5871438ddc843:backfill:v1": "done"}
     assert listing(folder) == before
 
 

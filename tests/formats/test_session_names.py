@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.session_names import (
-    key_to_checkpoint_name,
     key_to_lossy_name,
     key_to_name,
     lossy_name_to_key,
@@ -41,7 +40,6 @@ def test_names_that_real_releases_gave(samples):
     assert len(keys) == 39
     assert None not in keys
     assert "telegram:-1001234567890:topic:42" in keys
-    assert key_to_checkpoint_name("cli:direct") == "Y2xpOmRpcmVjdA.checkpoint.json"
 
 
 def test_old_names_lose_what_a_key_held_and_so_collide():
