@@ -167,10 +167,7 @@ class Items:
             created_at=now,
             updated_at=now,
         )
-        same = " ".join(text.lower().split())
-        twins = [
-            row.id for row in self.all() if row.scope_key == scope_key and " ".join(row.text.lower().split()) == same
-        ]
+        twins = [row.id for row in self._store.same_text(item.text) if row.scope_key == scope_key]
         warnings = [f"the same text is already there as {twins[0]}"] if twins else []
         operation = new_operation("items.add", f"add {_short(text)}", [change_of("item", None, item)])
         return self._perform(operation), item, warnings

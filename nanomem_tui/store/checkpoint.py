@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy import delete, func, insert, select, text, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from nanomem_tui.operations import Operation
@@ -205,28 +205,37 @@ def _index(connection: Connection, rows: Sequence[tuple[int, str, str]]) -> None
 
 
 def _insert_operations(connection: Connection, workspace_id: str, operations: Sequence[Operation]) -> None:
-    for operation in operations:
-        known = select(OPERATIONS.c.seq).where(OPERATIONS.c.id == operation.id)
-        if connection.execute(known).first() is not None:
-            continue
-        row = {
-            "workspace_id": workspace_id,
-            "id": operation.id,
-            "at": operation.at,
-            "actor": operation.actor,
-            "kind": operation.kind,
-            "label": operation.label,
-            "touched": len(operation.changes),
-            "body_json": json.dumps(operation.to_json(), ensure_ascii=False),
-            "undone": False,
-        }
-        inserted = connection.execute(insert(OPERATIONS).values(row)).inserted_primary_key
-        assert inserted is not None
+    known: set[str] = set()
+    for start in range(0, len(operations), CHUNK):
+        ids = [operation.id for operation in operations[start : start + CHUNK]]
+        known.update(connection.execute(select(OPERATIONS.c.id).where(OPERATIONS.c.id.in_(ids))).scalars())
+    fresh = [operation for operation in operations if operation.id not in known]
+    if not fresh:
+        return
+    first = int(connection.execute(select(func.coalesce(func.max(OPERATIONS.c.seq), 0))).scalar_one()) + 1
+    rows: list[dict[str, Any]] = []
+    keys: list[dict[str, Any]] = []
+    for seq, operation in enumerate(fresh, first):
+        rows.append(
+            {
+                "seq": seq,
+                "workspace_id": workspace_id,
+                "id": operation.id,
+                "at": operation.at,
+                "actor": operation.actor,
+                "kind": operation.kind,
+                "label": operation.label,
+                "touched": len(operation.changes),
+                "body_json": json.dumps(operation.to_json(), ensure_ascii=False),
+                "undone": False,
+            }
+        )
         touched = dict.fromkeys((change.layer, change.key) for change in operation.changes)
-        if touched:
-            seq = inserted[0]
-            rows = [{"workspace_id": workspace_id, "layer": layer, "key": key, "seq": seq} for layer, key in touched]
-            connection.execute(insert(KEYS), rows)
+        keys += [{"workspace_id": workspace_id, "layer": layer, "key": key, "seq": seq} for layer, key in touched]
+    connection.execute(insert(OPERATIONS), rows)
+    if keys:
+        connection.execute(insert(KEYS), keys)
+    for operation in fresh:
         for target, undone in ((operation.undoes, True), (operation.redoes, False)):
             if target and takes_back_all(operation):
                 connection.execute(update(OPERATIONS).where(OPERATIONS.c.id == target).values(undone=undone))

@@ -25,7 +25,7 @@ from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.exchange import Raw
 from nanomem_tui.store.ledger import Ledger
 from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.snapshot import DirtyRow, RowLayer, Snapshot
+from nanomem_tui.store.snapshot import DirtyRow, RowKey, RowLayer, Snapshot
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 from nanomem_tui.tokens import query_tokens
@@ -67,6 +67,7 @@ class MemoryStore:
         self._revision = 0
         self._base: dict[str, Mapping[str, Raw]] = {}
         self._unrecorded: Operation | None = None
+        self._overlaid: set[RowKey] = set()
         self._ledger_problems: list[Problem] = []
         self._exported_at = time.monotonic()
         self._changed_at: float | None = None
@@ -139,6 +140,7 @@ class MemoryStore:
             if change.layer in ROW_LAYERS:
                 self.snapshot.patch(change)
                 self.snapshot.settle_row(change.layer, change.key)
+                self._overlaid.add((change.layer, change.key))
 
     def _notice_agent(self) -> bool:
         """Put what the agent changed in its files into RAM; recorded with the next change of ours, or checkpoint."""
@@ -198,14 +200,44 @@ class MemoryStore:
         return [(*group, number) for group, number in counts.items()]
 
     def search_pool(self, query: str) -> Iterable[Item]:
-        """The items that a search has to rank: the index's candidates where the database is all there is, else all."""
+        """The items that a search has to rank: the index's candidates as they are now, and what it does not know."""
         if not self._loaded and self._database_is_all():
-            with reader.open_database(self.paths.database) as connection:
-                if reader.meta(connection, self.workspace_id).get("tokens") == str(TOKENS_VERSION):
-                    return search.candidates(connection, self.workspace_id, query_tokens(query))
+            found = self._candidates(query)
+            if found is not None:
+                return found
+        snapshot = self.load()
+        found = self._candidates(query)
+        with snapshot.lock:
+            if found is None:
+                return list(snapshot.items.values())
+            keys = {item.id for item in found} | {key for layer, key in self._unwritten() if layer == "item"}
+            return [snapshot.items[key] for key in keys if key in snapshot.items]
+
+    def same_text(self, text: str) -> list[Item]:
+        """The active items whose normalised text is that of `text`, by the database's index and what waits for it."""
+        norm = " ".join(text.lower().split())
         snapshot = self.load()
         with snapshot.lock:
-            return list(snapshot.items.values())
+            keys: Iterable[str] = list(snapshot.items)
+            if self._adopted:
+                with reader.open_database(self.paths.database) as connection:
+                    keys = set(reader.ids_of_text(connection, self.workspace_id, norm))
+                keys |= {key for layer, key in self._unwritten() if layer == "item"}
+            rows = [snapshot.items[key] for key in keys if key in snapshot.items]
+        return [row for row in rows if not row.is_deleted and " ".join(row.text.lower().split()) == norm]
+
+    def _candidates(self, query: str) -> list[Item] | None:
+        """The full-text index's answer; None where there is no index made by this version's tokenizer."""
+        if not self.has_database:
+            return None
+        with reader.open_database(self.paths.database) as connection:
+            if reader.meta(connection, self.workspace_id).get("tokens") != str(TOKENS_VERSION):
+                return None
+            return search.candidates(connection, self.workspace_id, query_tokens(query))
+
+    def _unwritten(self) -> set[RowKey]:
+        """The rows in RAM that the database does not have as they are."""
+        return self._overlaid | {(entry.layer, entry.row.id) for entry in self.snapshot.dirty_rows()}
 
     def _database_is_all(self) -> bool:
         """Whether the database is all there is: no ledger line waits, and the agent's files are as last seen."""

@@ -6,6 +6,7 @@ What commands that only read are made of. The column lists here are held to `mod
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -84,6 +85,13 @@ def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence
         rows = connection.execute(f"{_ITEMS} AND id IN ({marks})", (workspace_id, *part))
         found.update((item.id, item) for item in map(Item._make, rows))
     return found
+
+
+def ids_of_text(connection: sqlite3.Connection, workspace_id: str, norm: str) -> list[str]:
+    """The ids of the items with that normalised text (lower case, white space collapsed)."""
+    key = hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest()
+    query = "SELECT id FROM memory_entries WHERE workspace_id = ? AND content_hash = ?"
+    return [row[0] for row in connection.execute(query, (workspace_id, key))]
 
 
 def lessons(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Lesson]:
