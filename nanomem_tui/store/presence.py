@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import pwd
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -135,6 +134,8 @@ def _table_of_proc(proc: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _table_of_ps() -> Iterator[tuple[int, list[str]]]:
+    import subprocess  # 5 ms, and not needed where there is a process file system
+
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         listing = subprocess.run(["ps", "-axo", "pid=,command="], capture_output=True, timeout=2, check=False).stdout
         for line in listing.splitlines():
