@@ -45,7 +45,7 @@ def status(ws: Workspace) -> dict[str, Any]:
         "checkpoint": checkpoint,
         "store": part.read(lambda: _store(ws), None),
         "foreign": foreign,
-        "problems": [p.to_json() for p in _distinct([*problems, *ws.problems()])],
+        "problems": [p.to_json() for p in _distinct([*problems, *ws.problems(), *ws.store.files.audit_problems()])],
     }
 
 

@@ -260,11 +260,12 @@ class Workspace:
         """The health of every file and table. Reads only."""
         from nanomem_tui.memory import health
 
+        known = list(self.configuration.problems)
         try:
             self.store.load()
         except NanomemError as error:
-            return [Problem(error.what, error.where, fix=error.fix), *health.examine(self.paths, self.layout)]
-        return [*self.configuration.problems, *self.store.problems(), *health.examine(self.paths, self.layout)]
+            known.append(Problem(error.what, error.where, fix=error.fix))
+        return health.examine(self.paths, self.layout, [*known, *self.store.problems()], self.agent())
 
     def close(self) -> None:
         """Flush what waits and let go of files and locks."""

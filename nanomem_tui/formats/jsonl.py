@@ -13,7 +13,7 @@ from nanomem_tui.errors import BadInput, Problem
 
 BOM = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\f\v"
-_QUARANTINE = "run `nanomem doctor` to set the line aside"
+_QUARANTINE = "the line is kept as it is and the rest is read; see `nanomem doctor`"
 
 
 class Record(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Any
 
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import Conflict, NanomemError, Problem
+from nanomem_tui.formats.audit import parse_audit
 from nanomem_tui.operations import Change
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, audit_export, exchange
@@ -22,6 +23,7 @@ from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.values import Row
 
 EMPTY = AgentRows({}, True, ())
+AUDIT_LOOK = 20_000_000
 
 
 @dataclass(slots=True)
@@ -93,6 +95,20 @@ class AgentFiles:
         found = [problem for file in self.files for problem in file.rows.problems]
         found += [file.error for file in self.files if file.error is not None]
         return found + list(self.failures.values())
+
+    def audit_problems(self) -> list[Problem]:
+        """The lines of the agent's audit logs that cannot be read; logs beyond 20 MB are left to the doctor."""
+        found: list[Problem] = []
+        for name in (audit_export.ITEMS, audit_export.LESSONS):
+            path = self.paths.memory / name
+            try:
+                if path.stat().st_size <= AUDIT_LOOK:
+                    found += parse_audit(path.read_bytes(), self.paths.relative(path))[1]
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                found.append(Problem(f"cannot be read ({error.strerror})", self.paths.relative(path)))
+        return found
 
     def initial_rows(self, layer: str) -> list[Row]:
         """The agent's rows as ours, for a workspace without a database."""
