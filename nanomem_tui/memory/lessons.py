@@ -37,13 +37,12 @@ class Lessons:
 
     def count(self) -> dict[str, Any]:
         """`total`, `enabled` and the count by scope."""
-        rows = self.all()
-        scopes = Counter(row.scope for row in rows)
-        return {
-            "total": len(rows),
-            "enabled": sum(1 for row in rows if row.enabled),
-            "by_scope": dict(sorted(scopes.items())),
-        }
+        groups = self._store.lesson_groups()
+        scopes: Counter[str] = Counter()
+        for scope, _, number in groups:
+            scopes[scope] += number
+        enabled = sum(number for _, is_enabled, number in groups if is_enabled)
+        return {"total": scopes.total(), "enabled": enabled, "by_scope": dict(sorted(scopes.items()))}
 
     def get(self, lesson_id: str) -> Lesson:
         """The lesson of that id, or of the one id that begins so. Raises NotFound or BadInput."""

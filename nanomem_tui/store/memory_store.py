@@ -199,6 +199,17 @@ class MemoryStore:
                     counts[row.kind, row.scope_type, row.source, bool(row.enabled)] += 1
         return [(*group, number) for group, number in counts.items()]
 
+    def lesson_groups(self) -> list[tuple[str, bool, int]]:
+        """Counts of active lessons by (scope, enabled), read like `item_groups`."""
+        if not self._loaded and self._database_is_all():
+            with reader.open_database(self.paths.database) as connection:
+                return reader.lesson_counts(connection, self.workspace_id)
+        snapshot = self.load()
+        with snapshot.lock:
+            rows = [row for row in snapshot.lessons.values() if not row.is_deleted]
+        counts = Counter((row.scope, bool(row.enabled)) for row in rows)
+        return [(*group, number) for group, number in counts.items()]
+
     def search_pool(self, query: str) -> Iterable[Item]:
         """The items that a search has to rank: the index's candidates as they are now, and what it does not know."""
         if not self._loaded and self._database_is_all():

@@ -115,6 +115,12 @@ def item_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple
     return [(k, s, o, bool(e), n) for k, s, o, e, n in connection.execute(query, (workspace_id,))]
 
 
+def lesson_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, bool, int]]:
+    """Counts of active lessons by (scope, enabled)."""
+    query = "SELECT scope, enabled, count(*) FROM lessons WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
+    return [(scope, bool(enabled), n) for scope, enabled, n in connection.execute(query, (workspace_id,))]
+
+
 def operations(
     connection: sqlite3.Connection, workspace_id: str, *, limit: int, before: int | None = None, key: str | None = None
 ) -> list[StoredOperation]:
