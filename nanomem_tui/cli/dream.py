@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, State, Words, paged, pass_state
+from nanomem_tui.cli.shared import Group, State, Words, agreed, decided, page, paged, pass_state
 from nanomem_tui.cli.tables import Column, table
 
 if TYPE_CHECKING:
+    from nanomem_tui.dream.restore import RestorePreview
+    from nanomem_tui.dream.run import DreamResult
     from nanomem_tui.store.git_values import Commit, FileDiff
+    from nanomem_tui.workspace import Workspace
 
 
 @click.group("dream", cls=Group)
@@ -25,11 +29,77 @@ def dream() -> None:
     """
 
 
+def dream_once(
+    state: State,
+    dreamer: str,
+    max_batch_size: int | None,
+    max_iterations: int | None,
+    timeout: float | None,
+    *,
+    dry_run: bool,
+) -> int:
+    """One Dream, told in words or as JSON; 0. Raises NothingToDo (exit code 1), Refused, Conflict."""
+    if dreamer == "model":
+        raise errors.MissingExtra("no language model is set up", "--dreamer model", "use --dreamer rules")
+    with state.open() as ws:
+        result = ws.dream.run(
+            dry_run=dry_run, max_batch_size=max_batch_size, max_iterations=max_iterations, timeout=timeout
+        )
+    body = {**result.to_json(), "operation": values.operation(result.operation), "dry_run": dry_run}
+    state.show(body, lambda: _result_lines(result, dry_run=dry_run))
+    return 0
+
+
+def _result_lines(result: DreamResult, *, dry_run: bool) -> list[str]:
+    would = "Would change" if dry_run else "Changed"
+    span = f"{result.cursor_before + 1} to {result.cursor_after}"
+    lines = [f"Read {words.counted(result.read, 'entry', 'entries')} ({span}), {result.remaining} wait."]
+    for name, (added, removed) in result.files.items():
+        lines.append(f"{would} {name}: +{added} -{removed}")
+        lines.extend(f"  {_edit_line(edit.to_json())}" for edit in result.edits if edit.file == name)
+    if not result.files:
+        lines.append("Nothing to remember in them.")
+    lines.extend(f"Refused ({refusal.why}): {_edit_line(refusal.edit.to_json())}" for refusal in result.refused)
+    lines.append(f"Skipped {words.counted(len(result.skipped), 'line')}." if result.skipped else "")
+    lines.append(f"Commit {result.sha[:8]}; `nanomem undo` takes it back." if result.sha else "")
+    return [line for line in lines if line]
+
+
+def _edit_line(edit: dict[str, Any]) -> str:
+    signs = {"add": "+", "replace": "~", "remove": "-", "move": ">"}
+    return f"{signs.get(edit['op'], '?')} {edit.get('new') or edit.get('old', '')}"
+
+
+@dream.command()
+@click.option("--dreamer", type=click.Choice(["rules", "model"]), default="rules", help="Who dreams.")
+@click.option("--max-batch-size", type=click.IntRange(min=1), help="History entries to read.")
+@click.option("--max-iterations", type=click.IntRange(min=1), help="Edits to make.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Begin no change after so many seconds.")
+@click.option("--dry-run", is_flag=True, help="Say what it would change, and change nothing.")
+@pass_state
+def run(
+    state: State,
+    dreamer: str,
+    max_batch_size: int | None,
+    max_iterations: int | None,
+    timeout: float | None,
+    dry_run: bool,
+) -> int:
+    """One Dream over the oldest history entries that none has read. Exit code 1 when there is none.
+
+    \b
+    Example:
+      nanomem dream run --dry-run
+    """
+    return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run)
+
+
 @dream.command("log")
 @click.argument("sha", type=Words(), required=False)
+@click.option("--dreams", is_flag=True, help="Only Dreams: neither restores nor what a person changed.")
 @paged
 @pass_state
-def log_commits(state: State, sha: str | None, limit: int | None, offset: int) -> None:
+def log_commits(state: State, sha: str | None, dreams: bool, limit: int | None, offset: int) -> None:
     """What changed the agent's memory files, newest first; with a SHA the diff of that one change.
 
     \b
@@ -40,9 +110,13 @@ def log_commits(state: State, sha: str | None, limit: int | None, offset: int) -
         _show(state, sha)
         return
     with state.open() as ws:
-        commits = ws.dream.commits(None if limit is None else limit + offset)[offset:]
-        body = [values.commit(commit) for commit in commits]
+        body = _logged(ws, dreams=dreams, limit=limit, offset=offset)
     state.show(body, lambda: _log_lines(body) or ["No Dream has run yet."])
+
+
+def _logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> list[dict[str, Any]]:
+    commits = ws.dream.commits(None if dreams or limit is None else limit + offset)
+    return [values.commit(entry) for entry in page([c for c in commits if c.is_dream or not dreams], limit, offset)]
 
 
 def _log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
@@ -54,7 +128,7 @@ def _log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
         Column("-", right=True),
         Column("Entries", right=True, drop=2),
         Column("Files", limit=40, least=14, drop=3),
-        Column("Message", limit=80, least=20),
+        Column("Message", limit=80, least=24),
     ]
     cells = [
         (
@@ -64,8 +138,8 @@ def _log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
             str(entry["added"]),
             str(entry["removed"]),
             "" if entry["entries"] is None else str(entry["entries"]),
-            " ".join(entry["files"]),
-            entry["message"].split("\n", 1)[0],
+            " ".join(name.rsplit("/", 1)[-1] for name in entry["files"]),
+            entry["message"],
         )
         for entry in body
     ]
@@ -88,8 +162,8 @@ def show(state: State, sha: str) -> None:
 def _show(state: State, sha: str) -> None:
     with state.open() as ws:
         commit, diffs = ws.dream.show(sha)
-        body = {**values.commit(commit), "diffs": [values.file_diff(found) for found in diffs]}
-    state.show(body, lambda: _commit_lines(commit, diffs))
+        body = {**values.commit(commit), "message": commit.message, "diffs": [values.file_diff(d) for d in diffs]}
+        state.show(body, lambda: _commit_lines(commit, diffs))
 
 
 def _commit_lines(commit: Commit, diffs: Sequence[FileDiff]) -> list[str]:
@@ -102,4 +176,100 @@ def _commit_lines(commit: Commit, diffs: Sequence[FileDiff]) -> list[str]:
             ("Entries", "" if commit.entries is None else str(commit.entries)),
         ]
     )
-    return [*head, "", *(line for found in diffs for line in found.unified().splitlines())]
+    return [*head, "", *_diff_lines(diffs)]
+
+
+def _diff_lines(diffs: Sequence[FileDiff]) -> list[str]:
+    return [line for found in diffs for line in found.unified().rstrip("\n").split("\n")]
+
+
+@dream.command()
+@click.argument("first", metavar="A", type=Words())
+@click.argument("second", metavar="B", type=Words())
+@pass_state
+def diff(state: State, first: str, second: str) -> None:
+    """The memory files as they were after commit A against those after commit B.
+
+    \b
+    Example:
+      nanomem dream diff 53de1fe8 51617caa
+    """
+    with state.open() as ws:
+        found = ws.dream.diff(first, second)
+    state.show([values.file_diff(entry) for entry in found], _diff_lines(found) or ["No difference."])
+
+
+@dream.command()
+@pass_state
+def status(state: State) -> None:
+    """How many Dreams there were, what waits for the next one, and whether one runs now.
+
+    \b
+    Example:
+      nanomem dream status
+    """
+    with state.open() as ws:
+        found = values.plain(ws.dream.status())
+    last = found["last"] or {}
+    pairs = [
+        ("Dreams", f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
+        ("Cursor", f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
+        ("Running", "yes" if found["running"] else "no"),
+        ("Versions", "kept in git" if found["git"] else "none yet"),
+        ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
+    ]
+    state.show(found, output.fields(pairs))
+
+
+@dream.command()
+@click.argument("sha", type=Words(), required=False)
+@click.option("--file", type=Words(), help="Only this file of it.")
+@click.option("--hunk", type=click.IntRange(min=1), help="Only this place in the file, counted from 1.")
+@click.option("--whole", is_flag=True, help="All files as they were before it: later edits are lost.")
+@click.option("--rewind-cursor/--keep-cursor", default=None, help="Whether the next Dream reads those entries again.")
+@decided
+@paged
+@pass_state
+def restore(
+    state: State,
+    sha: str | None,
+    file: str | None,
+    hunk: int | None,
+    whole: bool,
+    rewind_cursor: bool | None,
+    yes: bool,
+    dry_run: bool,
+    limit: int | None,
+    offset: int,
+) -> None:
+    """Take a Dream back and keep every later edit; without a SHA, list what can be taken back.
+
+    \b
+    Example:
+      nanomem dream restore 6acc935a --file USER.md --dry-run
+    """
+    if sha is None:
+        with state.open() as ws:
+            body = _logged(ws, dreams=True, limit=limit, offset=offset)
+        state.show(body, lambda: _log_lines(body) or ["No Dream has run yet."])
+        return
+    with state.open() as ws:
+        at = None if hunk is None else hunk - 1
+        plan = ws.dream.restore_preview(sha, file, at, whole=whole, rewind_cursor=rewind_cursor)
+        preview = values.plain(plan.to_json())
+        if plan.changes_anything and not plan.conflicts:
+            question = f"Take back {plan.commit.short}?"
+            if not agreed(state, preview, lambda: _restore_lines(plan), question, yes=yes, dry_run=dry_run):
+                return
+        elif dry_run:
+            state.show({"operation": None, "dry_run": True, **preview}, lambda: _restore_lines(plan))
+            return
+        op = ws.dream.restore(sha, file, at, whole=whole, rewind_cursor=rewind_cursor)
+    state.show({"operation": values.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
+
+
+def _restore_lines(plan: RestorePreview) -> list[str]:
+    lines = [f"Would take back {plan.commit.short}: {plan.commit.subject}"]
+    for file in plan.to_json()["files"]:
+        lines += str(file["diff"]).rstrip("\n").split("\n")
+    return [*lines, *(text for text in (plan.note, plan.problem) if text)]

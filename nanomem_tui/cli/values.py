@@ -144,14 +144,12 @@ def history_entry(entry: HistoryEntry) -> dict[str, Any]:
 
 
 def commit(entry: Commit) -> dict[str, Any]:
-    """A change of the memory files; `added` and `removed` count lines, `entries` the history that a Dream read."""
-    return {
-        "id": entry.sha, "sha": entry.sha, "at": entry.at, "actor": entry.actor, "message": entry.message,
-        "files": [stat.path for stat in entry.files], "added": sum(stat.added for stat in entry.files),
-        "removed": sum(stat.removed for stat in entry.files), "entries": entry.entries,
-    }  # fmt: skip
+    """A change of the memory files as a run: the first line of its message, lines counted without the cursor file."""
+    from nanomem_tui.dream.log import run_of
+
+    return {"id": entry.sha, **run_of(entry).to_json()}
 
 
 def file_diff(found: FileDiff) -> dict[str, Any]:
     """One file of a change, as a unified diff."""
-    return {"path": found.path, "diff": found.unified()}
+    return {"id": found.path, "path": found.path, "diff": found.unified()}

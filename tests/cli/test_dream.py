@@ -1,0 +1,193 @@
+"""`nanomem dream` and `nanomem --run-dream` on a real agent's history."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.text import cell_width
+
+LOG_KEYS = ["id", "sha", "at", "actor", "author", "message", "files", "added", "removed", "entries"]
+
+
+@pytest.fixture
+def nb035(home) -> Path:
+    """The workspace of a nanobot 0.3.5: 282 history entries, 22 commits, 20 of them Dreams."""
+    return home("nb035")
+
+
+def user(workspace: Path) -> str:
+    return (workspace / "USER.md").read_text("utf-8")
+
+
+def test_the_log_lists_every_commit_newest_first(nb035: Path, run) -> None:
+    rows = run("dream", "log", "--json").json
+    assert len(rows) == 22
+    assert list(rows[0]) == LOG_KEYS
+    assert rows[0]["id"] == rows[0]["sha"]
+    assert [row["at"] for row in rows] == sorted((row["at"] for row in rows), reverse=True)
+    assert sum(row["actor"] == "dream" for row in rows) == 20
+    assert len(run("dream", "log", "--dreams", "--json").json) == 20
+    assert run("dream", "log", "--limit", "3", "--offset", "1", "--json").json == rows[1:4]
+
+
+def test_the_log_fits_80_columns(nb035: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run("dream", "log").out.splitlines()
+    assert len(lines) == 23
+    assert all(cell_width(line) <= 80 for line in lines)
+
+
+def test_one_commit_is_shown_with_its_diff(nb035: Path, run) -> None:
+    row = next(row for row in run("dream", "log", "--dreams", "--json").json if row["files"])
+    shown = run("dream", "show", row["sha"][:8], "--json").json
+    assert shown["sha"] == row["sha"]
+    assert set(row["files"]) <= {found["path"] for found in shown["diffs"]}
+    assert run("dream", "log", row["sha"], "--json").json == shown
+    assert "@@" in run("dream", "show", row["sha"]).out
+    assert run("dream", "show", "0000dead").code == 2
+
+
+def test_two_commits_are_compared(nb035: Path, run) -> None:
+    rows = run("dream", "log", "--json").json
+    found = run("dream", "diff", rows[-1]["sha"], rows[0]["sha"], "--json").json
+    assert found
+    assert list(found[0]) == ["id", "path", "diff"]
+    assert run("dream", "diff", rows[0]["sha"], rows[0]["sha"], "--json").json == []
+
+
+def test_status_tells_what_waits(nb035: Path, run) -> None:
+    found = run("dream", "status", "--json").json
+    assert (found["runs"], found["commits"], found["unprocessed"]) == (20, 22, 80)
+    assert "20 in 22 commits" in run("dream", "status").out
+
+
+def test_a_home_without_git_has_an_empty_log(ramfirst: Path, run) -> None:
+    assert run("dream", "log", "--json").json == []
+    assert run("dream", "restore", "--json").json == []
+    assert run("dream", "show", "abcdef12").code == 2
+    assert run("dream", "status", "--json").json["git"] is False
+
+
+def add_history(workspace: Path, *contents: str) -> None:
+    file = workspace / "memory" / "history.jsonl"
+    lines = file.read_bytes().splitlines()
+    cursor = json.loads(lines[-1])["cursor"]
+    new = [
+        json.dumps({"cursor": cursor + n, "timestamp": "2026-01-02 03:04", "content": text}, ensure_ascii=False)
+        for n, text in enumerate(contents, 1)
+    ]
+    file.write_bytes(b"\n".join([*lines, *(line.encode() for line in new)]) + b"\n")
+
+
+def ready(workspace: Path) -> None:
+    """Two plain facts wait for the next Dream, and nothing else."""
+    last = json.loads((workspace / "memory" / "history.jsonl").read_bytes().splitlines()[-1])["cursor"]
+    (workspace / "memory" / ".dream_cursor").write_text(str(last))
+    facts = ("User prefers aisle seats on night trains", "The staging port is 8443")
+    add_history(workspace, *(f"- [durable] {fact}" for fact in facts))
+
+
+@pytest.mark.parametrize("line", [["--run-dream"], ["dream", "run"]])
+def test_a_dream_says_what_it_read_and_changed_and_is_undone(line: list[str], nb035: Path, run) -> None:
+    ready(nb035)
+    before = {name: (nb035 / name).read_bytes() for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")}
+    looked = run(*line, "--dry-run", "--json").json
+    assert (looked["dry_run"], looked["operation"], looked["read"]) == (True, None, 2)
+    assert looked["edits"]
+    assert {name: (nb035 / name).read_bytes() for name in before} == before
+    done = run(*line, "--json").json
+    assert done["edits"] == looked["edits"]
+    assert done["operation"]["actor"] == "dream"
+    assert run("dream", "log", "--limit", "1", "--json").json[0]["sha"] == done["sha"]
+    assert "aisle seats" in "".join((nb035 / name).read_text("utf-8") for name in before)
+    assert run("undo", done["operation"]["id"]).code == 0
+    assert {name: (nb035 / name).read_bytes() for name in before} == before
+
+
+def test_a_dream_in_words(nb035: Path, run) -> None:
+    ready(nb035)
+    looked = run("--run-dream", "--dry-run").out
+    assert looked.startswith("Read 2 entries")
+    assert "Would change" in looked
+    told = run("--run-dream").out
+    assert "Changed" in told
+    assert "aisle seats" in told
+    assert "Commit " in told
+
+
+def test_a_dream_with_nothing_to_do_is_exit_code_1(nb035: Path, run) -> None:
+    last = json.loads((nb035 / "memory" / "history.jsonl").read_bytes().splitlines()[-1])["cursor"]
+    (nb035 / "memory" / ".dream_cursor").write_text(str(last))
+    result = run("--run-dream")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.count("\n") == 1
+
+
+def test_the_size_of_a_dream_is_bounded(nb035: Path, run) -> None:
+    ready(nb035)
+    looked = run("--run-dream", "--dry-run", "--max-batch-size", "1", "--max-iterations", "1", "--json").json
+    assert (looked["read"], looked["remaining"]) == (1, 1)
+    assert len(looked["edits"]) <= 1
+
+
+def test_a_dream_that_takes_too_long_changes_nothing(nb035: Path, run) -> None:
+    ready(nb035)
+    before = user(nb035)
+    result = run("--run-dream", "--timeout", "0.000001")
+    assert result.code == 2
+    assert "longer than" in result.err
+    assert user(nb035) == before
+
+
+def test_without_a_model_the_model_dreamer_says_so(nb035: Path, run) -> None:
+    result = run("--run-dream", "--dreamer", "model")
+    assert result.code == 2
+    assert "--dreamer rules" in result.err
+
+
+def restorable(run) -> str:
+    """A Dream that can be taken back without a conflict."""
+    for row in run("dream", "restore", "--json").json:
+        plan = run("dream", "restore", row["sha"], "--dry-run", "--json").json
+        if plan["files"] and not plan["conflicts"]:
+            return row["sha"]
+    raise AssertionError("no Dream can be taken back")
+
+
+def test_a_dream_is_taken_back_after_a_look(nb035: Path, run) -> None:
+    ready(nb035)
+    sha = run("--run-dream", "--json").json["sha"]
+    before = {name: (nb035 / name).read_bytes() for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")}
+    plan = run("dream", "restore", sha, "--dry-run", "--json").json
+    assert (plan["operation"], plan["sha"], plan["problem"]) == (None, sha, "")
+    refused = run("dream", "restore", sha)
+    assert refused.code == 2
+    assert "aisle seats" in refused.out
+    assert "--yes" in refused.err
+    assert {name: (nb035 / name).read_bytes() for name in before} == before
+    done = run("dream", "restore", sha, "--yes", "--json").json
+    assert done["operation"]["kind"] == "dream.restore"
+    assert "aisle seats" not in "".join((nb035 / name).read_text("utf-8") for name in before)
+    assert run("dream", "restore", sha, "--yes").code == 1
+    run("undo")
+    assert {name: (nb035 / name).read_bytes() for name in before} == before
+
+
+def test_restore_alone_lists_the_dreams(nb035: Path, run) -> None:
+    assert len(run("dream", "restore", "--json").json) == 20
+    assert len(run("dream", "restore").out.splitlines()) == 21
+
+
+def test_a_restore_that_later_edits_forbid_names_the_lines(nb035: Path, run) -> None:
+    blocked = next(
+        row["sha"]
+        for row in run("dream", "restore", "--json").json
+        if run("dream", "restore", row["sha"], "--dry-run", "--json").json["conflicts"]
+    )
+    result = run("dream", "restore", blocked, "--yes")
+    assert result.code == 2
+    assert "later edits changed the same lines" in result.err
+    assert result.err.count("\n") == 1
