@@ -8,7 +8,7 @@ calls `set_rows`. Cursor and selection are kept by row id, so they survive a ref
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -74,10 +74,10 @@ class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
     LineTable:nocolor > .line-table--selected { text-style: bold; }
     """
 
-    RowHighlighted = table_messages.RowHighlighted
-    RowActivated = table_messages.RowActivated
-    SelectionChanged = table_messages.SelectionChanged
-    RowGone = table_messages.RowGone
+    RowHighlighted: TypeAlias = table_messages.RowHighlighted
+    RowActivated: TypeAlias = table_messages.RowActivated
+    SelectionChanged: TypeAlias = table_messages.SelectionChanged
+    RowGone: TypeAlias = table_messages.RowGone
 
     def __init__(
         self,

@@ -1,0 +1,201 @@
+"""Lines at the edge of the screen: which screen this is, how the workspace is, which keys do what.
+
+Each bar is one line of parts with tones and is painted only when a part changed, so an idle console writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from nanomem_tui.actions import SCREENS, Context, actions_on, key_text
+from nanomem_tui.text import cell_width, one_line, safe_text
+from nanomem_tui.widgets.cells import joined
+from nanomem_tui.widgets.document import Span
+from nanomem_tui.widgets.look import glyphs
+
+TONES = ("here", "dim", "key", "good", "warn", "bad")
+
+
+class LineBar(Widget):
+    """One line made of parts. A subclass calls `set_parts`; texts are made safe here."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"line-bar--{tone}" for tone in TONES}
+    DEFAULT_CSS = """
+    LineBar { height: 1; background: $panel; color: $foreground; }
+    LineBar > .line-bar--here { color: $primary; text-style: bold reverse; }
+    LineBar > .line-bar--dim { color: $foreground 60%; }
+    LineBar > .line-bar--key { color: $primary; text-style: bold; }
+    LineBar > .line-bar--good { color: $success; }
+    LineBar > .line-bar--warn { color: $warning; text-style: bold; }
+    LineBar > .line-bar--bad { color: $error; text-style: bold; }
+    LineBar:ansi > .line-bar--dim { color: ansi_default; text-style: dim; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._parts: tuple[Span, ...] = ()
+
+    def set_parts(self, parts: Sequence[Span]) -> None:
+        """Show these parts; paints only when they differ from what is shown."""
+        safe = tuple((safe_text(text).replace("\n", " ").replace("\t", " "), tone) for text, tone in parts)
+        if safe != self._parts:
+            self._parts = safe
+            self.refresh()
+
+    @property
+    def text(self) -> str:
+        """What is shown, as plain text."""
+        return "".join(text for text, _ in self._parts)
+
+    def render_line(self, y: int) -> Strip:
+        """The line."""
+        width = self.size.width
+        parts: list[tuple[str, Style]] = [(text, self._tone(tone)) for text, tone in self._parts] if y == 0 else []
+        return Strip(joined(parts, width, self._tone("")), width)
+
+    def _tone(self, name: str) -> Style:
+        return self.rich_style + self.get_component_rich_style(f"line-bar--{name}") if name else self.rich_style
+
+    def on_resize(self) -> None:
+        """Fit the parts to the new width."""
+        self.fit()
+
+    def fit(self) -> None:
+        """Choose the parts for the width; called when it changed."""
+
+
+class TitleBar(LineBar):
+    """The screens with their keys, the one shown standing out, and on the right what the list holds."""
+
+    def __init__(self, screen: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._shown = screen
+        self._right: tuple[str, str] = ("", "")
+
+    def set_right(self, text: str, tone: str = "") -> None:
+        """Say `text` at the right edge: totals, selection, order."""
+        self._right = (one_line(text), tone)
+        self.fit()
+
+    def fit(self) -> None:
+        """All screens where they fit, else only this one."""
+        text, tone = self._right
+        tabs = [
+            (f" {action.keys[0]} {action.label} ", "here" if action.name == f"go_{self._shown}" else "dim")
+            for action in actions_on(self._shown, "go")
+        ]
+        used = sum(cell_width(tab) for tab, _ in tabs) + cell_width(text) + 2
+        if used > self.size.width or self._shown not in SCREENS:
+            title = SCREENS.get(self._shown, self._shown)
+            tabs = [tab for tab in tabs if tab[1] == "here"] or [(f" {title} ", "here")]
+        room = self.size.width - sum(cell_width(tab) for tab, _ in tabs) - cell_width(text) - 1
+        self.set_parts([*tabs, (" " * max(room, 1), ""), (text, tone)])
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the status bar says.
+
+    `agent` in words ("agent alive", "agent idle", "dreaming", "no agent"); `checkpoint` the local time of the last one
+    ("14:32:10"), `cost_ms` what it took; `degraded` a sentence when a part does not work; `busy` progress with numbers.
+    """
+
+    workspace: str = ""
+    agent: str = ""
+    dirty: int = 0
+    checkpoint: str = ""
+    cost_ms: float | None = None
+    problems: int = 0
+    degraded: str = ""
+    busy: str = ""
+
+
+class StatusBar(LineBar):
+    """The state of the workspace in words. Parts that do not fit leave from the end; trouble stands first."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.status = Status()
+
+    def show(self, status: Status) -> None:
+        """Show `status`; nothing is written when it is what is shown."""
+        if status != self.status:
+            self.status = status
+            self.fit()
+
+    def fit(self) -> None:
+        """As many parts as there is room for."""
+        shown: list[Span] = []
+        used = 1
+        separator = f" {glyphs(self).separator} "
+        for text, tone in status_parts(self.status):
+            size = cell_width(one_line(text)) + (len(separator) if shown else 0)
+            if used + size > self.size.width and shown:
+                break
+            if shown:
+                shown.append((separator, "dim"))
+            shown.append((text, tone))
+            used += size
+        self.set_parts([(" ", ""), *shown])
+
+
+def status_parts(status: Status) -> list[Span]:
+    """What the bar says, most needed first."""
+    parts: list[Span] = []
+    if status.degraded:
+        parts.append((status.degraded, "bad"))
+    if status.busy:
+        parts.append((status.busy, "warn"))
+    if status.problems:
+        parts.append((f"{status.problems:,} problem{'s' if status.problems != 1 else ''} (0)", "warn"))
+    if status.dirty:
+        parts.append((f"{status.dirty:,} unsaved", "warn"))
+    if status.agent:
+        parts.append((status.agent, "good" if status.agent != "no agent" else "dim"))
+    if status.checkpoint:
+        cost = "" if status.cost_ms is None else f", {status.cost_ms:,.0f} ms"
+        parts.append((f"saved {status.checkpoint}{cost}", ""))
+    if status.workspace:
+        parts.append((status.workspace, "dim"))
+    return parts
+
+
+class ActionFooter(LineBar):
+    """The keys that do something now, from the registry of actions."""
+
+    def __init__(self, screen: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._for = Context(screen)
+
+    def show(self, context: Context) -> None:
+        """Show the keys for `context`; nothing is written when they stay the same."""
+        if context != self._for or not self._parts:
+            self._for = context
+            self.fit()
+
+    def fit(self) -> None:
+        """The most useful keys that fit; filter, help and quit always."""
+        screen = self._for.screen
+        offered = [a for a in actions_on(screen) if a.footer and a.keys and a.enabled(self._for) is None]
+        offered.sort(key=lambda action: action.footer)
+        always = [action for action in offered if action.footer >= 89]
+        ascii_only = bool(getattr(self.app, "ascii_only", False))
+        texts = {a.name: (key_text(a.keys[0], ascii_only), a.label_on(screen)) for a in offered}
+        room = self.size.width - sum(len(key) + len(label) + 3 for key, label in (texts[a.name] for a in always))
+        chosen: list[str] = []
+        for action in offered:
+            key, label = texts[action.name]
+            room -= 0 if action in always else len(key) + len(label) + 3
+            if action in always or room >= 0:
+                chosen.append(action.name)
+        parts: list[Span] = []
+        for name in chosen:
+            key, label = texts[name]
+            parts += [(f" {key}", "key"), (f" {label} ", "")]
+        self.set_parts(parts)

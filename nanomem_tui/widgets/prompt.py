@@ -1,0 +1,114 @@
+"""Asking for text: a field of many lines to edit a memory, or of one line to ask for a word."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
+
+from nanomem_tui.text import safe_text
+from nanomem_tui.widgets.dialog import Dialog
+from nanomem_tui.widgets.filter_bar import LineInput
+
+
+class SafeTextArea(TextArea):
+    """A text area that never holds a control character, shown or pasted, and doesn't blink."""
+
+    DEFAULT_CSS = """
+    SafeTextArea, SafeTextArea:focus {
+        height: 1fr; min-height: 5; border: none; padding: 0; background: $background; color: $foreground;
+    }
+    """
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(safe_text(text), soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True)
+        self.cursor_blink = False
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.text = safe_text(event.text)
+
+
+class EditScreen(Dialog[str | None]):
+    """Edit `text`; the result is the new text, or None when it was left as it was.
+
+    Control characters are shown as pictures while editing. An untouched text is never changed by that; an edited one is
+    saved with the pictures, and the dialog says so.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "save", show=False, priority=True),
+        Binding("escape", "leave", "leave", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, text: str, note: str = "") -> None:
+        super().__init__(title, tall=True)
+        self._before = text
+        self._note = note
+        self._asked = False
+
+    def inside(self) -> list[Widget]:
+        """The text."""
+        return [SafeTextArea(self._before)]
+
+    def keys(self) -> list[tuple[str, str]]:
+        """How to save and to leave, and what is special."""
+        note = self._note
+        if safe_text(self._before) != self._before:
+            note = "control characters are shown, and saved, as pictures"
+        return [(" ^s", "key"), (" save ", ""), (" esc", "key"), (" leave ", ""), (f" {note}" if note else "", "warn")]
+
+    def on_mount(self) -> None:
+        """Put the cursor into the text."""
+        area = self.query_one(SafeTextArea)
+        area.focus()
+        area.move_cursor(area.document.end)
+
+    @property
+    def changed(self) -> bool:
+        """Whether something was edited."""
+        return self.query_one(SafeTextArea).text != safe_text(self._before)
+
+    def action_save(self) -> None:
+        """Close with the new text; an unchanged one is no result."""
+        self.dismiss(self.query_one(SafeTextArea).text if self.changed else None)
+
+    def action_leave(self) -> None:
+        """Close; when something was edited, only the second time."""
+        if self.changed and not self._asked:
+            self._asked = True
+            self.say_keys(
+                [(" edited: ", "warn"), (" ^s", "key"), (" saves ", ""), (" esc", "key"), (" again drops it", "")]
+            )
+        else:
+            self.dismiss(None)
+
+
+class AskScreen(Dialog[str | None]):
+    """Ask for one line; the result is what was typed, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "leave", show=False, priority=True)]
+
+    def __init__(self, title: str, value: str = "", placeholder: str = "") -> None:
+        super().__init__(title)
+        self._value = value
+        self._placeholder = placeholder
+
+    def inside(self) -> list[Widget]:
+        """The field."""
+        return [LineInput(self._value, self._placeholder)]
+
+    def keys(self) -> list[tuple[str, str]]:
+        """How to answer."""
+        return [(" enter", "key"), (" go ", ""), (" esc", "key"), (" leave", "")]
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.dismiss(event.value or None)
+
+    def action_leave(self) -> None:
+        """Close without an answer."""
+        self.dismiss(None)

@@ -1,0 +1,29 @@
+"""Short notices over the screen. The one place that calls `App.notify`: always safe text, never markup."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from textual.app import App
+from textual.widget import Widget
+
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.text import one_line
+
+Severity = Literal["information", "warning", "error"]
+
+
+def say(at: Widget | App[object], text: str, severity: Severity = "information", title: str = "") -> None:
+    """Show `text` (at most three lines of it) for some seconds; errors stay longer."""
+    app = at if isinstance(at, App) else at.app
+    seconds = {"information": 4.0, "warning": 7.0, "error": 10.0}[severity]
+    app.notify(one_line(text, 160), title=one_line(title, 50), severity=severity, timeout=seconds, markup=False)
+
+
+def say_error(at: Widget | App[object], error: BaseException) -> None:
+    """Show an error: what, where and what to do."""
+    if isinstance(error, NanomemError):
+        text = " ".join(part for part in (error.where, f"({error.fix})" if error.fix else "") if part)
+        say(at, text or error.what, "error", error.what if text else "")
+    else:
+        say(at, f"{type(error).__name__}: {error}", "error", "That did not work")
