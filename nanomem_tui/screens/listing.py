@@ -82,7 +82,7 @@ class Listing(Generic[Row]):
         """Take a view that is still wanted, and remember it for narrowing; False when it was overtaken."""
         if view.turn != self._turn:
             return False
-        self.fuzzy = view.found.fuzzy
+        self.fuzzy = view.found.fuzzy and bool(view.rows)
         self._last = view.found if view.done else self._last
         return True
 
