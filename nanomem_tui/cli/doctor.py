@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from nanomem_tui import __version__
 from nanomem_tui.cli import values, words
 from nanomem_tui.cli.shared import Command, State, pass_state
 
@@ -24,6 +25,13 @@ def doctor(state: State) -> int:
         lambda: [
             *(f"{entry.severity:<7}  {entry.text()}" for entry in found),
             words.counted(len(found), "finding") if found else "All is well.",
+            f"nanomem {__version__}, SQLite {_sqlite_version()}",
         ],
     )
     return 1 if any(entry.severity == "error" for entry in found) else 0
+
+
+def _sqlite_version() -> str:
+    import sqlite3
+
+    return sqlite3.sqlite_version

@@ -59,7 +59,7 @@ def list_sessions(state: State, limit: int | None, offset: int) -> None:
 
 def _list_lines(found: Sequence[SessionInfo]) -> list[str]:
     columns = [
-        Column("Key", limit=48, least=24),
+        Column("Key", least=36),
         Column("Messages", right=True),
         Column("Size", right=True),
         Column("Not archived", right=True, drop=2),
@@ -150,11 +150,11 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
     with state.open() as ws:
         hits = ws.sessions.search(text, limit=limit + offset)[offset:]
     columns = [
-        Column("Session", limit=40, least=16),
+        Column("Session", least=24),
         Column("#", right=True),
         Column("Role", drop=2),
         Column("Time", drop=1),
-        Column("Text", limit=120, least=28),
+        Column("Text", limit=120, least=32),
     ]
     state.show(
         [values.transcript_hit(hit) for hit in hits],
@@ -210,7 +210,7 @@ def compact(
 
 def _plan_lines(plans: Sequence[SessionCompaction]) -> list[str]:
     columns = [
-        Column("Session", limit=60, least=20),
+        Column("Session", least=24),
         Column("Messages", right=True),
         Column("Kept", right=True),
         Column("Removed", right=True),

@@ -5,8 +5,9 @@ Knows click and our own output; must not import the workspace before a command o
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -67,6 +68,16 @@ def _global_options() -> list[click.Parameter]:
     ]  # fmt: skip
 
 
+@contextlib.contextmanager
+def _placed(ctx: click.Context) -> Iterator[None]:
+    """Give a usage error the context that click leaves out of some."""
+    try:
+        yield
+    except click.UsageError as error:
+        error.ctx = error.ctx or ctx
+        raise
+
+
 class Words(_TextType):
     """Text that is valid UTF-8; bytes that the shell passed and that are not, are refused before they reach a file."""
 
@@ -89,6 +100,11 @@ class Command(click.Command):
         super().__init__(*args, **kwargs)
         self.params.extend(_global_options())
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and say of a wrong line whose it is."""
+        with _placed(ctx):
+            return super().parse_args(ctx, args)
+
 
 class Group(click.Group):
     """A group that takes the global options, loads its commands when they are named, and guesses what was meant."""
@@ -97,9 +113,18 @@ class Group(click.Group):
 
     def __init__(self, *args: Any, late: dict[str, str] | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("subcommand_metavar", "COMMAND [ARGS]...")
+        kwargs["no_args_is_help"] = False
         super().__init__(*args, **kwargs)
         self.params.extend(_global_options())
         self.late = late or {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; a group named alone tells what it holds."""
+        if not args and not self.invoke_without_command and not ctx.resilient_parsing:
+            output.lines([ctx.get_help()])
+            ctx.exit()
+        with _placed(ctx):
+            return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands, loaded or not, in the order they are told in help."""
@@ -119,7 +144,8 @@ class Group(click.Group):
         """The command that `args` name; an unknown one says which known one is nearest."""
         name = str(args[0])
         if not name.startswith("-") and self.get_command(ctx, name) is None and not ctx.resilient_parsing:
-            near = _nearest(name, self.list_commands(ctx))
+            near = f": name a workspace with --workspace {name}" if "/" in name else ""
+            near = near or _nearest(name, self.list_commands(ctx))
             raise click.UsageError(f"no command {name!r} in `{ctx.command_path}`{near}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -59,7 +59,8 @@ def _fit(columns: Sequence[Column], natural: list[int], shown: list[int], width:
         over = sum(widths.values()) + len(GAP) * (len(shown) - 1) - width if width else 0
         if over <= 0:
             return widths
-        for at in sorted(shown, key=lambda at: natural[at], reverse=True):
+        # What could go altogether gives way before what must stay; then the widest.
+        for at in sorted(shown, key=lambda at: (columns[at].drop > 0, natural[at]), reverse=True):
             column = columns[at]
             if column.least and over > 0:
                 give = min(over, max(widths[at] - max(column.least, cell_width(column.title)), 0))

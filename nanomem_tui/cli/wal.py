@@ -44,7 +44,7 @@ def list_files(state: State, limit: int | None, offset: int) -> None:
 
 def _list_lines(found: Sequence[WalInfo]) -> list[str]:
     columns = [
-        Column("Session", limit=60, least=24),
+        Column("Session", least=32),
         Column("Turns", right=True),
         Column("Open", right=True),
         Column("Size", right=True),
@@ -106,7 +106,7 @@ def check(state: State, limit: int | None, offset: int) -> int:
         found = ws.wal.check()
     shown = page(found, limit, offset)
     columns = [
-        Column("Session", limit=48, least=20),
+        Column("Session", least=24),
         Column("Turn", right=True),
         Column("Began"),
         Column("User", limit=90, least=20),

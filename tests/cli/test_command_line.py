@@ -132,6 +132,18 @@ def test_a_wrong_line_is_one_line_with_help_and_exit_code_2(line: list[str], run
     assert result.err.startswith("nanomem: ")
 
 
+def test_a_group_named_alone_tells_what_it_holds(run) -> None:
+    result = run("memory", "lessons")
+    assert (result.code, result.err) == (0, "")
+    assert "reset" in result.out
+
+
+def test_a_wrong_line_points_to_the_help_of_its_own_command(run) -> None:
+    assert "`nanomem memory add --help`" in run("memory", "add", "--text").err
+    assert "`nanomem wal --help`" in run("wal", "--json").err
+    assert "--workspace /tmp" in run("/tmp").err
+
+
 def test_version_answers_without_a_parser() -> None:
     probe = (
         "import sys; sys.argv = ['nanomem', '--version']; import nanomem_tui.__main__ as m; m.main();"

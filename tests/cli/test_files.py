@@ -208,7 +208,9 @@ def test_the_doctor_exits_1_where_something_is_wrong(home, run) -> None:
     assert result.code == 1
     assert list(result.json[0]) == ["id", "what", "where", "line", "fix", "severity"]
     assert any("LESSONS.jsonl" in found["where"] for found in result.json)
-    assert run("doctor").out.splitlines()[-1].endswith(("finding", "findings"))
+    human = run("doctor").out.splitlines()
+    assert human[-2] == f"{len(result.json)} findings"
+    assert "SQLite" in human[-1]
 
 
 def test_a_byte_that_is_no_utf8_is_found_and_costs_its_line_only(ramfirst: Path, run) -> None:
