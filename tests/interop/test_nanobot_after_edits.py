@@ -82,6 +82,8 @@ def test_our_dream_is_one_of_its_dreams(agent: Agent, ws: Any) -> None:
     entry = {"cursor": 283, "timestamp": "2025-09-13 09:00", "content": "- [durable] user keeps two cats"}
     with (agent.workspace / "memory" / "history.jsonl").open("a", encoding="utf-8") as history:
         history.write(json.dumps(entry) + "\n")
+    (agent.workspace / "memory" / ".cursor").write_text("283", encoding="utf-8")
+    (agent.workspace / "memory" / ".dream_cursor").write_text("282", encoding="utf-8")
     ws.dream.run()
     sha = agent.git("rev-parse", "HEAD").strip()
     assert sha != before
@@ -90,7 +92,8 @@ def test_our_dream_is_one_of_its_dreams(agent: Agent, ws: Any) -> None:
     assert "+- " in log
     assert "Dream memory change" in log
     assert agent.reply("dream-restore").splitlines()[4].startswith(f"- `{sha[:8]}`")
-    assert "Dream completed" not in agent.reply("dream")  # nothing is left for its own
+    assert "Dream completed" not in agent.reply("dream"), "nothing is left for its own"
+    assert agent.git("rev-parse", "HEAD").strip() == sha
     assert "two cats" in agent.sees()
     assert agent.reply("dream-restore", sha[:8]).startswith(f"Restored Dream memory to the state before `{sha[:8]}`.")
     assert "two cats" not in agent.sees()
