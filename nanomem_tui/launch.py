@@ -1,0 +1,195 @@
+"""The way into the console: a first frame before anything slow is imported, the app, and the terminal as it was found.
+
+Owns the terminal's state and the endings: whatever happens, the terminal is given back as it was found and what waits
+is saved. It must not import Textual or the workspace before the first frame is painted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.errors import BadInput
+
+if TYPE_CHECKING:
+    from nanomem_tui.config import Loaded
+    from nanomem_tui.paths import Paths
+
+ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H"
+# Mouse, focus, paste and resize reports off, kitty keys off, wrap on, screen back, cursor shown, colours off.
+LEAVE = (
+    "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2048l"
+    "\x1b[<u\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[0m"
+)
+KEYS, SCREEN = 0, 2  # file descriptors: the ones that Textual's driver uses
+PATIENCE = 5.0  # seconds
+#: No animation; a lone ESC is the key after this many milliseconds.
+ENVIRONMENT = {"TEXTUAL_ANIMATIONS": "none", "ESCDELAY": "25"}
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def run_console(workspace: str | None, *, demo: bool, ascii: bool) -> int:  # noqa: A002 - the option's name
+    """Show the console until it is left; the exit code. Raises the errors of opening a workspace.
+
+    Raises NanomemError, too, when what waited could not be saved at the end.
+    """
+    from nanomem_tui import config, paths
+
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    if demo:
+        return _demonstrate(ascii)
+    found = paths.locate(workspace)
+    loaded = config.load(found)
+    with terminal("loading") as ending:
+        return _run(found, loaded, ascii, ending)
+
+
+def _demonstrate(ascii_only: bool) -> int:
+    with terminal("making a demonstration") as ending:
+        from nanomem_tui import config, paths
+        from nanomem_tui.demo import demo_home
+
+        with demo_home() as folder:
+            found = paths.locate(folder)
+            return _run(found, config.load(found), ascii_only, ending)
+
+
+def _run(found: Paths, loaded: Loaded, ascii_only: bool, ending: Ending) -> int:
+    from nanomem_tui.app import NanomemApp
+    from nanomem_tui.driver import console_driver
+
+    driver = console_driver(ending.state) if ending.state is not None else None
+    app = NanomemApp(found, loaded, ascii_only=ascii_only, driver_class=driver, on_signal=ending.by_signal)
+    try:
+        result = app.run()
+    finally:
+        ending.given_back = driver is not None and driver.left
+        if app.opened is not None:
+            app.opened.close()
+    return result if isinstance(result, int) else app.return_code or 0
+
+
+# The terminal
+
+
+class Ending:
+    """How the terminal was found, and the ways to give it back. `state` is None where there is no terminal."""
+
+    def __init__(self, state: list[Any] | None = None) -> None:
+        self.state = state
+        self.given_back = state is None
+
+    def give_back(self) -> None:
+        """Restore the terminal, once."""
+        if self.given_back or self.state is None:
+            return
+        import termios
+
+        self.given_back = True
+        with contextlib.suppress(OSError):
+            os.write(SCREEN, LEAVE.encode())
+        with contextlib.suppress(OSError, termios.error):
+            termios.tcsetattr(KEYS, termios.TCSANOW, self.state)
+
+    def by_signal(self, number: int) -> None:
+        """A signal asked for the end: when the orderly one takes too long, restore the terminal and stop hard.
+
+        What was acknowledged is in the ledger: nothing is lost by that.
+        """
+
+        def stop() -> None:
+            self.given_back = False
+            self.give_back()
+            os._exit(128 + number)
+
+        timer = threading.Timer(PATIENCE, stop)
+        timer.daemon = True
+        timer.start()
+
+
+@contextlib.contextmanager
+def terminal(words: str) -> Iterator[Ending]:
+    """Take the terminal (raw, no echo, other screen) with a first frame that says `words`; give it back at the end.
+
+    Keys typed before the app reads them wait in the terminal's own queue, in order. Where standard input or output is
+    no terminal, or `TEXTUAL_DRIVER` names another driver, nothing is done.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()) or "TEXTUAL_DRIVER" in os.environ:
+        yield Ending()
+        return
+    import termios
+
+    ending = Ending(termios.tcgetattr(KEYS))
+    before = {number: signal.signal(number, _end) for number in SIGNALS}
+    try:
+        _take(ending.state or [], words)
+        yield ending
+    finally:
+        ending.give_back()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    """Before the app takes signals itself: leave through every `finally`."""
+    raise SystemExit(128 + number)
+
+
+def _take(state: list[Any], words: str) -> None:
+    """Raw keys without echo (ctrl+c still ends the program), and the first frame."""
+    import termios
+
+    raw = [*state[:6], list(state[6])]
+    raw[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
+    raw[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+    raw[6][termios.VMIN], raw[6][termios.VTIME] = 1, 0
+    termios.tcsetattr(KEYS, termios.TCSANOW, raw)
+    with contextlib.suppress(OSError):
+        columns, lines = os.get_terminal_size(SCREEN)
+        os.write(SCREEN, first_frame(columns, lines, words).encode())
+
+
+def first_frame(columns: int, lines: int, words: str) -> str:
+    """The frame before the app: its title, what is being done, and how to leave, in the terminal's own colours."""
+    title, leave = " 1 Items "[:columns], " q quit"[:columns]
+    return f"{ENTER}\x1b[1;7m{title}\x1b[0m\x1b[3;3H{words[: max(columns - 3, 0)]}\x1b[{lines};1H{leave}"
+
+
+# One screen without a terminal
+
+
+def snapshot_screen(workspace: str | None, screen: str, size: tuple[int, int], svg: bool) -> str:
+    """One screen of the console as plain text, or as an SVG picture. `size` is columns and rows.
+
+    Raises BadInput for an unknown screen, and the errors of opening a workspace.
+    """
+    from nanomem_tui import actions, config, paths
+
+    if screen not in actions.SCREENS:
+        raise BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
+    found = paths.locate(workspace)
+    loaded = config.load(found)
+    os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    import asyncio
+
+    return asyncio.run(_snapshot(found, loaded, screen, size, svg))
+
+
+async def _snapshot(found: Paths, loaded: Loaded, screen: str, size: tuple[int, int], svg: bool) -> str:
+    from nanomem_tui.app import NanomemApp
+
+    app = NanomemApp(found, loaded, first_screen=screen)
+    async with app.run_test(size=size) as pilot:
+        await app.settled()
+        await pilot.pause()
+        picture = app.export_screenshot(title=f"nanomem: {screen}") if svg else app.screen_text()
+    if app.opened is not None:
+        app.opened.close()
+    return picture

@@ -1,0 +1,232 @@
+"""The Items screen: what the agent believes for long, where each belief came from, and every way to correct it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.memory.filters import FIELDS, Kind
+from nanomem_tui.operations import Operation
+from nanomem_tui.screens.rows import RowsScreen, age_of, key_of, when
+from nanomem_tui.store.values import Item
+from nanomem_tui.text import one_line
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.confirm import ConfirmScreen
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
+from nanomem_tui.widgets.prompt import EditScreen
+from nanomem_tui.widgets.toast import say
+
+FIRST_PAGE = 100  # rows
+FOREIGN = "foreign:"
+
+
+class ItemsScreen(RowsScreen[Item]):
+    """Long-term items."""
+
+    SCREEN = "items"
+    LAYER = "item"
+    NOUN = "item"
+    EMPTY = "No items yet. The agent has stored nothing for long; a writes the first one."
+    HELP = (
+        "What the agent believes for long. Signs before a row: - disabled, ! in conflict, ^ pinned, "
+        "= of another system and read-only."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {**FIELDS, "foreign": "switch", "conflict": "switch"}
+
+    def part(self) -> Any:
+        """The items of the workspace."""
+        return self.ws.items
+
+    # The list
+
+    def columns(self) -> Sequence[Column[Item]]:
+        """The text, and as much about it as fits."""
+        return (
+            Column("text", "Text", lambda item: item.text, min_width=24, sort=lambda item: item.text.casefold()),
+            Column("kind", "Kind", lambda item: item.kind, width=10, priority=3, sort=lambda item: item.kind),
+            Column("scope", "Scope", scope_of, width=16, priority=5, tone="dim"),
+            Column("hits", "Hits", lambda item: str(item.hits), width=5, priority=2, align="right",
+                   sort=lambda item: item.hits),
+            Column("age", "Age", lambda item: age_of(item.updated_at), width=6, priority=1, align="right", tone="dim"),
+            Column("source", "Source", source_of, width=14, priority=4, tone="dim"),
+        )  # fmt: skip
+
+    def load(self) -> Iterable[Sequence[Item]]:
+        """A first page straight from the database, then everything, then other systems' rows."""
+        ws = self.ws
+        if not self.listing.rows:
+            first = ws.items.first(FIRST_PAGE)
+            if first:
+                self.post_message(self.RowsLoaded(self._load_turn, first, False, frozenset(), frozenset()))
+        rows = list(ws.items.all())
+        try:
+            rows += ws.items.foreign()
+        except NanomemError as error:
+            self.app.call_later(say, self, error.line(), "warning")
+        yield rows
+
+    def search_text(self, row: Item) -> str:
+        """Words are searched in the text."""
+        return row.text
+
+    def field(self, row: Item, name: str) -> Any:
+        """The fields of the filter language."""
+        if name == "scope":
+            return {row.scope_type, row.scope_key, scope_of(row)}
+        if name == "age":
+            return row.updated_at
+        if name == "session":
+            return row.session_key
+        if name == "source":
+            return {row.source, source_of(row)}
+        if name == "foreign":
+            return self.foreign(row)
+        if name == "conflict":
+            return "conflict" in row.meta
+        return getattr(row, name)
+
+    def foreign(self, row: Item) -> bool:
+        """Whether the row is shown from another system's database."""
+        return row.source.startswith(FOREIGN)
+
+    def sign(self, row: Item) -> str:
+        """The state of a row in one character: the one that matters most."""
+        if "conflict" in row.meta_json:
+            return "!"
+        if not row.enabled:
+            return "-"
+        if self.foreign(row):
+            return "="
+        return "^" if row.pinned else ""
+
+    def dimmed(self, row: Item) -> bool:
+        """Disabled items are never recalled."""
+        return not row.enabled
+
+    def facts(self, row: Item) -> frozenset[str]:
+        """Whether it is known where the item came from."""
+        return frozenset({"source"}) if row.session_key else frozenset()
+
+    # The detail
+
+    def headline(self, row: Item) -> str:
+        """The text."""
+        return row.text
+
+    def copy_text(self) -> str:
+        """The text of the item, or of the selected ones."""
+        return "\n".join(row.text for row in self.targets())
+
+    def detail(self, row: Item) -> Document:
+        """The whole text, every field, and what the item has been through."""
+        blocks: list[Block] = [Body(row.text), *self._states(row), Heading("Fields")]
+        named = (
+            ("kind", row.kind),
+            ("scope", f"{row.scope_type} {row.scope_key}".strip()),
+            ("source", row.source),
+            ("session", row.session_key),
+            ("channel", row.channel),
+            ("chat", row.chat_id),
+            ("sender", row.sender_id),
+            ("message", row.source_message_id),
+            ("role", row.source_role),
+            ("hits", f"{row.hits:,}"),
+            ("importance", f"{row.importance:.2f}"),
+            ("confidence", f"{row.confidence:.2f}"),
+            ("created", when(row.created_at)),
+            ("updated", when(row.updated_at)),
+            ("recalled", when(row.last_accessed_at) if row.last_accessed_at else None),
+            ("expires", when(row.expires_at) if row.expires_at else None),
+            ("id", row.id),
+        )
+        blocks += [Field(name, str(value)) for name, value in named if value]
+        blocks += [Field(name, str(value)) for name, value in row.meta.items() if name != "conflict" and value]
+        return Document(tuple(blocks + self.history_blocks(row)), copy=row.text)
+
+    def _states(self, row: Item) -> list[Block]:
+        said: list[Block] = []
+        if not row.enabled:
+            said.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))
+        if row.pinned:
+            said.append(Body("Pinned: no compaction removes it (p lets it go).", "accent"))
+        if self.foreign(row):
+            said.append(Body(f"A row of {row.source.removeprefix(FOREIGN)}: it can be read here, not changed.", "warn"))
+        for name, theirs in row.meta.get("conflict", {}).items():
+            said.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs:", "bad"))
+            said.append(Body(str(theirs), indent=2))
+            said.append(Body("e edits it to what is true and settles this.", "dim"))
+        return said
+
+    # Actions
+
+    def edit_form(self, row: Item) -> str:
+        """The text."""
+        return row.text
+
+    def save_form(self, row: Item, text: str) -> Operation:
+        """Save the text."""
+        return self.ws.items.edit(row.id, text=text)
+
+    def do_add(self) -> None:
+        """Write a new item."""
+
+        async def add(text: str | None) -> None:
+            if not text:
+                return
+            warnings: list[str] = []
+
+            def work(ws: Any) -> Operation:
+                operation, _item, said = ws.items.add(text)
+                warnings.extend(said)
+                return operation  # type: ignore[no-any-return] # ws is Any here
+
+            await self.done(await self.change(work))
+            for warning in warnings:
+                say(self, warning, "warning")
+
+        self.ask(EditScreen("A new item", ""), add)
+
+    async def do_pin(self) -> None:
+        """Pin or unpin: all of the rows become what the first one is not."""
+        rows = self.own_targets()
+        pinned = not rows[0].pinned
+        ids = [row.id for row in rows if bool(row.pinned) is not pinned]
+        await self.done(await self.change(lambda ws: ws.items.set_pinned(ids, pinned)))
+
+    def do_merge(self) -> None:
+        """Make one item of the selected ones, after a look at what stays."""
+        rows = sorted(self.own_targets(), key=lambda row: row.updated_at, reverse=True)
+        ids = [row.id for row in rows]
+        blocks: list[Block] = [
+            Spans((("stays  ", "good"), (one_line(rows[0].text, 200), "")), 7),
+            *(Spans((("goes   ", "bad"), (one_line(row.text, 200), "")), 7) for row in rows[1:]),
+            Body(f"Its hits become {sum(row.hits for row in rows):,}.", "dim"),
+        ]
+
+        async def merge(_yes: bool) -> None:
+            await self.done(await self.change(lambda ws: ws.items.merge(ids)))
+            self.table.clear_selection()
+
+        self.ask(ConfirmScreen(f"Merge {len(rows)} items into the newest", blocks, opened_by=key_of("merge")), merge)
+
+    def do_source(self) -> None:
+        """Jump to the session that the item came from."""
+        row = self.table.cursor_row
+        if row is not None and row.session_key:
+            self.console.go("sessions", row.session_key)
+
+
+def scope_of(item: Item) -> str:
+    """A scope as people say it: `global`, `telegram:42`, `telegram:@7` for a user."""
+    if item.scope_type == "global":
+        return "global"
+    channel, _, who = item.scope_key.removeprefix("channel:").partition(f":{item.scope_type}:")
+    if who:
+        return f"{channel}:{'@' if item.scope_type == 'user' else ''}{who}"
+    return item.scope_key or item.scope_type
+
+
+def source_of(item: Item) -> str:
+    """Where an item came from, short."""
+    return item.source.removeprefix(FOREIGN)

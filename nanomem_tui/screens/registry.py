@@ -1,0 +1,55 @@
+"""The main screens by name: where the class of each is, and what on disk it shows. Loads one when it is first shown.
+
+The names are those of the registry of actions, so that ``go_<name>`` leads here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from textual.screen import Screen
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One main screen: its module in this package, its class, and the layers of `Workspace.refresh` that it shows.
+
+    `layers` empty: it shows something of every layer.
+    """
+
+    module: str
+    class_name: str
+    layers: frozenset[str] = frozenset()
+
+    def shows(self, layers: frozenset[str]) -> bool:
+        """Whether a change of `layers` is to be seen there."""
+        return bool(layers) and (not self.layers or bool(self.layers & layers))
+
+
+PLACES: Mapping[str, Place] = {
+    "items": Place("items", "ItemsScreen", frozenset({"items"})),
+    "lessons": Place("lessons", "LessonsScreen", frozenset({"lessons"})),
+    "sessions": Place("sessions", "SessionsScreen", frozenset({"sessions"})),
+    "wal": Place("wal", "WalScreen", frozenset({"wal"})),
+    "dream": Place("dream", "DreamScreen", frozenset({"dream", "documents", "history"})),
+    "status": Place("status", "StatusScreen"),
+    "ledger": Place("ledger", "LedgerScreen", frozenset({"items", "lessons", "documents", "sessions", "ledger"})),
+}
+
+#: The layer of `Workspace.refresh` that an operation's layer is part of.
+LAYER_OF_CHANGE: Mapping[str, str] = {
+    "item": "items",
+    "lesson": "lessons",
+    "file": "documents",
+    "session": "sessions",
+}
+
+
+def make_screen(name: str) -> Screen[Any]:
+    """A new screen of that name."""
+    place = PLACES[name]
+    module = importlib.import_module(f"{__package__}.{place.module}")
+    return cast("Screen[Any]", getattr(module, place.class_name)())

@@ -1,0 +1,283 @@
+"""What the Items and the Lessons screen share: changing rows, with preview where it is large, and showing what changed.
+
+Knows rows, not what is in them: a subclass names its part of the workspace and how a row reads in one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from nanomem_tui import clock
+from nanomem_tui.actions import BY_NAME
+from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Refused
+from nanomem_tui.operations import Change, Operation
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.text import one_line
+from nanomem_tui.widgets.confirm import ConfirmScreen
+from nanomem_tui.widgets.document import Block, Body, Heading, Spans
+from nanomem_tui.widgets.prompt import EditScreen
+from nanomem_tui.widgets.toast import say
+
+Row = TypeVar("Row", bound=Any)
+
+LISTED = 200  # rows that a preview names one by one
+LOGGED = 30  # operations that a detail tells of
+
+
+class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
+    """A screen of rows that can be edited, switched off, deleted and compacted, each as one operation."""
+
+    LAYER = ""
+    NOUN = ""
+
+    def part(self) -> Any:
+        """`ws.items` or `ws.lessons`."""
+        raise NotImplementedError
+
+    def headline(self, row: Row) -> str:
+        """A row in one line."""
+        raise NotImplementedError
+
+    def edit_form(self, row: Row) -> str:
+        """The text that a person edits."""
+        raise NotImplementedError
+
+    def save_form(self, row: Row, text: str) -> Operation:
+        """Save the edited text; in a thread."""
+        raise NotImplementedError
+
+    def foreign(self, row: Row) -> bool:
+        """Whether the row belongs to another system and can only be read."""
+        return False
+
+    def row_id(self, row: Row) -> str:
+        """The id of the row."""
+        return str(row.id)
+
+    def own_targets(self) -> list[Row]:
+        """The rows an action means that are ours to change. Raises Refused when none of them is."""
+        rows = self.targets()
+        own = [row for row in rows if not self.foreign(row)]
+        if rows and not own:
+            raise Refused("this row is another system's and can only be read", rows[0].source, "import it first")
+        if len(own) < len(rows):
+            say(self, f"{len(rows) - len(own):,} rows of another system are left as they are", "warning")
+        return own
+
+    # Changes
+
+    async def done(self, operations: Sequence[Operation]) -> None:
+        """Say what was done and how to take it back."""
+        for operation in operations:
+            say(self, f"{operation.label} (u undoes it)")
+
+    async def do_toggle(self) -> None:
+        """Disable or enable: all of the rows become what the first one is not."""
+        rows = self.own_targets()
+        enabled = not rows[0].enabled
+        ids = [row.id for row in rows if bool(row.enabled) is not enabled]
+        await self.done(await self.change(lambda ws: self.part().set_enabled(ids, enabled)))
+
+    async def do_delete(self) -> None:
+        """Delete one row at once, several after a look at them."""
+        rows = self.own_targets()
+        ids = [row.id for row in rows]
+
+        async def delete(_yes: bool = True) -> None:
+            await self.done(await self.change(lambda ws: self.part().delete(ids)))
+            self.table.clear_selection()
+
+        if len(rows) == 1:
+            await delete()
+            return
+        title = f"Delete {len(rows):,} {self.NOUN}s"
+        self.ask(ConfirmScreen(title, self.listed(rows), opened_by=key_of("delete")), delete)
+
+    def do_edit(self) -> None:
+        """Edit the row at the cursor here."""
+        row = self._row_to_edit()
+
+        async def save(text: str | None) -> None:
+            if text is not None:
+                await self.save(row, text)
+
+        self.ask(EditScreen(f"Edit {row.id}", self.edit_form(row)), save)
+
+    async def do_edit_external(self) -> None:
+        """Edit the row at the cursor in the person's own editor."""
+        from nanomem_tui.cli.editor import edit_text
+
+        row = self._row_to_edit()
+        before = self.edit_form(row)
+        with self.app.suspend():
+            after = edit_text(before)
+        if after == before:
+            say(self, "Nothing was changed")
+        else:
+            await self.save(row, after)
+
+    async def save(self, row: Row, text: str) -> None:
+        """Save an edited row."""
+        try:
+            await self.done(await self.change(lambda ws: self.save_form(row, text)))
+        except NothingToDo:
+            say(self, "Nothing was changed")
+
+    def _row_to_edit(self) -> Row:
+        row = self.table.cursor_row
+        if row is None:
+            raise NotFound("there is no row here")
+        if self.foreign(row):
+            raise Refused("this row is another system's and can only be read", row.source, "import it first")
+        return row
+
+    async def do_compact(self) -> None:
+        """Show what a compaction would remove, then do it."""
+        plan = await self.console.in_thread(lambda ws: self.part().compact_preview())
+        title = f"Compact: {len(plan.removed):,} of {len(plan.removed) + len(plan.kept):,} {self.NOUN}s would go"
+        if not plan.removed:
+            say(self, f"Nothing to compact: no duplicates, and not more than {plan.limit:,} {self.NOUN}s")
+            return
+        blocks: list[Block] = [Body("Duplicates and what is beyond the limit; pinned and disabled rows stay.", "dim")]
+        for row, reason in plan.removed[:LISTED]:
+            blocks.append(Spans((("- ", "bad"), (one_line(self.headline(row), 200), ""), (f"  {reason}", "dim")), 2))
+        blocks += _more(len(plan.removed))
+
+        async def compact(_yes: bool) -> None:
+            await self.done(await self.change(lambda ws: self.part().compact()))
+
+        self.ask(ConfirmScreen(title, blocks, opened_by=key_of("compact")), compact)
+
+    def listed(self, rows: Sequence[Row]) -> list[Block]:
+        """Rows in a preview, one line each."""
+        blocks: list[Block] = [
+            Spans((("- ", "bad"), (one_line(self.headline(row), 200), "")), 2) for row in rows[:LISTED]
+        ]
+        return blocks + _more(len(rows))
+
+    # What changed
+
+    def operations_done(self, operations: Sequence[Operation]) -> None:
+        """Put what changed into the rows that are shown, in place: the next key finds the list as it is now."""
+        keys = [change.key for one in operations for change in one.changes if change.layer == self.LAYER]
+        if not keys or self._loading:
+            self.reload()
+            return
+        now: dict[str, Row | None] = {key: self._now(key) for key in keys}
+        rows, missing = _patched(self.listing.rows, now)
+        for row in missing:
+            rows.insert(self._place_of(row, rows), row)
+        self.listing.set_rows(rows)
+        self._step_off(now)
+        if missing:
+            self._changed = frozenset(row.id for row in missing)
+            self._make_view()
+            if len(missing) == 1:
+                self.show_row(missing[0].id)
+        else:
+            shown = (
+                rows if not self.listing.filter and not self.listing.sorted_by else _patched(self.table.rows, now)[0]
+            )
+            alive = [key for key, row in now.items() if row is not None]
+            self.table.set_rows(shown, alive, self.EMPTY)
+        self.table.keep_selected(lambda row_id: now.get(row_id, True) is not None)
+        self._say_totals()
+        self.refresh_detail()
+
+    def _now(self, key: str) -> Row | None:
+        try:
+            return self.part().get(key)  # type: ignore[no-any-return] # a row of the part
+        except NanomemError:
+            return None
+
+    def _step_off(self, now: dict[str, Row | None]) -> None:
+        """Move the cursor off a row that goes, to the next one that stays."""
+        table, at = self.table, self.table.cursor
+        stays = [
+            index for index in range(at, len(table.rows)) if now.get(self.row_id(table.rows[index]), True) is not None
+        ]
+        before = [index for index in range(at) if now.get(self.row_id(table.rows[index]), True) is not None]
+        if stays or before:
+            table.move_cursor(stays[0] if stays else before[-1])
+
+    def _place_of(self, row: Row, rows: Sequence[Row]) -> int:
+        """Where a row that came (back) belongs: newest first."""
+        for index, other in enumerate(rows):
+            if self.foreign(other) or (other.updated_at, other.id) < (row.updated_at, row.id):
+                return index
+        return len(rows)
+
+    # What a row has been through
+
+    def history_blocks(self, row: Row) -> list[Block]:
+        """The operations that touched a row, newest first."""
+        if self.foreign(row):
+            return []
+        entries = self.part().history(row.id)
+        if not entries:
+            return [Heading("History"), Body("No change by nanomem yet.", "dim")]
+        blocks: list[Block] = [Heading(f"History ({len(entries)})")]
+        for entry in entries[:LOGGED]:
+            operation = entry.operation
+            at = clock.parse(operation.at)
+            when = f"{at.astimezone():%Y-%m-%d %H:%M}" if at else operation.at
+            undone = [(" taken back", "warn")] if entry.undone else []
+            blocks.append(
+                Spans(((f"{when} ", "dim"), (f"{operation.actor} ", "accent"), (operation.label, ""), *undone), 2)
+            )
+            for change in operation.changes:
+                if change.key == row.id:
+                    blocks += _before_and_after(change)
+        return blocks
+
+
+def _before_and_after(change: Change) -> list[Block]:
+    """The fields of a row before and after one change."""
+    if change.before is None or change.after is None:
+        return []
+    return [
+        Spans((("    ", ""), (f"{name}: ", "dim"), (_short(change.before.get(name)), "removed"), (" → ", "dim"),
+               (_short(value), "added")), 6)
+        for name, value in change.after.items()
+        if name not in {"updated_at", "meta_json", "key"}
+    ]  # fmt: skip
+
+
+def _short(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "-" if value is None else "yes" if value else "no"
+    return one_line(str(value), 160) or "(empty)"
+
+
+def _patched(rows: Sequence[Row], now: dict[str, Row | None]) -> tuple[list[Row], list[Row]]:
+    """The rows with what changed put in place, and the changed rows that were not among them."""
+    left = dict(now)
+    patched: list[Row] = []
+    for row in rows:
+        if row.id in left:
+            new = left.pop(row.id)
+            if new is not None:
+                patched.append(new)
+        else:
+            patched.append(row)
+    return patched, [row for row in left.values() if row is not None]
+
+
+def _more(count: int) -> list[Block]:
+    return [Body(f"… and {count - LISTED:,} more", "dim")] if count > LISTED else []
+
+
+def key_of(action: str) -> str:
+    return BY_NAME[action].keys[0]
+
+
+def age_of(text: str | None) -> str:
+    """How long ago an ISO time was."""
+    return clock.age_text(clock.parse(text))
+
+
+def when(text: str | None) -> str:
+    """An ISO time as local time with its age; "-" when there is none."""
+    moment = clock.parse(text)
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S} ({clock.age_text(moment)} ago)" if moment else text or "-"

@@ -1,0 +1,97 @@
+"""What every main screen has that works on a workspace: the workspace, changes in a thread, status, jumps to a row.
+
+A main screen is a subclass that the registry of screens names. It reads in ``load`` and ``detail`` (threads) through
+``self.ws``, changes through ``await self.change(...)``, and is reloaded by the app when a layer that it shows changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from textual.screen import ModalScreen
+
+from nanomem_tui.actions import Context
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.operations import Operation
+from nanomem_tui.screens.base import ListDetailScreen
+from nanomem_tui.screens.listing import View
+from nanomem_tui.widgets.toast import say, say_error
+
+if TYPE_CHECKING:
+    from nanomem_tui.app import NanomemApp
+    from nanomem_tui.workspace import Workspace
+
+Row = TypeVar("Row")
+Answer = TypeVar("Answer")
+
+
+class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
+    """A list-and-detail screen on the app's workspace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wanted_row: str | None = None
+
+    @property
+    def console(self) -> NanomemApp:
+        """The app, as what it is."""
+        return cast("NanomemApp", self.app)
+
+    @property
+    def ws(self) -> Workspace:
+        """The workspace. The first use opens it: ask in a thread, as ``load`` and ``detail`` are."""
+        return self.console.ws
+
+    def workspace_context(self) -> Context:
+        """Dirty, undo, agent: as the app last saw them."""
+        return self.console.context_for(self.SCREEN)
+
+    async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
+        """Do `work` in a thread and show what became of it. Raises the errors of the tree; nothing is shown then.
+
+        The keys typed meanwhile wait their turn, so that each acts on what the one before it left.
+        """
+        return await self.console.change(work)
+
+    def operations_done(self, operations: Sequence[Operation]) -> None:
+        """Operations were done that touch what this screen shows: show it. Reads everything again unless overridden."""
+        self.reload()
+
+    def ask(self, dialog: ModalScreen[Answer], then: Callable[[Answer], Awaitable[None]]) -> None:
+        """Show `dialog`; do `then` with its answer unless it is None or False. Errors of the tree become toasts."""
+
+        async def answered(answer: Answer | None) -> None:
+            if answer is None or answer is False:
+                return
+            try:
+                await then(answer)
+            except NanomemError as error:
+                say_error(self, error)
+
+        self.app.push_screen(dialog, answered)
+
+    def show_row(self, row_id: str) -> None:
+        """Put the cursor on a row, at once or when it has been read; says so when there is none."""
+        self._wanted_row = row_id
+        if not self._loading:
+            self._go_to_wanted()
+
+    def _go_to_wanted(self) -> None:
+        wanted, self._wanted_row = self._wanted_row, None
+        if wanted is None or self.table.move_to_id(wanted):
+            return
+        if self.listing.filter and any(self.row_id(row) == wanted for row in self.listing.rows):
+            self._wanted_row = wanted
+            self.filter_by("")
+        else:
+            say(self, f"{wanted} is not here", "warning")
+
+    def _show_view(self, view: View[Row]) -> None:
+        super()._show_view(view)
+        if self._wanted_row is not None and view.done and not self._loading:
+            self._go_to_wanted()
+
+    def on_screen_resume(self, event: Any) -> None:
+        """Shown again: show the state of the workspace now, and what changed meanwhile."""
+        self.console.screen_shown(self)
