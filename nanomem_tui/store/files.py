@@ -119,7 +119,9 @@ class FileLayer:
         return self._perform(operation) if self._perform else operation
 
     def change(self, key: str, text: str | None) -> Change:
-        """The change that makes `text` of what is there now (None: no file)."""
+        """The change that makes `text` of what is there (None: no file). Raises BadInput for a cursor that is none."""
+        if key == DREAM_CURSOR and text is not None and parse_cursor(text.encode("utf-8", "replace")) is None:
+            raise BadInput("not a cursor", key, "a whole number")
         return Change(self.name, key, self.load(key).value, None if text is None else {"text": text})
 
     def edit_operation(self, key: str, new_text: str, label: str = "", actor: Actor = "human") -> Operation:
@@ -214,7 +216,7 @@ def _commit_outside(git: GitHistory, steps: Sequence[_Step], label: str) -> None
 
 
 def _bytes(key: str, value: Value | None) -> bytes | None:
-    """The bytes of a change's value. Raises BadInput for text that is no UTF-8 or a cursor that is no number."""
+    """The bytes of a change's value. Raises BadInput for text that is no UTF-8."""
     if value is None:
         return None
     if "raw" in value:
@@ -223,12 +225,9 @@ def _bytes(key: str, value: Value | None) -> bytes | None:
     if not isinstance(text, str):
         raise BadInput("a file's value without text", key)
     try:
-        data = text.encode("utf-8")
+        return text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise BadInput("text that is no UTF-8 (a lone surrogate)", key, "remove that character") from error
-    if key == DREAM_CURSOR and data and parse_cursor(data) is None:
-        raise BadInput("not a cursor", key, "a whole number")
-    return data
 
 
 def _merged(key: str, before: bytes | None, current: bytes | None, after: bytes | None) -> bytes | None:

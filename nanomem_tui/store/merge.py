@@ -17,6 +17,9 @@ _WORDS = re.compile(
     r"[぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]|[^\W_぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]+|\s+|.", re.DOTALL
 )
 _MAX_WORDS = 4000
+_MAX_PAIRS = 400
+_LIKE = 0.5
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,8 @@ def merge_lines(base: str, ours: str, theirs: str, *, keep_both: bool = False) -
     """Apply to `ours` what `theirs` changed since `base`.
 
     Changes conflict when they touch a same line of the base or insert different lines at one place; with `keep_both`
-    such insertions are both kept, ours first, a line that ours has already not twice.
+    such insertions are both kept, ours first, a line that ours has already not twice. A line that one side removed is
+    no conflict with a line of the other side that stands in its place and is nothing like it.
     """
     base_lines, base_open = _closed(base)
     our_lines, our_open = _closed(ours)
@@ -130,6 +134,8 @@ def merge_lines(base: str, ours: str, theirs: str, *, keep_both: bool = False) -
         elif low == high and keep_both:
             held = set(our_part)
             out.extend([*our_part, *(line for line in their_part if line not in held)])
+        elif (settled := _settled(base_lines, (our_lines, mine), (their_lines, other), low, high)) is not None:
+            out.extend(settled)
         else:
             line = mine[0].new_start - (mine[0].start - low) + 1
             conflicts.append(ConflictHunk(line, tuple(base_lines[low:high]), tuple(our_part), tuple(their_part)))
@@ -138,6 +144,48 @@ def merge_lines(base: str, ours: str, theirs: str, *, keep_both: bool = False) -
     is_open = their_open if our_open == base_open else our_open
     text = "".join(out)
     return Merged(text[:-1] if is_open and text else text, tuple(conflicts))
+
+
+_Side = tuple[list[str], list[Edit]]
+
+
+def _settled(base: list[str], ours: _Side, theirs: _Side, low: int, high: int) -> list[str] | None:
+    """What both sides come to where one only removed lines; None: that is for a person to settle."""
+    mine = _beside(base, *ours, theirs[1], low, high)
+    return mine if mine is not None else _beside(base, *theirs, ours[1], low, high)
+
+
+def _beside(
+    base: list[str], side: list[str], changes: list[Edit], removals: list[Edit], low: int, high: int
+) -> list[str] | None:
+    """The base lines [low, high) where one side only removed lines and the other put lines that are nothing like them.
+
+    None when the one side did more, or the other rewrote what the one removed.
+    """
+    if any(edit.new_start < edit.new_stop for edit in removals):
+        return None
+    if any(_alike(base[low:high], side[edit.new_start : edit.new_stop]) for edit in changes):
+        return None
+    gone = {number for edit in [*changes, *removals] for number in range(edit.start, edit.stop)}
+    out: list[str] = []
+    for number in range(low, high + 1):
+        out.extend(line for edit in changes if edit.start == number for line in side[edit.new_start : edit.new_stop])
+        out.extend(base[number : number + 1] if number < high and number not in gone else [])
+    return out
+
+
+def _alike(old: list[str], new: list[str]) -> bool:
+    """Whether any new line looks like a rewritten old one; so many lines that nobody could say count as rewritten."""
+    if len(old) * len(new) > _MAX_PAIRS:
+        return True
+    return any(_similar(_BULLET.sub("", one).strip(), _BULLET.sub("", other).strip()) for one in old for other in new)
+
+
+def _similar(one: str, other: str) -> bool:
+    if not one or not other:
+        return False
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.real_quick_ratio() >= _LIKE and matcher.quick_ratio() >= _LIKE and matcher.ratio() >= _LIKE
 
 
 def _closed(text: str) -> tuple[list[str], bool]:

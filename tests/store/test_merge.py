@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nanomem_tui.store import merge
 
-line = st.sampled_from(["a", "b", "c", "- x", "- y", "", "- z\r", "重庆", "u\u2028v", "# H"])
+line = st.sampled_from(["alpha", "alphb", "c", "- x one", "- x two", "", "- z\r", "重庆", "u\u2028v", "# H"])
 text = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=9), st.sampled_from(["", "\n"]))
 
 
@@ -103,15 +103,21 @@ def test_changes_of_neighbouring_lines_are_both_made() -> None:
 
 
 def test_two_different_changes_of_one_line_conflict_and_name_it() -> None:
-    merged = merge.merge_lines("x\ny\nz\n", "new\nx\ny1\nz\n", "x\ny2\nz\n")
-    assert merged.text == "new\nx\ny1\nz\n"
-    assert merged.conflicts == (merge.ConflictHunk(3, ("y\n",), ("y1\n",), ("y2\n",)),)
+    merged = merge.merge_lines("x\nyes\nz\n", "new\nx\nyes1\nz\n", "x\nyes2\nz\n")
+    assert merged.text == "new\nx\nyes1\nz\n"
+    assert merged.conflicts == (merge.ConflictHunk(3, ("yes\n",), ("yes1\n",), ("yes2\n",)),)
 
 
 def test_two_insertions_at_one_place_conflict_unless_both_are_to_be_kept() -> None:
     assert merge.merge_lines("a\n", "a\nb\n", "a\nc\n").conflicts
     assert merge.merge_lines("a\n", "a\nb\n", "a\nc\n", keep_both=True) == merge.Merged("a\nb\nc\n", ())
     assert merge.merge_lines("a", "a\nb\nc", "a\nc", keep_both=True) == merge.Merged("a\nb\nc", ())
+
+
+def test_a_line_removed_is_no_conflict_with_a_new_one_in_its_place_but_with_its_rewrite_it_is() -> None:
+    base, without = "- a\n- likes green tea\n", "- a\n"
+    assert merge.merge_lines(base, "- a\n- born in 1980\n", without) == merge.Merged("- a\n- born in 1980\n", ())
+    assert merge.merge_lines(base, "- a\n- likes black tea\n", without).conflicts
 
 
 def test_crlf_and_a_missing_last_line_feed_stay_as_they_are() -> None:

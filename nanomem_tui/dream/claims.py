@@ -1,0 +1,132 @@
+"""What a line claims: which subject has which value, so that a newer claim can take the place of an older one.
+
+Owns reading `key: value`, `X is Y`, `prefers X`, `lives in X` and the same in Chinese, and the values that a correction
+calls wrong. Careful by intent: `sure` only where a subject has one value at a time; nobody has one allergy or one job
+title by grammar alone. Pure functions over text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from nanomem_tui.dream.details import without_notes
+from nanomem_tui.tokens import fold
+
+_I = re.IGNORECASE
+_MAX_VALUE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """`subject` (folded) has `value`, which begins at `start` in the line. `sure`: it has one value at a time."""
+
+    subject: str
+    value: str
+    start: int
+    sure: bool = True
+
+
+_KEYED = re.compile(r"\**(?P<subject>[^:：*`/]{1,40}?)\**\s*[:：]\**\s*(?P<value>(?!//).+)")
+_IS = re.compile(
+    r"(?P<subject>(?:[\w'’«»「」-]+ ){1,6}?)"
+    r"(?P<verb>is now called |is now |is called |is named |is |are now |are |moved to |migrated to |changed to )"
+    r"(?P<value>\S.*)",
+    _I,
+)
+_PREFERS = re.compile(
+    r"(?:(?:the )?user )?(?:now )?prefers? (?P<value>(?:[\w-]+ ){1,3}[\w-]+)(?=$|[.,;(]| over | to | than )", _I
+)
+_PLACE = re.compile(
+    r"(?:(?:the )?user )?(?:now )?(?P<verb>lives? in|(?:is )?based in|moved to|works? (?:at|for)) (?P<value>\S.*)", _I
+)
+_CHINESE_PLACE = re.compile(r"(?:用户|我)?(?:现在|目前)?(?:居住在|住在)(?P<value>.+)")
+_CHINESE_IS = re.compile(
+    r"(?:用户的?|我的?)?(?P<subject>[^\s，。：:（(]{1,8}?)(?P<verb>改为|改成|是|叫做?|为|使用|采用)(?!了|否)"
+    r"\s*(?P<value>.+)"
+)
+_OPEN_SUBJECTS = frozenset(
+    "user users i he she it they we you this that there which who what 用户 我 他 她 它 这 那 不".split()
+)
+_MANY = frozenset(
+    "port host url version status note notes owner path name id date type model size price ci db os ip todo reminder "
+    "goal rule fact lesson decision example warning tip info update next idea question issue bug".split()
+)
+_ONE = re.compile(
+    r"(?:name|time ?zone|host|server|port|address|birthday|version|deadline|e-?mail|number|phone|branch|database|"
+    r"language|url|domain|budget|limit|theme|editor|location|city|password|currency|model|owner|manager|"
+    r"名字|姓名|时区|语言|生日|邮箱|电话|手机|地址|密码|端口|版本|数据库|服务器|跳板机|主机|域名|缩进|日期|时间)$",
+    _I,
+)
+_STEM = re.compile(r"^(?:the user['’]s|the|my|our|your|user['’]s|users['’]) ", _I)
+_OLD_VALUES = re.compile(
+    r"(?:[,，;；(（]\s*(?:not|was recorded as|recorded as|was|formerly|previously|no longer)\b|"
+    r"\s(?:instead of|rather than)\b|[,，;；(（]?\s*(?:而?不是|而非|不再是|此前记为|之前记为|原为|原来是|以前是))"
+    r"\s*[:：]?\s*(?P<old>[^,，;；()（）。]{1,80})[)）]?\s*[.。]?$",
+    _I,
+)
+
+
+def claim_of(text: str) -> Claim | None:
+    """The subject and value of a line, None when it claims nothing of that form."""
+    if len(text) > 4 * _MAX_VALUE:
+        return None
+    return _personal(text) or _keyed(text) or _equation(text) or _chinese(text)
+
+
+def _personal(text: str) -> Claim | None:
+    if match := _PREFERS.match(text):
+        value = current_value(match["value"])
+        return Claim(f"prefers {fold(value).split()[-1].removesuffix('s')}", value, match.start("value"))
+    if match := _PLACE.match(text):
+        subject = "works at" if match["verb"].lower().startswith("work") else "lives in"
+        return _claim(subject, match)
+    if match := _CHINESE_PLACE.match(text):
+        return _claim("lives in", match)
+    return None
+
+
+def _keyed(text: str) -> Claim | None:
+    match = _KEYED.fullmatch(text)
+    subject = _subject(match["subject"]) if match else ""
+    if match is None or not subject or subject[-1].isdigit():
+        return None
+    plural = subject.endswith("s") and not subject.endswith(("ss", "us"))
+    return _claim(subject, match, sure=subject not in _MANY and not plural)
+
+
+def _equation(text: str) -> Claim | None:
+    match = _IS.fullmatch(text)
+    subject = _subject(match["subject"]) if match else ""
+    if match is None or not subject or subject.split()[0] in _OPEN_SUBJECTS:
+        return None
+    plain = match["verb"].lower().strip() in ("is", "are")
+    return _claim(subject, match, sure=not plain or _ONE.search(subject) is not None)
+
+
+def _chinese(text: str) -> Claim | None:
+    match = _CHINESE_IS.fullmatch(text)
+    subject = _subject(match["subject"]) if match else ""
+    if match is None or not subject or subject in _OPEN_SUBJECTS:
+        return None
+    return _claim(subject, match, sure=match["verb"] in ("改为", "改成") or _ONE.search(subject) is not None)
+
+
+def _claim(subject: str, match: re.Match[str], *, sure: bool = True) -> Claim | None:
+    value = current_value(match["value"])
+    return Claim(subject, value, match.start("value"), sure and len(value) <= _MAX_VALUE) if value else None
+
+
+def _subject(text: str) -> str:
+    return fold(_STEM.sub("", text.strip())).strip(" *_'\"’")
+
+
+def current_value(text: str) -> str:
+    """A value without remarks on what it was or is not: `Europe/Berlin, not Europe/London` is `Europe/Berlin`."""
+    return _OLD_VALUES.sub("", without_notes(text).strip()).strip(" .,。，;；")
+
+
+def old_value(text: str) -> str:
+    """The value that a correction says is wrong, "" when it names none."""
+    match = _OLD_VALUES.search(text)
+    return match["old"].strip(" .\"'“”「」") if match else ""

@@ -1,0 +1,124 @@
+"""What a line must not lose and must not be confused over: names, numbers, dates, addresses, code, colours.
+
+Owns telling whether one line says what another says. Errs towards "different": a fact kept twice can be merged later,
+two facts taken for one are gone. Pure functions over text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from nanomem_tui.tokens import fold, tokens
+
+_WORDS = (
+    "red orange yellow green blue purple violet pink brown black white grey gray monday tuesday wednesday thursday "
+    "friday saturday sunday january february march april may june july august september october november december"
+).split()
+_DETAIL = re.compile(
+    r"`(?P<code>[^`\n]+)`"
+    r"|(?P<url>[a-z][a-z0-9+.-]*://[^\s<>\"'）)，。；]+)"
+    r"|[「『“《\"](?P<quoted>[^「」『』“”《》\"\n]{1,60})[」』”》\"]"
+    r"|(?P<address>[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[\w-]+(?:[./:][\w-]+)*[./][\w-]+(?:[./:][\w-]+)*|/[\w./-]+)"
+    r"|(?P<number>[+-]?\d[\d.,:/–-]*)"
+    r"|(?P<name>(?<![\w'])[A-Z][\w'’+#-]*|[^\W\d_]+\d[\w-]*)"
+    r"|(?P<day>(?:周|星期|礼拜)[一二三四五六日天])"
+    rf"|\b(?P<word>(?i:{'|'.join(_WORDS)}))\b"
+)
+_SUBJECT = re.compile(r"\s+(?:is|was|are|were|has|had|said|says|likes?|works?|lives?|and|'s)\b|['’]s\b|\s+[A-Z]")
+_NEGATION = re.compile(r"\b(?:not|no|never|without|cannot|stopped)\b|n['’]t\b|[不没无未别勿非]", re.IGNORECASE)
+_NOTE = re.compile(
+    r"[(（](?:was|were|formerly|previously|until|before|migrated from|moved from|replaced|old|此前|之前|原|曾|旧)"
+    r"[^()（）]*[)）]",
+    re.IGNORECASE,
+)
+_PRONOUNS = frozenset("I I'm I've I'll I'd The A An He She It We They This That There User My".split())
+_FUZZY = 90
+_FUZZY_LENGTH = 6
+
+
+@lru_cache(maxsize=16384)
+def details(text: str) -> tuple[str, ...]:
+    """The details of `text` in order, folded: code, addresses, numbers, quotes, names, days and colours."""
+    found = []
+    for match in _DETAIL.finditer(text):
+        kind, value = match.lastgroup, match[match.lastgroup or 0]
+        if kind == "name" and not _is_name(text, match.start(), match.end(), value):
+            continue
+        value = fold(value).strip(".,:;/–-'’" if kind in ("number", "name") else ".,;")
+        if value:
+            found.append(value)
+    return tuple(found)
+
+
+def _is_name(text: str, start: int, end: int, value: str) -> bool:
+    """A capital alone makes no name at the start of a sentence, unless what follows treats it as one."""
+    if value in _PRONOUNS:
+        return False
+    if any(c.isupper() or c.isdigit() for c in value[1:]):
+        return True
+    before = text[:start].rstrip(' *_"“「(（')
+    opens = not before or before[-1] in ".!?:：。！？-•;；\n"
+    return not opens or _SUBJECT.match(text, end) is not None
+
+
+def holds(text: str, detail: str) -> bool:
+    """Whether folded `detail` stands in folded `text` as a whole word."""
+    left = r"(?<![0-9a-z])" if detail[:1].isascii() and detail[:1].isalnum() else ""
+    right = r"(?![0-9a-z])" if detail[-1:].isascii() and detail[-1:].isalnum() else ""
+    return detail in text and re.search(left + re.escape(detail) + right, text) is not None
+
+
+def unaccounted(text: str, *sources: str) -> tuple[str, ...]:
+    """The details of `text` that stand in none of `sources`."""
+    folded = [fold(source) for source in sources]
+    return tuple(dict.fromkeys(d for d in details(text) if not any(holds(source, d) for source in folded)))
+
+
+def without_notes(text: str) -> str:
+    """`text` without remarks on what was before: `(was Asia/Shanghai)`."""
+    return _NOTE.sub("", text)
+
+
+@lru_cache(maxsize=16384)
+def words(text: str) -> frozenset[str]:
+    """The tokens of `text` that carry meaning."""
+    return frozenset(tokens(text))
+
+
+@lru_cache(maxsize=16384)
+def negations(text: str) -> int:
+    """How many words of `text` deny something."""
+    return len(_NEGATION.findall(text))
+
+
+def says(new: str, old: str) -> bool:
+    """Whether `old` says all that `new` says: its words, its details in the same order, denied alike."""
+    if fold(new) == fold(old):
+        return True
+    if not words(new) or negations(new) != negations(old) or unaccounted(new, old):
+        return False
+    if not _in_order(new, old):
+        return False
+    extra = words(new) - words(old)
+    return all(_has_like(word, words(old) - words(new)) for word in extra)
+
+
+def extends(new: str, old: str) -> bool:
+    """Whether `new` says all that `old` says, and not much else."""
+    return len(words(old)) >= 2 and 2 * len(words(old)) >= len(words(new)) and says(old, new)
+
+
+def _in_order(one: str, other: str) -> bool:
+    """Whether the details that both texts hold come in the same order: who did it to whom is no detail."""
+    first, second = fold(one), fold(other)
+    shared = [d for d in {*details(one), *details(other)} if holds(first, d) and holds(second, d)]
+    return sorted(shared, key=first.find) == sorted(shared, key=second.find)
+
+
+def _has_like(word: str, others: frozenset[str]) -> bool:
+    if len(word) < _FUZZY_LENGTH or not word.isalpha():
+        return False
+    from rapidfuzz import fuzz
+
+    return any(len(other) >= _FUZZY_LENGTH and fuzz.ratio(word, other) >= _FUZZY for other in others)

@@ -1,0 +1,141 @@
+"""Edits of lines: the only thing that a Dreamer may return. Pure: texts in, texts out.
+
+Owns where a new line goes and how a line is found again. An edit changes the lines it names and no other byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.formats import markdown
+from nanomem_tui.formats.markdown import Section
+
+Op = Literal["add", "replace", "remove", "move"]
+TITLES: Mapping[str, str] = {"SOUL.md": "Soul", "USER.md": "User Profile", "memory/MEMORY.md": "Long-term Memory"}
+"""The heading of each file that a Dream may change, for the case that it has to make it."""
+
+_LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_RULE = re.compile(r" {0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class LineEdit:
+    """One change of one line.
+
+    `old` is the whole line that is replaced, removed or moved, `new` the whole line that comes, both without line end;
+    `line` is where `old` stood (from 1). `section` is the title under which a line is added or to which it is moved (in
+    `to_file`, else its own file); "" is the end of the part before the first section. `evidence` are the cursors of the
+    history entries that ask for it; `supersedes` is the value in `old` that they contradict; `why` is for people.
+    """
+
+    op: Op
+    file: str
+    section: str = ""
+    line: int | None = None
+    old: str = ""
+    new: str = ""
+    evidence: tuple[int, ...] = ()
+    to_file: str = ""
+    supersedes: str = ""
+    why: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields that are not empty, as a JSON object."""
+        return {name: value for name, value in asdict(self).items() if value not in ("", None, ())}
+
+
+def apply_edits(files: Mapping[str, str], edits: Iterable[LineEdit]) -> dict[str, str]:
+    """`files` (text by name) with the edits made in order.
+
+    Raises Conflict when a line that an edit names is not there, BadInput for a line with a line end or another file.
+    """
+    result = dict(files)
+    for edit in edits:
+        for name in (edit.file, edit.to_file or edit.file):
+            if name not in TITLES:
+                raise BadInput("a Dream may not change that file", name)
+        if "\n" in edit.new or "\r" in edit.new:
+            raise BadInput("an edit is one line", edit.file)
+        text = result.get(edit.file, "")
+        if edit.op == "add":
+            result[edit.file] = _added(edit.file, text, edit.section, edit.new)
+            continue
+        at = _find(text, edit)
+        if edit.op == "replace":
+            result[edit.file] = _with_line(text, at, edit.new)
+            continue
+        result[edit.file] = _with_line(text, at, None)
+        if edit.op == "move":
+            target = edit.to_file or edit.file
+            result[target] = _added(target, result.get(target, ""), edit.section, edit.new or edit.old)
+    return result
+
+
+def _find(text: str, edit: LineEdit) -> int:
+    """The index of the line `edit.old`, the one nearest to `edit.line`."""
+    places = [i for i, line in enumerate(text.split("\n")) if line.removesuffix("\r") == edit.old]
+    if not places or not edit.old.strip():
+        raise Conflict("the line to change is not there any more", edit.file, edit.old[:80])
+    return min(places, key=lambda place: abs(place + 1 - (edit.line or 1)))
+
+
+def _with_line(text: str, at: int, new: str | None) -> str:
+    lines = text.split("\n")
+    if new is not None:
+        lines[at] = new + ("\r" if lines[at].endswith("\r") else "")
+        return "\n".join(lines)
+    del lines[at]
+    if at == len(lines) and lines:  # the last line of a text that does not end in a line feed
+        lines[-1] = lines[-1].removesuffix("\r")
+    return "\n".join(lines)
+
+
+def _added(name: str, text: str, title: str, new: str) -> str:
+    """`text` with the line `new` at the end of the section `title`, which is made when there is none."""
+    if not text.strip():
+        return f"# {TITLES[name]}\n\n" + (f"## {title}\n" if title else "") + new + "\n"
+    end = "\r" if 2 * text.count("\r\n") > text.count("\n") else ""
+    closed = text.endswith("\n")
+    lines = text.removesuffix("\n").split("\n")
+    section = find_section(text, title)
+    if section is None:
+        spaced = re.search(r"(?m)^## .*\n\r?\n", text) is not None
+        lead = [""] if lines[-1].strip() else []
+        at, block = len(lines), [*lead, f"## {title}", *([""] if spaced else []), new]
+    else:
+        at, block = _place([line.removesuffix("\r") for line in lines], section, new)
+    block = [line + end for line in block]
+    if at == len(lines) and not closed:
+        lines[-1] += end
+        block[-1] = block[-1].removesuffix("\r")
+    return "\n".join([*lines[:at], *block, *lines[at:]]) + ("\n" if closed else "")
+
+
+def find_section(text: str, title: str) -> Section | None:
+    """The first section with that title ("": the part under the file's own heading, or before any)."""
+    found = markdown.sections(text)
+    if title:
+        return next((s for s in found if s.level and s.title.casefold() == title.casefold()), None)
+    return next((s for s in found if s.level <= 1), None)
+
+
+def _place(lines: list[str], section: Section, new: str) -> tuple[int, list[str]]:
+    """(index, lines to put there): after the last list line of the section, else after its text, set off by a blank."""
+    start = section.start_line if section.level else 0
+    body = lines[start : start + len(section.lines)]
+    items = [i for i, line in enumerate(body) if _LIST.match(line)]
+    if items:
+        last = items[-1]
+        while last + 1 < len(body) and body[last + 1].startswith((" ", "\t")) and body[last + 1].strip():
+            last += 1  # an item that goes on in the next line
+        return start + last + 1, [new]
+    stop = next((i for i, line in enumerate(body) if _RULE.fullmatch(line)), len(body))
+    filled = [i for i in range(stop) if body[i].strip()]
+    at = start + (filled[-1] + 1 if filled else min(1, stop))
+    before = [""] if filled else []
+    after = [""] if at < len(lines) and lines[at].strip() else []
+    return at, [*before, new, *after]

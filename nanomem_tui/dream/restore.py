@@ -1,0 +1,253 @@
+"""Taking a Dream back: a three-way revert of one hunk, one file or the whole run, keeping every later edit.
+
+Owns what a restore would do (`preview`) and the operation that does it. `whole` is the agent's own way: all files as
+they were before that commit, everything later lost, which the preview lists. Must not write a file itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nanomem_tui.dream.run import DreamRunner
+from nanomem_tui.errors import Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.formats.history import clamp_cursor
+from nanomem_tui.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
+from nanomem_tui.store import merge
+from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.git_values import Commit, FileDiff
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredFile:
+    """One file of a restore: its text now and after (None: no file)."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+    @property
+    def hunks(self) -> tuple[merge.Hunk, ...]:
+        """What would change."""
+        return merge.hunks(self.before or "", self.after or "")
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreConflict:
+    """Lines that a later edit changed as well. `line` counts from 1 in the file as it is now."""
+
+    path: str
+    line: int
+    now: tuple[str, ...]
+    then: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePreview:
+    """All that a restore would do. `rewound` is how many history entries a moved cursor would have Dream read again.
+
+    `later_commits` came after the commit and touch the same files: kept, or lost when `whole`. `problem` says why
+    nothing can be restored, "" otherwise.
+    """
+
+    commit: Commit
+    files: tuple[RestoredFile, ...]
+    conflicts: tuple[RestoreConflict, ...]
+    later_commits: tuple[Commit, ...]
+    cursor_now: int
+    cursor_after: int
+    rewound: int
+    whole: bool
+    note: str
+    problem: str = ""
+
+    @property
+    def changes_anything(self) -> bool:
+        """Whether a file or the cursor would change."""
+        return bool(self.files) or self.cursor_now != self.cursor_after
+
+    def to_json(self) -> dict[str, Any]:
+        """The preview as a JSON object, with a unified diff for each file."""
+        return {
+            "sha": self.commit.sha,
+            "files": [{"path": f.path, "diff": merge.unified(f.path, f.before, f.after)} for f in self.files],
+            "conflicts": [{"path": c.path, "line": c.line} for c in self.conflicts],
+            "later_commits": [commit.sha for commit in self.later_commits],
+            "cursor": {"now": self.cursor_now, "after": self.cursor_after, "entries_again": self.rewound},
+            "whole": self.whole,
+            "note": self.note,
+            "problem": self.problem,
+        }
+
+
+class DreamRestore:
+    """Takes back what a commit did to the memory files."""
+
+    def __init__(
+        self, git: Callable[[], GitHistory | None], files: FileLayer, perform: Perform, runner: DreamRunner
+    ) -> None:
+        self._git = git
+        self._files = files
+        self._perform = perform
+        self._runner = runner
+
+    def preview(
+        self,
+        sha: str,
+        file: str | None = None,
+        hunk: int | None = None,
+        *,
+        whole: bool = False,
+        rewind_cursor: bool | None = None,
+    ) -> RestorePreview:
+        """What taking back the commit `sha`, one `file` of it or one `hunk` of that file (from 0) would do. Reads only.
+
+        The cursor stays unless `rewind_cursor`; `whole` moves it unless that is False. Raises NotFound, Refused.
+        """
+        git = self._history(sha)
+        commit = git.commit(sha)
+        if commit.parent is None:
+            raise Refused("the first commit cannot be taken back", commit.short, "there is nothing before it")
+        if whole and (file is not None or hunk is not None):
+            raise Refused("a whole restore takes every file back", commit.short, "leave out the file")
+        files, conflicts = self._whole(git, commit.parent) if whole else self._revert(git, commit, file, hunk)
+        queue = self._runner.queue()
+        target = queue.cursor
+        if rewind_cursor or (whole and rewind_cursor is None):
+            earlier = commit.cursor_before
+            if earlier is not None:
+                target = clamp_cursor(earlier, queue.latest)
+            elif rewind_cursor:
+                raise Refused("the cursor of that time is not known", commit.short, "that commit does not carry it")
+        rewound = sum(1 for entry in queue.entries if target < entry.cursor <= queue.cursor)
+        later = _later(git, commit, None if whole else {f.path for f in files} | {c.path for c in conflicts})
+        return RestorePreview(
+            commit=commit,
+            files=tuple(files),
+            conflicts=tuple(conflicts),
+            later_commits=later,
+            cursor_now=queue.cursor,
+            cursor_after=target,
+            rewound=rewound,
+            whole=whole,
+            note=_note(later, whole, queue.cursor, target, rewound),
+            problem=_problem(files, conflicts, queue.cursor == target),
+        )
+
+    def restore(
+        self,
+        sha: str,
+        file: str | None = None,
+        hunk: int | None = None,
+        *,
+        whole: bool = False,
+        rewind_cursor: bool | None = None,
+    ) -> Operation:
+        """Do what `preview` shows, as one operation and one commit.
+
+        Raises Conflict, naming file and lines, where a later edit changed the same lines; NothingToDo when nothing of
+        it is in force any more; Refused when the cursor is to move while a Dream runs.
+        """
+        preview = self.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor)
+        commit = preview.commit
+        if preview.conflicts:
+            first = preview.conflicts[0]
+            lines = ", ".join(str(c.line) for c in preview.conflicts if c.path == first.path)
+            raise Conflict(
+                f"later edits changed the same lines ({lines})", first.path, "take back one hunk, or edit the file"
+            )
+        if not preview.changes_anything:
+            raise NothingToDo("nothing of it is in force any more", commit.short, "later edits replaced all of it")
+        changes = [Change("file", f.path, _value(f.before), _value(f.after)) for f in preview.files]
+        if preview.cursor_after != preview.cursor_now:
+            if self._runner.running():
+                raise Refused("a Dream is running", "", "wait until it is done, or leave the cursor where it is")
+            changes.append(self._files.change(DREAM_CURSOR, str(preview.cursor_after)))
+        what = "go back to before" if whole else "take back"
+        part = f", {file}" if file else ""
+        part += f", hunk {hunk + 1}" if hunk is not None else ""
+        kind = "dream" if commit.is_dream else "commit"
+        label = f"{what} {kind} {commit.short}{part}"
+        meta = {"commit": f"nanomem: {label}\n\n{commit.subject}", "sha": commit.sha}
+        return self._perform(new_operation("dream.restore", label, changes, meta=meta))
+
+    def _history(self, sha: str) -> GitHistory:
+        git = self._git()
+        if git is None:
+            raise NotFound("no versions of the memory files are kept here", sha, "a Dream begins to keep them")
+        return git
+
+    def _whole(self, git: GitHistory, parent: str) -> tuple[list[RestoredFile], list[RestoreConflict]]:
+        files = []
+        for path in TRACKED_FILES:
+            data = git.file_at(parent, path)
+            if data is not None:  # what the commit did not have is left alone, as the agent does
+                now, then = self._files.read(path), data.decode("utf-8", "replace")
+                if now != then:
+                    files.append(RestoredFile(path, now, then))
+        return files, []
+
+    def _revert(
+        self, git: GitHistory, commit: Commit, file: str | None, hunk: int | None
+    ) -> tuple[list[RestoredFile], list[RestoreConflict]]:
+        diffs = [diff for diff in git.diff(commit.sha) if diff.path in TRACKED_FILES]
+        if file is not None:
+            diffs = [diff for diff in diffs if diff.path == file or diff.path.rsplit("/", 1)[-1] == file]
+            if not diffs:
+                raise NotFound("that commit did not change the file", file, "see `nanomem dream show`")
+        if hunk is not None and (len(diffs) != 1 or not 0 <= hunk < len(diffs[0].hunks)):
+            raise NotFound("no such hunk", f"{hunk + 1}", "name the file and one of its hunks")
+        files: list[RestoredFile] = []
+        conflicts: list[RestoreConflict] = []
+        for diff in diffs:
+            now = self._files.read(diff.path)
+            base, then = diff.after or "", _wanted(diff, hunk)
+            merged = merge.merge_lines(base, now or "", then, keep_both=True)
+            conflicts += [RestoreConflict(diff.path, c.line, c.ours, c.theirs) for c in merged.conflicts]
+            gone = not merged.text and diff.before is None and hunk is None
+            if not merged.conflicts and merged.text != (now or ""):
+                files.append(RestoredFile(diff.path, now, None if gone else merged.text))
+        return files, conflicts
+
+
+def _wanted(diff: FileDiff, hunk: int | None) -> str:
+    if hunk is None:
+        return diff.before or ""
+    return merge.revert_hunk(diff.before or "", diff.after or "", hunk)
+
+
+def _value(text: str | None) -> dict[str, str] | None:
+    return None if text is None else {"text": text}
+
+
+def _later(git: GitHistory, commit: Commit, paths: set[str] | None) -> tuple[Commit, ...]:
+    """The commits after `commit` that changed one of `paths` (None: any memory file), newest first."""
+    wanted = set(TRACKED_FILES) if paths is None else paths
+    found = []
+    for later in git.commits():
+        if later.sha == commit.sha:
+            break
+        if any(path in wanted for path, _, _ in git.changed(later.sha)):
+            found.append(later)
+    return tuple(found)
+
+
+def _note(later: Sequence[Commit], whole: bool, cursor: int, target: int, rewound: int) -> str:
+    parts = []
+    if later:
+        many = len(later) > 1
+        fate = f"{'are' if many else 'is'} {'lost' if whole else 'kept'}"
+        parts.append(f"{len(later)} later commit{'s' if many else ''} of these files {fate}")
+    if target != cursor:
+        parts.append(f"the cursor goes from {cursor} to {target}: {rewound} history entries are dreamed again")
+    return "; ".join(parts)
+
+
+def _problem(files: Sequence[RestoredFile], conflicts: Sequence[RestoreConflict], same_cursor: bool) -> str:
+    if conflicts:
+        places = ", ".join(f"{conflict.path}:{conflict.line}" for conflict in conflicts)
+        return f"later edits changed the same lines: {places}"
+    return "nothing of it is in force any more" if not files and same_cursor else ""

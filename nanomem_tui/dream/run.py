@@ -1,0 +1,273 @@
+"""One Dream: new history entries in, one operation out, in which the files, the commit and the cursor move together.
+
+Owns the order of things: read the cursor and the batch, ask the Dreamer, hold its edits against the guards, hand one
+operation to the pipeline. Must not write a file itself; the only thing it makes is the lock that keeps Dreams apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nanomem_tui.dream.edits import TITLES, LineEdit
+from nanomem_tui.dream.facts import Skipped
+from nanomem_tui.dream.guards import Limits, Refusal, check
+from nanomem_tui.dream.rules import Dreamer, RulesDreamer
+from nanomem_tui.errors import NothingToDo, Problem, Refused
+from nanomem_tui.formats.history import HistoryEntry, clamp_cursor, parse_cursor, parse_history
+from nanomem_tui.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.paths import DREAM_CURSOR, Paths
+from nanomem_tui.store import atomic, merge
+from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.presence import Presence
+
+MAX_BATCH_SIZE = 20
+MAX_ITERATIONS = 10
+_MAX_KEPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Where Dream stands: its cursor (clamped to what exists), the last one, the entries it has not seen, and all."""
+
+    cursor: int
+    latest: int
+    waiting: tuple[HistoryEntry, ...]
+    entries: tuple[HistoryEntry, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DreamResult:
+    """What one Dream read, changed and refused. `files`: lines (added, removed) by file. A dry run has no operation."""
+
+    read: int
+    cursor_before: int
+    cursor_after: int
+    edits: tuple[LineEdit, ...]
+    refused: tuple[Refusal, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
+    after: Mapping[str, str] = field(default_factory=dict)
+    remaining: int = 0
+    sha: str | None = None
+    operation: Operation | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts and edits as a JSON object."""
+        return {
+            "read": self.read,
+            "remaining": self.remaining,
+            "cursor_before": self.cursor_before,
+            "cursor_after": self.cursor_after,
+            "edits": [edit.to_json() for edit in self.edits],
+            "refused": [{**refusal.edit.to_json(), "reason": refusal.why} for refusal in self.refused],
+            "skipped": [{"cursor": s.cursor, "text": s.text, "reason": s.why} for s in self.skipped],
+            "files": {name: {"added": added, "removed": removed} for name, (added, removed) in self.files.items()},
+            "sha": self.sha,
+            "operation": self.operation.id if self.operation else None,
+        }
+
+
+class DreamRunner:
+    """Runs Dreams on one workspace, one at a time."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        git: Callable[[], GitHistory | None],
+        files: FileLayer,
+        perform: Perform,
+        presence: Callable[[], Presence],
+        dreamer: Dreamer | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._paths = paths
+        self._git = git
+        self._files = files
+        self._perform = perform
+        self._presence = presence
+        self._dreamer: Dreamer = dreamer or RulesDreamer()
+        self._limits = limits or Limits()
+
+    def queue(self) -> Queue:
+        """The entries that wait for a Dream, in the order of their cursors. Reads only."""
+        try:
+            data = atomic.read_stable(self._paths.history)
+        except FileNotFoundError:
+            data = b""
+        entries, problems = parse_history(data, self._paths.relative(self._paths.history))
+        latest = max((entry.cursor for entry in entries), default=0)
+        cursor = clamp_cursor(parse_cursor(self._files.load(DREAM_CURSOR).data), latest)
+        waiting = sorted((e for e in entries if e.cursor > cursor), key=lambda entry: (entry.cursor, entry.line))
+        return Queue(cursor, latest, tuple(waiting), entries, problems)
+
+    def running(self) -> bool:
+        """Whether a Dream of ours, or the agent's own, is under way."""
+        return self._presence().dreaming or self._is_locked()
+
+    def _is_locked(self) -> bool:
+        try:
+            handle = os.open(self._lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            return not atomic.try_lock(handle)
+        finally:
+            os.close(handle)
+
+    @property
+    def _lock(self) -> os.PathLike[str]:
+        return self._paths.data / "dream.lock"
+
+    def run(
+        self,
+        *,
+        dry_run: bool = False,
+        max_batch_size: int = MAX_BATCH_SIZE,
+        max_iterations: int = MAX_ITERATIONS,
+        timeout: float | None = None,
+    ) -> DreamResult:
+        """One Dream over the oldest `max_batch_size` entries, with at most `max_iterations` edits.
+
+        Entries beyond that many edits wait for the next Dream. A dry run writes nothing at all; after `timeout` seconds
+        no change is begun. Raises NothingToDo when no entry waits, Refused while another Dream runs, when the time is
+        up or a file holds bytes that are no UTF-8, Conflict when somebody changed a line that is to be edited.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        if not self.queue().waiting:
+            raise NothingToDo("nothing to dream about", "", "no history entry is new since the last Dream")
+        if dry_run:
+            return self._propose(max_batch_size, max_iterations)
+        if self._presence().dreaming:
+            raise Refused("the agent is dreaming now", "", "wait until it is done")
+        with self._alone():
+            result = self._propose(max_batch_size, max_iterations)
+            if deadline is not None and time.monotonic() > deadline:
+                raise Refused(f"the Dream took longer than {timeout:g} s", "", "nothing was changed; give it more time")
+            if self._git() is None:
+                GitHistory.init(self._paths)
+            done = self._perform(self._operation(result))
+            return _with(result, done, self._files.commit_of(done))
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        atomic.make_folder(self._paths.data)
+        try:
+            with atomic.locked(self._paths.data / "dream.lock", wait=0):
+                yield
+        except Refused as error:
+            if error.where == str(self._lock):
+                raise Refused("another Dream is running", "", "wait until it is done") from error
+            raise
+
+    def _propose(self, max_batch_size: int, max_iterations: int) -> DreamResult:
+        queue = self.queue()
+        if not queue.waiting:
+            raise NothingToDo("nothing to dream about", "", "another Dream was quicker")
+        batch = _batch(queue.waiting, max_batch_size)
+        before = {name: self._text(name) for name in TITLES}
+        proposal = self._dreamer.propose(batch, before)
+        edits, dropped, last = _within(proposal.edits, batch, max_iterations)
+        evidence: dict[int, str] = {}
+        for entry in batch:
+            evidence[entry.cursor] = f"{evidence.get(entry.cursor, '')}\n{entry.content}"
+        checked = check(before, edits, evidence, self._limits)
+        changed = {name: text for name, text in checked.files.items() if text != before[name]}
+        return DreamResult(
+            read=sum(1 for entry in batch if entry.cursor <= last),
+            cursor_before=queue.cursor,
+            cursor_after=last,
+            edits=checked.edits,
+            refused=(*checked.refused, *dropped),
+            skipped=tuple(skipped for skipped in proposal.skipped if skipped.cursor <= last),
+            files={name: merge.count_changes(before[name], text) for name, text in changed.items()},
+            before={name: before[name] for name in changed},
+            after=changed,
+            remaining=sum(1 for entry in queue.waiting if entry.cursor > last),
+        )
+
+    def _text(self, name: str) -> str:
+        loaded = self._files.load(name)
+        if any(problem.severity == "error" and "UTF-8" in problem.what for problem in loaded.problems):
+            raise Refused("a memory file holds bytes that are no UTF-8", name, "repair it first: see `nanomem doctor`")
+        return loaded.text or ""
+
+    def _operation(self, result: DreamResult) -> Operation:
+        changes: list[Change] = []
+        for name, text in result.after.items():
+            change = self._files.change(name, text)
+            old = result.before[name]
+            # The value before is what the Dreamer read; whoever wrote since then is merged with, or is a conflict.
+            before = change.before if (change.before or {}).get("text", "") == old else {"text": old}
+            changes.append(Change(change.layer, name, before, change.after))
+        changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
+        meta = {
+            "commit": message(self._dreamer.name, result),
+            "entries": result.read,
+            "edits": [edit.to_json() for edit in result.edits[:_MAX_KEPT]],
+            "refused": [{**r.edit.to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
+        }
+        label = f"Dream: {_count(result.read, 'entry', 'entries')}, {_summary(result.files)}"
+        return new_operation("dream.run", label, changes, actor="dream", meta=meta)
+
+
+def _batch(waiting: Sequence[HistoryEntry], size: int) -> Sequence[HistoryEntry]:
+    """The oldest `size` entries, and any more that carry the last one's cursor: a cursor is done as a whole."""
+    size = max(1, size)
+    while size < len(waiting) and waiting[size].cursor == waiting[size - 1].cursor:
+        size += 1
+    return waiting[:size]
+
+
+def _within(
+    edits: Sequence[LineEdit], batch: Sequence[HistoryEntry], limit: int
+) -> tuple[list[LineEdit], list[Refusal], int]:
+    """(edits to make, edits refused, last cursor done): whole entries as long as their edits fit into `limit`."""
+    last_of = [max(edit.evidence, default=batch[-1].cursor) for edit in edits]
+    if len(edits) <= limit:
+        return list(edits), [], batch[-1].cursor
+    first_left_out = last_of[limit]
+    done = [entry.cursor for entry in batch if entry.cursor < first_left_out]
+    if done:
+        kept = [edit for edit, cursor in zip(edits, last_of, strict=True) if cursor < first_left_out]
+        return kept, [], done[-1]
+    own = [edit for edit, cursor in zip(edits, last_of, strict=True) if cursor == first_left_out]
+    why = f"one entry asks for more than {limit} edits"
+    return own[:limit], [Refusal(edit, why) for edit in own[limit:]], first_left_out
+
+
+def _with(result: DreamResult, operation: Operation, sha: str | None) -> DreamResult:
+    return replace(result, operation=operation, sha=sha)
+
+
+def message(dreamer: str, result: DreamResult) -> str:
+    """The commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes them."""
+    lines = [f"dream: nanomem {dreamer}, {_count(result.read, 'entry', 'entries')}"]
+    if result.files:
+        added = sum(counts[0] for counts in result.files.values())
+        removed = sum(counts[1] for counts in result.files.values())
+        lines += ["", *(f"{name}: +{counts[0]} -{counts[1]}" for name, counts in result.files.items())]
+        lines.append(
+            f"{_count(len(result.files), 'file', 'files')} changed, {_count(added, 'insertion', 'insertions')}(+), "
+            f"{_count(removed, 'deletion', 'deletions')}(-)"
+        )
+    lines += ["", f"Entries {result.cursor_before + 1} to {result.cursor_after}."]
+    return "\n".join(lines)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _summary(files: Mapping[str, tuple[int, int]]) -> str:
+    if not files:
+        return "nothing to remember"
+    added, removed = sum(c[0] for c in files.values()), sum(c[1] for c in files.values())
+    return f"+{added} -{removed} in {', '.join(files)}"

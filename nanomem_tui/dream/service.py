@@ -1,0 +1,119 @@
+"""Dreams of one workspace: what screens, commands and servers call. Composes run, log and restore, no logic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.dream.log import DreamLog, DreamRun, run_of
+from nanomem_tui.dream.restore import DreamRestore, RestorePreview
+from nanomem_tui.dream.run import DreamResult, DreamRunner
+from nanomem_tui.operations import Operation, Perform
+from nanomem_tui.paths import Paths
+from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.git_values import Commit, FileDiff
+from nanomem_tui.store.presence import Presence
+
+if TYPE_CHECKING:
+    from nanomem_tui.config import Settings
+
+
+class Dreams:
+    """Runs, their log, and their restore."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        git: Callable[[], GitHistory | None],
+        files: FileLayer,
+        perform: Perform,
+        presence: Callable[[], Presence],
+        settings: Settings,
+    ) -> None:
+        self._open = git
+        self._opened: GitHistory | None = None
+        self._settings = settings
+        self._runner = DreamRunner(paths, self._git, files, perform, presence)
+        self._log = DreamLog(self._git)
+        self._restore = DreamRestore(self._git, files, perform, self._runner)
+
+    def _git(self) -> GitHistory | None:
+        """The history as it is now; objects that were read once stay in memory as long as it is the same repository."""
+        now = self._open()
+        kept = self._opened
+        if now is None or kept is None or (now.git_dir, now.prefix) != (kept.git_dir, kept.prefix):
+            self._opened = now
+        return self._opened
+
+    def status(self) -> dict[str, Any]:
+        """`runs`, `commits`, `cursor`, `latest`, `unprocessed`, `git`, `running`, and `last`, a JSON object or None."""
+        queue = self._runner.queue()
+        commits = self._log.commits()
+        dreams = [commit for commit in commits if commit.is_dream]
+        return {
+            "runs": len(dreams),
+            "commits": len(commits),
+            "cursor": queue.cursor,
+            "latest": queue.latest,
+            "unprocessed": len(queue.waiting),
+            "git": self._opened is not None,
+            "running": self._runner.running(),
+            "last": run_of(dreams[0]).to_json() if dreams else None,
+        }
+
+    def runs(self, limit: int | None = None) -> list[DreamRun]:
+        """The Dreams, newest first, with files, lines and entries counted."""
+        return self._log.runs(limit)
+
+    def commits(self, limit: int | None = None) -> list[Commit]:
+        """Every commit of the memory files, newest first."""
+        return self._log.commits(limit)
+
+    def show(self, sha: str) -> tuple[Commit, list[FileDiff]]:
+        """A commit by the start of its id, and what it changed. Raises NotFound."""
+        return self._log.show(sha)
+
+    def diff(self, first: str, second: str) -> list[FileDiff]:
+        """The memory files as of one commit against another. Raises NotFound."""
+        return self._log.diff(first, second)
+
+    def run(
+        self,
+        *,
+        dry_run: bool = False,
+        max_batch_size: int | None = None,
+        max_iterations: int | None = None,
+        timeout: float | None = None,
+    ) -> DreamResult:
+        """One Dream; the limits come from the settings unless given. See `DreamRunner.run`."""
+        return self._runner.run(
+            dry_run=dry_run,
+            max_batch_size=max_batch_size or self._settings.dream_max_batch_size,
+            max_iterations=max_iterations or self._settings.dream_max_iterations,
+            timeout=timeout,
+        )
+
+    def restore_preview(
+        self,
+        sha: str,
+        file: str | None = None,
+        hunk: int | None = None,
+        *,
+        whole: bool = False,
+        rewind_cursor: bool | None = None,
+    ) -> RestorePreview:
+        """What a restore would do. See `DreamRestore.preview`."""
+        return self._restore.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor)
+
+    def restore(
+        self,
+        sha: str,
+        file: str | None = None,
+        hunk: int | None = None,
+        *,
+        whole: bool = False,
+        rewind_cursor: bool | None = None,
+    ) -> Operation:
+        """Take back a commit, a file of it, or a hunk. See `DreamRestore.restore`."""
+        return self._restore.restore(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor)

@@ -1,0 +1,54 @@
+"""A workspace, and the smallest pipeline that Dreams run on: check, record in a list, apply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from nanomem_tui.config import Settings
+from nanomem_tui.dream.service import Dreams
+from nanomem_tui.operations import Operation, new_operation
+from nanomem_tui.paths import Paths
+from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.presence import Presence
+
+
+@dataclass
+class Bench:
+    """Dreams on `paths`, without a ledger on disk."""
+
+    paths: Paths
+    presence: Presence = field(default_factory=Presence)
+    done: list[Operation] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.layer = FileLayer(self.paths, lambda: GitHistory.open(self.paths), self.perform)
+        self.dreams = Dreams(
+            self.paths, lambda: GitHistory.open(self.paths), self.layer, self.perform, lambda: self.presence, Settings()
+        )
+
+    def perform(self, operation: Operation) -> Operation:
+        self.layer.check(operation.changes)
+        self.layer.apply(operation, operation.changes)
+        self.done.append(operation)
+        return operation
+
+    def undo(self) -> Operation:
+        last = self.done[-1]
+        return self.perform(new_operation("undo", f"undo: {last.label}", last.inverse(), undoes=last.id))
+
+    def texts(self) -> dict[str, str | None]:
+        return {name: self.layer.read(name) for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")}
+
+    def remember(self, *contents: str, first: int = 0) -> None:
+        """Append entries to `history.jsonl`, as an agent does."""
+        numbers = range(first or len(self.entries()) + 1, 10**6)
+        with self.paths.history.open("a", encoding="utf-8") as file:
+            for cursor, content in zip(numbers, contents, strict=False):
+                row = {"cursor": cursor, "timestamp": "2026-04-03 00:02", "content": content}
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def entries(self) -> Sequence[str]:
+        return self.paths.history.read_text().splitlines() if self.paths.history.exists() else []

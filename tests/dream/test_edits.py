@@ -1,0 +1,95 @@
+"""Edits of lines: placed where a person would put them, and no other byte changed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui.dream.edits import LineEdit, apply_edits
+from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.store import merge
+
+USER = "# User Profile\n\n## Identity\n- Name: 周明\n\n## Preferences\n- Terse\n  and short\n- Calm\n\nEnd.\n"
+
+
+def edited(text: str, *edits: LineEdit, name: str = "USER.md") -> str:
+    return apply_edits({name: text}, edits)[name]
+
+
+def add(new: str, section: str = "", name: str = "USER.md") -> LineEdit:
+    return LineEdit("add", name, section, new=new)
+
+
+def test_a_line_is_added_after_the_last_item_of_its_section() -> None:
+    assert edited(USER, add("- x", "identity")) == USER.replace("- Name: 周明\n", "- Name: 周明\n- x\n")
+    assert edited(USER, add("- x", "Preferences")) == USER.replace("- Calm\n", "- Calm\n- x\n")
+
+
+def test_a_wrapped_item_is_not_torn_apart() -> None:
+    text = "# U\n\n## P\n- one\n  goes on\n\n## Q\n"
+    assert edited(text, add("- x", "P")) == "# U\n\n## P\n- one\n  goes on\n- x\n\n## Q\n"
+
+
+def test_a_section_without_items_gets_its_first_one_after_its_text_and_before_a_rule() -> None:
+    text = "# M\n\n## Project Context\n\n(about projects)\n\n---\n\n*footer*\n"
+    assert edited(text, add("- x", "Project Context")) == text.replace("projects)\n", "projects)\n\n- x\n")
+    assert edited("## A\n\n### B\n\n- b\n", add("- x", "A")) == "## A\n\n- x\n\n### B\n\n- b\n"
+    assert edited("## A\n## B\n", add("- x", "A")) == "## A\n- x\n\n## B\n"
+    assert edited("## A", add("- x", "A")) == "## A\n- x"
+
+
+def test_a_missing_section_is_made_at_the_end_in_the_style_of_the_file() -> None:
+    assert edited("# U\n\n## A\n- a\n", add("- x", "B")) == "# U\n\n## A\n- a\n\n## B\n- x\n"
+    assert edited("# U\n\n## A\n\n- a\n", add("- x", "B")) == "# U\n\n## A\n\n- a\n\n## B\n\n- x\n"
+
+
+def test_a_flat_list_and_an_empty_file() -> None:
+    assert edited("# User\n- a\n", add("- x")) == "# User\n- a\n- x\n"
+    assert edited("- a\n- b", add("- x")) == "- a\n- b\n- x"
+    assert edited("", add("- x", "Notes")) == "# User Profile\n\n## Notes\n- x\n"
+    assert apply_edits({}, [LineEdit("add", "SOUL.md", new="- x")]) == {"SOUL.md": "# Soul\n\n- x\n"}
+
+
+def test_crlf_and_a_missing_last_line_end_stay() -> None:
+    assert edited("# U\r\n- a\r\n", add("- x")) == "# U\r\n- a\r\n- x\r\n"
+    assert edited("# U\r\n- a", add("- x")) == "# U\r\n- a\r\n- x"
+    assert edited("# U\r\n- a\r\n- b", LineEdit("replace", "USER.md", old="- a", new="- c")) == "# U\r\n- c\r\n- b"
+    assert edited("# U\r\n- a\r\n- b", LineEdit("remove", "USER.md", old="- b")) == "# U\r\n- a"
+
+
+def test_replace_and_remove_take_the_named_line_nearest_to_its_number() -> None:
+    text = "- a\n- b\n- a\n"
+    assert edited(text, LineEdit("replace", "USER.md", line=3, old="- a", new="- c")) == "- a\n- b\n- c\n"
+    assert edited(text, LineEdit("remove", "USER.md", line=1, old="- a")) == "- b\n- a\n"
+
+
+def test_a_line_moves_between_files() -> None:
+    files = {"USER.md": "# U\n- a\n- b\n", "SOUL.md": "# S\n\n## Style\n- calm\n"}
+    moved = LineEdit("move", "USER.md", "Style", old="- a", to_file="SOUL.md")
+    assert apply_edits(files, [moved]) == {"USER.md": "# U\n- b\n", "SOUL.md": "# S\n\n## Style\n- calm\n- a\n"}
+
+
+def test_a_line_that_is_gone_is_a_conflict_and_a_line_end_or_another_file_bad_input() -> None:
+    with pytest.raises(Conflict):
+        edited("- a\n", LineEdit("remove", "USER.md", old="- b"))
+    with pytest.raises(Conflict):
+        edited("- a\n\n", LineEdit("remove", "USER.md", old=""))
+    for bad in (add("- x\n- y"), LineEdit("add", "AGENTS.md", new="- x"), add("x\ry")):
+        with pytest.raises(BadInput):
+            apply_edits({}, [bad])
+
+
+lines = st.lists(st.sampled_from(["# T", "## A", "## B", "- a", "- b", "", "text", "```", "---"]), max_size=12)
+
+
+@given(lines, st.sampled_from(["A", "B", "C", ""]), st.booleans(), st.booleans())
+def test_adding_a_line_changes_no_other_line(body: list[str], section: str, closed: bool, crlf: bool) -> None:
+    text = ("\r\n" if crlf else "\n").join(body) + ("\n" if closed else "")
+    after = edited(text, add("- NEW", section))
+    plain = [line.rstrip("\r") for line in after.split("\n")]
+    assert plain.count("- NEW") == 1
+    if text.strip():
+        assert merge.count_changes(text.replace("\r", ""), after.replace("\r", ""))[1] <= (0 if closed else 1)
+        rest = [line for line in plain if line.strip() and line not in ("- NEW", f"## {section}")]
+        assert rest == [line for line in body if line.strip() and line != f"## {section}"]
