@@ -16,7 +16,9 @@ from tests.hygiene.repository import PACKAGE, modules, name
 
 # Widgets of Textual that show their first argument, and calls that replace what is shown.
 SHOWN = {"Static", "Label", "Button", "Option", "Checkbox", "RadioButton", "Tab", "TabPane", "Collapsible", "Markdown"}
-REPLACED = {"update", "notify", "add_option", "set_title"}
+REPLACED = {"update", "add_option"}
+# The one door for messages: it cuts, cleans and switches markup off.
+NOTIFIES = "nanomem_tui/widgets/toast.py"
 ASSIGNED = {"border_title", "border_subtitle", "tooltip", "placeholder", "label"}
 MARKUP = {"from_markup", "render_markup"}
 
@@ -39,6 +41,18 @@ def is_built_string(node: ast.expr) -> bool:
     return False
 
 
+def may_be_shown(node: ast.expr) -> bool:
+    """Whether the expression is our own words, or comes from a function that makes a `Content`, as mypy then checks."""
+    match node:
+        case ast.Constant():
+            return True
+        case ast.Call():
+            return not is_built_string(node)
+        case ast.IfExp(body=body, orelse=other):
+            return may_be_shown(body) and may_be_shown(other)
+    return False
+
+
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
@@ -48,15 +62,18 @@ def offences(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            shown = node.args[:1] if called in SHOWN | REPLACED else []
-            if any(is_built_string(argument) for argument in shown):
+            if called in SHOWN and not all(may_be_shown(argument) for argument in node.args[:1]):
+                yield node.lineno, f"{called}() gets something that may be a string"
+            if called in REPLACED and any(is_built_string(argument) for argument in node.args[:1]):
                 yield node.lineno, f"{called}() gets a string"
+            if called == "notify":
+                yield node.lineno, "notify() outside of the toast"
             if called in MARKUP and not all(_is_text(argument) for argument in node.args):
                 yield node.lineno, f"{called}() gets a value"
         elif isinstance(node, ast.Assign):
             targets = {target.attr for target in node.targets if isinstance(target, ast.Attribute)}
-            if targets & ASSIGNED and is_built_string(node.value):
-                yield node.lineno, f"{', '.join(targets)} is a string"
+            if targets & ASSIGNED and not may_be_shown(node.value):
+                yield node.lineno, f"{', '.join(targets)} may be a string"
 
 
 def console_modules() -> list[Path]:
@@ -65,9 +82,9 @@ def console_modules() -> list[Path]:
 
 
 def test_no_widget_gets_a_string_that_was_put_together() -> None:
-    found = [
-        f"{name(path)}:{line}: {what}" for path in console_modules() for line, what in offences(path.read_text("utf-8"))
-    ]
+    looked_at = [path for path in console_modules() if name(path) != NOTIFIES]
+    assert len(looked_at) > 10
+    found = [f"{name(path)}:{line}: {what}" for path in looked_at for line, what in offences(path.read_text("utf-8"))]
     assert found == []
 
 
@@ -75,6 +92,8 @@ def test_no_widget_gets_a_string_that_was_put_together() -> None:
     "line",
     [
         'Static(f"{item.text}")',
+        "Static(item.text)",
+        "self.border_title = title",
         'self.query_one(Static).update("About " + item.text)',
         'self.notify("%s" % error)',
         'Label(", ".join(names))',
