@@ -41,6 +41,22 @@ def open_workspace(path: Path | str | None = None) -> Workspace:
     return Workspace(found, config.load(found))
 
 
+def save_setting(file: Path, name: str, text: str) -> Any:
+    """Set `name` to the value that `text` means in a settings file of ours; returns the value.
+
+    Comments in the file are lost: as it was it stays beside it as `.bak`. Raises BadInput or InvalidConfig.
+    """
+    import tomli_w
+
+    value = config.from_text(name, text, "the command line")
+    table = {**config.read_toml(file), name: value}
+    atomic.make_folder(file.parent)
+    if file.exists():
+        atomic.write_atomic(file.with_name(f"{file.name}.bak"), file.read_bytes())
+    atomic.write_atomic(file, tomli_w.dumps(table).encode())
+    return value
+
+
 class Workspace:
     """One agent's memory. Use as a context manager: leaving it flushes what waits."""
 
@@ -205,15 +221,9 @@ class Workspace:
         return entry
 
     def set_setting(self, name: str, text: str) -> Path:
-        """Write one setting into the user's settings file (the old file stays beside it); returns the file."""
-        import tomli_w
-
+        """Write one setting into the user's settings file; returns the file. See `save_setting`."""
         file = paths.user_settings()
-        table = {**config.read_toml(file), name: config.from_text(name, text, "the command line")}
-        atomic.make_folder(file.parent)
-        if file.exists():
-            atomic.write_atomic(file.with_suffix(".toml.bak"), file.read_bytes())
-        atomic.write_atomic(file, tomli_w.dumps(table).encode())
+        save_setting(file, name, text)
         return file
 
     # -- checkpoints ----------------------------------------------------------------------------------------------

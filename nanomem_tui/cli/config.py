@@ -88,26 +88,14 @@ def set_value(state: State, key: str, value: str, here: bool) -> None:
       nanomem config set max_items 5000
     """
     from nanomem_tui import config as settings
+    from nanomem_tui.workspace import save_setting
 
     file = _file(state, here=here)
-    checked = settings.from_text(key, value, "command line")
-    _write(file, {**settings.read_toml(file), key: checked})
+    saved = save_setting(file, key, value)
     winner = settings.load(_located(state)).sources.get(key, "")
-    state.show({"key": key, "value": values.plain(checked), "path": str(file)}, [f"{key} = {checked} in {file}"])
+    state.show({"key": key, "value": values.plain(saved), "path": str(file)}, [f"{key} = {saved} in {file}"])
     if winner and winner != str(file):
         output.notes([f"Note: {winner} sets {key} too, and has the last word."])
-
-
-def _write(file: Path, table: dict[str, object]) -> None:
-    """Replace the file, which loses a person's comments: the file as it was stays beside it as `.bak`."""
-    import tomli_w
-
-    from nanomem_tui.store import atomic
-
-    atomic.make_folder(file.parent)
-    if file.exists():
-        atomic.write_atomic(file.with_name(file.name + ".bak"), file.read_bytes())
-    atomic.write_atomic(file, tomli_w.dumps(table).encode("utf-8"))
 
 
 @config.command()
