@@ -265,6 +265,11 @@ class Search:
         self.done = False
 
     @property
+    def guessing(self) -> bool:
+        """Whether nothing matched as it is, and similar texts are looked for."""
+        return self._fuzzy_pass
+
+    @property
     def found(self) -> Found:
         """What the steps so far have found."""
         if self._fuzzy_pass:

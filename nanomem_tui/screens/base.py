@@ -347,6 +347,8 @@ class ListDetailScreen(Screen[None], Generic[Row]):
             self.table.show_loading()
         else:
             empty = self.EMPTY if not self.listing.filter else f"Nothing matches {self.listing.filter.source}"
+            if not view.done:
+                empty += "; looking for something similar …"
             self.table.set_rows(view.rows, self._changed, empty)
         if view.done:
             self._changed = frozenset()

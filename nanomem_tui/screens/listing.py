@@ -104,8 +104,10 @@ class Listing(Generic[Row]):
         while not search.step(STEP):
             if turn != self._turn:
                 return
+            if early:
+                continue
             so_far = search.found
-            if not early and sort is None and len(so_far.indexes) >= FIRST_ROWS:
+            if search.guessing or (sort is None and len(so_far.indexes) >= FIRST_ROWS):
                 early = True
                 yield View(turn, [rows[index] for index in so_far.indexes], so_far, False)
         found = search.found

@@ -91,7 +91,7 @@ class TitleBar(LineBar):
             for action in actions_on(self._shown, "go")
         ]
         used = sum(cell_width(tab) for tab, _ in tabs) + cell_width(text) + 2
-        if used > self.size.width or self._shown not in SCREENS:
+        if used > self.size.width or all(tone != "here" for _, tone in tabs):
             title = SCREENS.get(self._shown, self._shown)
             tabs = [tab for tab in tabs if tab[1] == "here"] or [(f" {title} ", "here")]
         room = self.size.width - sum(cell_width(tab) for tab, _ in tabs) - cell_width(text) - 1

@@ -168,7 +168,7 @@ class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
         self._state = "rows" if rows else "empty"
         self._said = (empty,)
         gone = self._follow_cursor()
-        self.virtual_size = Size(self._line_width, len(rows) + HEADER if rows else 0)
+        self._set_height()
         if first or not rows:
             self.refresh()
         else:
@@ -189,10 +189,14 @@ class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
         self._rows = ()
         self._say("error", f"Error: {what}", where, fix)
 
+    def _set_height(self) -> None:
+        # Never less than the table: another height means a layout of the screen, and short lists need none.
+        self.virtual_size = Size(self._line_width, max(len(self._rows) + HEADER, self.size.height))
+
     def _say(self, state: State, *lines: str) -> None:
         self._state = state
         self._said = tuple(line for line in lines if line)
-        self.virtual_size = Size(self._line_width, 0)
+        self._set_height()
         self.refresh()
         self._tell_highlight()
 
@@ -360,6 +364,7 @@ class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
 
     def on_resize(self) -> None:
         """Keep the cursor in view."""
+        self._set_height()
         if self._rows:
             self._bring_into_view()
 

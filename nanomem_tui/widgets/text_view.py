@@ -60,7 +60,9 @@ class TextView(Moves, ScrollView, can_focus=True):
         self.wrapped = True
         self._lines: list[Line] = []
         self._laid_out_at = -1
+        self._shift = 0
         self._styles_by_name: dict[str, Style] = {}
+        self._painted: dict[int, list[Segment]] = {}
 
     def lay_out(self, width: int, wrapped: bool) -> list[Line]:
         """The lines of what is shown, at `width` cells."""
@@ -72,7 +74,12 @@ class TextView(Moves, ScrollView, can_focus=True):
         if not keep_place:
             self.scroll_to(x=0, y=0, animate=False, force=True)
         self._lay_out()
-        self.refresh()
+        self._refresh_what_differs()
+
+    def _refresh_what_differs(self) -> None:
+        for y in range(self.size.height):
+            if self._painted.get(y) != self._line(y):
+                self.refresh(Region(0, y, self.scrollable_content_region.width, 1))
 
     def toggle_wrap(self) -> bool:
         """Wrap long lines or not; what it is now."""
@@ -92,11 +99,16 @@ class TextView(Moves, ScrollView, can_focus=True):
             return
         self._laid_out_at = width
         self._lines = self.lay_out(width - 1, self.wrapped)
-        self.virtual_size = Size(width, len(self._lines))
+        self._set_height()
+
+    def _set_height(self) -> None:
+        # Never less than the pane: another height means a layout of the screen, and short texts need none.
+        self.virtual_size = Size(self.scrollable_content_region.width, max(len(self._lines), self.size.height))
 
     def on_resize(self) -> None:
-        """Lay out for the new width."""
+        """Lay out for the new size."""
         self._lay_out()
+        self._set_height()
 
     def page_lines(self) -> int:
         """The lines that are in view."""
@@ -125,8 +137,6 @@ class TextView(Moves, ScrollView, can_focus=True):
         self._shift = max(0, min(self._shift + cells, widest - 8))
         self.refresh()
 
-    _shift = 0
-
     def notify_style_update(self) -> None:
         """Forget styles: the theme may have changed."""
         self._styles_by_name.clear()
@@ -150,11 +160,16 @@ class TextView(Moves, ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
+        segments = self._line(y)
+        self._painted[y] = segments
+        return Strip(segments)
+
+    def _line(self, y: int) -> list[Segment]:
         width = self.scrollable_content_region.width
         index = int(self.scroll_offset.y) + y
         line = self._lines[index] if index < len(self._lines) else ()
         parts = [(text, self.tone(tone)) for text, tone in line]
         if self.wrapped or not self._shift:
-            return Strip(joined(parts, width, self.tone("")), width)
+            return joined(parts, width, self.tone(""))
         whole = Strip([Segment(text, style) for text, style in parts])
-        return whole.crop(self._shift, self._shift + width).adjust_cell_length(width, self.tone(""))
+        return list(whole.crop(self._shift, self._shift + width).adjust_cell_length(width, self.tone("")))
