@@ -117,9 +117,12 @@ class Sessions:
         self._summaries = {path: kept for path, kept in self._summaries.items() if path in known}
         return sorted(infos, key=lambda info: info.updated_at, reverse=True)
 
-    def get(self, key: str) -> Session:
-        """The whole transcript of `key`; where two files claim it, the one that the agent finds. Raises NotFound."""
-        file = self._file(key)
+    def get(self, key: str, path: str = "") -> Session:
+        """The whole transcript of `key`; where two files claim it, that at `path`, else the one that the agent finds.
+
+        Raises NotFound.
+        """
+        file = self._file(key, path)
         return parse_session(read_file(file.path), self._paths.relative(file.path), key)
 
     def problems(self) -> builtins.list[Problem]:
@@ -139,17 +142,18 @@ class Sessions:
 
         Case and width are no difference, `"a phrase"` and `-without` work as in filters; tool calls are searched too.
         """
+        return list(self.hits(query, limit))
+
+    def hits(self, query: str, limit: int = 100) -> Iterator[TranscriptHit]:
+        """What `search` finds, each hit as soon as its transcript is read."""
         wanted = matcher(query)
-        hits: builtins.list[TranscriptHit] = []
-        if not wanted or limit < 1:
-            return hits
-        for info in self.list():
-            newest: deque[TranscriptHit] = deque(maxlen=limit - len(hits))
-            newest.extend(self._hits(info, wanted))
-            hits.extend(reversed(newest))
-            if len(hits) >= limit:
-                break
-        return hits
+        left = limit if wanted else 0
+        for info in self.list() if left > 0 else ():
+            newest = deque(self._hits(info, wanted), maxlen=left)
+            yield from reversed(newest)
+            left -= len(newest)
+            if left <= 0:
+                return
 
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
         """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
@@ -217,10 +221,12 @@ class Sessions:
             unarchived=result.removed_unarchived,
         )
 
-    def _file(self, key: str) -> SessionFile:
-        """The file of `key`; the agent's own before a hidden one, then the newest."""
+    def _file(self, key: str, path: str = "") -> SessionFile:
+        """The file of `key`: that at `path`, else the agent's own before a hidden one, then the newest."""
         claims: builtins.list[tuple[bool, SessionFile]] = []
         for file in newest_first(session_files(self._paths, self._layout)):
+            if path and str(file.path) != path:
+                continue
             summary, _ = self._summary(file)
             if key_of(file.path.name, summary.header) == key and not file.link:
                 claims.append((not hidden_reason(file, summary.header, self._layout), file))
