@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
@@ -14,6 +14,7 @@ Actor = Literal["human", "agent", "dream", "compaction", "import"]
 Value = Mapping[str, Any]
 
 _counter = itertools.count(1)
+_numbers: tuple[int, Iterator[int]] = (0, itertools.count())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,17 @@ def new_operation(
         redoes=redoes,
         meta=meta or {},
     )
+
+
+def new_key(prefix: str) -> str:
+    """An id of the form of the seeds, `<prefix>_<ms>_<n>`, that no other process makes in the same millisecond.
+
+    `n` counts on from a random number, drawn anew after a fork.
+    """
+    global _numbers  # noqa: PLW0603  the one counter of the process
+    if _numbers[0] != os.getpid():
+        _numbers = (os.getpid(), itertools.count(int.from_bytes(os.urandom(4), "big") % 1_000_000))
+    return f"{prefix}_{clock.now_ms()}_{next(_numbers[1])}"
 
 
 Perform = Callable[[Operation], Operation]

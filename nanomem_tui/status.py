@@ -83,12 +83,14 @@ def _checkpoint(ws: Workspace) -> dict[str, Any]:
     store = ws.store
     if store.loaded or not store.has_database:
         waiting = (
-            sum(len(file.operations) for file in ledger.read_all(ws.paths.ledger)) if not store.loaded else store.dirty
+            sum(len(file.operations) for file in ledger.read_all(store.ledger.folder))
+            if not store.loaded
+            else store.dirty
         )
         return {"dirty": waiting, "last_at": store.last_at or None, "last_ms": store.last_ms}
     with reader.open_database(ws.paths.database) as connection:
         meta = reader.meta(connection, ws.id)
-        files = ledger.read_all(ws.paths.ledger)
+        files = ledger.read_all(store.ledger.folder)
         ids = [operation.id for file in files for operation in file.operations]
         waiting = len(set(ids) - reader.known_operations(connection, ids))
     last = meta.get("last_ms")

@@ -176,46 +176,57 @@ class Workspace:
 
     def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         """Operations, newest first; `key`: those that touched the thing of that key."""
-        return self.store.log(limit + offset, key=key)[offset:]
+        return self.store.journal.log(limit + offset, key=key)[offset:]
 
     def undo(self, op_id: str | None = None, count: int = 1, keys: Sequence[str] | None = None) -> list[Operation]:
         """Take back the newest operation that a person started, `count` of them, or the one of that id.
 
         `keys`: only what it did to these things. Raises NothingToDo, NotFound, or Conflict when things changed since.
         """
+        if op_id:
+            return [self._undo(self._named(op_id), keys)]
         done: list[Operation] = []
         for _ in range(max(1, count)):
-            entry = self._named(op_id) if op_id else oplog.undo_target(self.store.log(100_000))
-            if entry is None or (entry.undone and not keys):
-                if done:
-                    break
-                raise NothingToDo("nothing to undo", op_id or "", "" if op_id is None else "it is taken back already")
-            operation = entry.operation.only(keys) if keys else entry.operation
-            meta = {**_carried(operation), **({"keys": list(keys)} if keys else {})}
-            undo = new_operation(
-                "undo", f"undo: {operation.label}", operation.inverse(), undoes=operation.id, meta=meta
-            )
-            done.append(self.perform(undo))
-            if op_id:
+            entry = self.store.journal.look(oplog.undo_target)
+            if entry is None and not done:
+                raise NothingToDo("nothing to undo", "")
+            if entry is None:
                 break
+            done.append(self._undo(entry, keys))
         return done
+
+    def _undo(self, entry: LogEntry, keys: Sequence[str] | None) -> Operation:
+        """Take back what stands of one operation, or of it what touched `keys`."""
+        operation = entry.operation
+        stands = self.store.journal.look(lambda entries: _standing(entries, operation)) or []
+        wanted = [key for key in stands if keys is None or key in keys]
+        if keys and not {change.key for change in operation.changes} & set(keys):
+            raise NotFound("the operation did not touch that", ", ".join(keys), "see `nanomem log --full --json`")
+        if entry.undone or (operation.changes and not wanted):
+            raise NothingToDo("nothing to undo", operation.id, "it is taken back already")
+        meta = _carried(operation)
+        if keys is not None or len(wanted) < len({change.key for change in operation.changes}):
+            meta |= {"keys": wanted, "rest": len(wanted) == len(stands)}
+        changes = operation.only(wanted).inverse()
+        label = f"undo: {operation.label}"
+        return self.perform(new_operation("undo", label, changes, undoes=operation.id, meta=meta))
 
     def redo(self, count: int = 1) -> list[Operation]:
         """Do again what was undone last, `count` times. Raises NothingToDo or Conflict."""
         done: list[Operation] = []
         for _ in range(max(1, count)):
-            entry = oplog.redo_target(self.store.log(100_000))
-            if entry is None:
+            undo = self.store.journal.look(oplog.redo_target)
+            if undo is None:
                 if done:
                     break
                 raise NothingToDo("nothing to redo", "", "redo follows an undo")
-            again = entry.operation
-            redo = new_operation("redo", f"redo: {again.label}", again.changes, redoes=again.id, meta=_carried(again))
-            done.append(self.perform(redo))
+            label = f"redo: {undo.label.removeprefix('undo: ')}"
+            meta = {**_carried(undo), "undo": undo.id}
+            done.append(self.perform(new_operation("redo", label, undo.inverse(), redoes=undo.undoes, meta=meta)))
         return done
 
     def _named(self, op_id: str) -> LogEntry:
-        entry = self.store.find_operation(op_id)
+        entry = self.store.journal.find(op_id)
         if entry is None or entry.operation.kind in oplog.BOOKKEEPING:
             raise NotFound("no such operation", op_id, "see `nanomem log`")
         return entry
@@ -299,6 +310,13 @@ def workspace_id(found: paths.Paths) -> str:
     if text and len(text) <= 64 and text.isalnum():
         return text
     return hashlib.sha1(str(found.workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _standing(entries: Sequence[LogEntry], operation: Operation) -> list[str] | None:
+    """The keys of an operation that stand, once `entries` reach back to it."""
+    if all(entry.operation.id != operation.id for entry in entries):
+        return None
+    return oplog.standing(entries, operation)
 
 
 def _carried(operation: Operation) -> dict[str, Any]:

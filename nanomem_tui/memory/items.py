@@ -18,8 +18,8 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.memory.compaction import Compaction, compact_items
-from nanomem_tui.operations import Actor, Operation, new_operation
-from nanomem_tui.store import reader, search
+from nanomem_tui.operations import Actor, Operation, new_key, new_operation
+from nanomem_tui.store import lookup, reader, search
 from nanomem_tui.store.exchange import global_scope
 from nanomem_tui.store.memory_store import MemoryStore, active_items
 from nanomem_tui.store.oplog import LogEntry
@@ -28,7 +28,6 @@ from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Hit, Item
 
 MAX_TEXT = 1_000_000
 EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", "chat_id", "sender_id")
-_ids = itertools.count(1)
 
 
 class Items:
@@ -56,10 +55,11 @@ class Items:
     def first(self, limit: int) -> list[Item]:
         """The newest items for a first page; does not load the rest where a database holds them."""
         store = self._store
-        if store.loaded or not store.has_database:
-            return self.all()[:limit]
-        with reader.open_database(store.paths.database) as connection:
-            return reader.newest_items(connection, store.workspace_id, limit)
+        if not store.loaded and store.has_database:
+            with reader.open_database(store.paths.database) as connection:
+                if reader.revision(connection, store.workspace_id):
+                    return reader.newest_items(connection, store.workspace_id, limit)
+        return self.all()[:limit]
 
     def foreign(self) -> list[Item]:
         """The active rows of a scoped system's database that nobody imported yet; read-only."""
@@ -73,7 +73,7 @@ class Items:
 
     def count(self) -> dict[str, Any]:
         """`total`, `enabled` and the counts by kind, scope and source of the active items."""
-        groups = self._store.item_groups()
+        groups = lookup.item_groups(self._store)
         totals = {"by_kind": Counter[str](), "by_scope": Counter[str](), "by_source": Counter[str]()}
         total = enabled = 0
         for kind, scope, source, is_enabled, number in groups:
@@ -100,7 +100,7 @@ class Items:
         """Every operation that touched the item, newest first; also of a deleted one."""
         rows = self._store.load().items
         key = item_id if item_id in rows else self.get(item_id).id
-        return self._store.log(10_000, key=key)
+        return self._store.journal.log(10_000, key=key)
 
     def search(
         self,
@@ -123,14 +123,17 @@ class Items:
         if kind is not None and kind not in KINDS:
             raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(KINDS)}")
         visible = _visibility(channel, chat_id, sender_id)
-        pool = (
-            item
-            for item in itertools.chain(self._store.search_pool(query), self.foreign())
-            if item.enabled
-            and (scope in (None, "all") or item.scope_type == scope)
-            and (kind is None or item.kind == kind)
-            and visible(item)
-        )
+
+        def accept(item: Item) -> bool:
+            return bool(
+                item.enabled
+                and not item.is_deleted
+                and (scope in (None, "all") or item.scope_type == scope)
+                and (kind is None or item.kind == kind)
+                and visible(item)
+            )
+
+        pool = itertools.chain(lookup.search_pool(self._store, query, accept), filter(accept, self.foreign()))
         return search.rank(query, pool, limit)
 
     # -- changing -----------------------------------------------------------------------------------------------
@@ -154,7 +157,7 @@ class Items:
         scope_key = self._scope_key(scope_type, channel, chat_id, sender_id)
         now = clock.iso(clock.now())
         item = Item(
-            id=f"ltm_{clock.now_ms()}_{next(_ids)}",
+            id=new_key("ltm"),
             text=_checked(text),
             kind=_one_of(kind, KINDS, "--kind"),
             scope_type=scope_type,
@@ -167,7 +170,7 @@ class Items:
             created_at=now,
             updated_at=now,
         )
-        twins = [row.id for row in self._store.same_text(item.text) if row.scope_key == scope_key]
+        twins = [row.id for row in lookup.same_text(self._store, item.text) if row.scope_key == scope_key]
         warnings = [f"the same text is already there as {twins[0]}"] if twins else []
         operation = new_operation("items.add", f"add {_short(text)}", [change_of("item", None, item)])
         return self._perform(operation), item, warnings
@@ -184,7 +187,8 @@ class Items:
             fields["kind"] = _one_of(fields["kind"], KINDS, "--kind")
         if "importance" in fields:
             fields["importance"] = _fraction(fields["importance"])
-        if all(getattr(row, name) == value for name, value in fields.items()):
+        unsettled = row.meta.get("conflict", {})
+        if all(getattr(row, name) == value and name not in unsettled for name, value in fields.items()):
             raise NothingToDo("nothing to change", row.id)
         after = row._replace(**fields, updated_at=clock.iso(clock.now()), meta_json=_settled(row, fields))
         return self._perform(new_operation("items.edit", f"edit {_short(after.text)}", [change_of("item", row, after)]))
@@ -243,14 +247,24 @@ class Items:
         changes = [change_of("item", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
         gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
         changes += [change_of("item", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
-        meta = {"removed": len(plan.removed), "kept": len(plan.kept)}
+        removed, kept = len(plan.removed), len(plan.kept)
+        meta = {"removed": removed, "kept": kept, "found": removed + kept}
         label = f"compact: {len(plan.removed)} items removed, {len(plan.kept)} kept"
         return self._perform(new_operation("items.compact", label, changes, actor=actor, meta=meta))
 
     def compact_if_over_cap(self) -> None:
-        """The compaction that a checkpoint starts by itself, only beyond 1.1 times the cap (seed 000)."""
+        """The compaction that a checkpoint starts by itself, only beyond 1.1 times the cap (seed 000).
+
+        One that somebody took back is not made again before there are 1.1 times the items that it met.
+        """
         cap = self._store.settings.max_items
-        if cap and len(self._store.snapshot.items) > 1.1 * cap and len(self.all()) > 1.1 * cap:
+        if not cap or len(self._store.snapshot.items) <= 1.1 * cap:
+            return
+        enabled = sum(1 for row in self.all() if row.enabled)
+        if enabled <= 1.1 * cap or not self.compact_preview(cap).removed:
+            return
+        last = self._store.journal.newest("items.compact", "compaction")
+        if last is None or not last.undone or enabled > 1.1 * last.operation.meta.get("found", 0):
             self.compact(cap, actor="compaction")
 
     def prune_preview(self, older_than_days: int, kind: str | None = None, scope: str | None = None) -> list[Item]:

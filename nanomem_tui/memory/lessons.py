@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.memory.compaction import Compaction, compact_lessons
-from nanomem_tui.operations import Operation, new_operation
+from nanomem_tui.operations import Operation, new_key, new_operation
+from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore, active_lessons
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
@@ -18,7 +18,6 @@ from nanomem_tui.store.values import Lesson
 
 EDITABLE = ("trigger", "bad_action", "better_action", "confidence", "scope", "session_key")
 SCOPES = ("session", "global")
-_ids = itertools.count(1)
 
 
 class Lessons:
@@ -37,7 +36,7 @@ class Lessons:
 
     def count(self) -> dict[str, Any]:
         """`total`, `enabled` and the count by scope."""
-        groups = self._store.lesson_groups()
+        groups = lookup.lesson_groups(self._store)
         scopes: Counter[str] = Counter()
         for scope, _, number in groups:
             scopes[scope] += number
@@ -59,7 +58,7 @@ class Lessons:
 
     def history(self, lesson_id: str) -> list[LogEntry]:
         """Every operation that touched the lesson, newest first."""
-        return self._store.log(10_000, key=lesson_id)
+        return self._store.journal.log(10_000, key=lesson_id)
 
     def effective(self, lesson: Lesson) -> float:
         """The confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least 0."""
@@ -81,7 +80,7 @@ class Lessons:
         """A new lesson; its id is the key of the operation's one change. Raises BadInput."""
         now = clock.iso(clock.now())
         lesson = Lesson(
-            id=f"lesson_{clock.now_ms()}_{next(_ids)}",
+            id=new_key("lesson"),
             source="manual",
             created_at=now,
             updated_at=now,
@@ -110,7 +109,8 @@ class Lessons:
         after = row._replace(**_checked(fields))
         if after == row:
             raise NothingToDo("nothing to change", row.id)
-        after = after._replace(key=_key(after), updated_at=clock.iso(clock.now()))
+        key = _key(after) if _key(after) != _key(row) else row.key
+        after = after._replace(key=key, updated_at=clock.iso(clock.now()))
         label = f"edit lesson {_short(after.trigger)}"
         return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
 

@@ -7,7 +7,7 @@ Owns the reading and writing of `LTM_SNAPSHOT.json`, `LESSONS.jsonl` and the aud
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,29 @@ from nanomem_tui.formats.audit import parse_audit
 from nanomem_tui.operations import Change
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, audit_export, exchange
-from nanomem_tui.store.exchange import AgentRows, Raw, Source
+from nanomem_tui.store.exchange import AgentRows, Known, Raw, Source
+from nanomem_tui.store.ledger import voided
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.values import Row
 
 EMPTY = AgentRows({}, True, ())
+AGENT = "#agent"
+"""Behind a file's name: the rows as the agent itself last wrote them."""
 AUDIT_LOOK = 20_000_000
+"""Bytes up to which an audit log is read for broken lines."""
+AUDIT_TAIL = 100_000
+"""Bytes at the end of a log where lines of ours are looked for, before they are written a second time."""
+ORDER = 5_000
+"""Ids whose place in a file is remembered after they left it."""
 
 
 @dataclass(slots=True)
 class SharedFile:
-    """One shared file as it is now: its stat when we read it, its bytes and its rows."""
+    """One shared file as it is now: its stat when we read it, its bytes and its rows.
+
+    `known` is what the next merge starts from, `noticed` the fingerprint of the file that it covers, `mark` that of
+    what the database remembers; `unsaved`: `known` has yet to be remembered.
+    """
 
     source: Source
     path: Path
@@ -37,6 +49,23 @@ class SharedFile:
     rows: AgentRows = EMPTY
     error: Problem | None = None
     order: list[str] = field(default_factory=list)
+    known: Known = field(default_factory=lambda: Known({}, {}))
+    noticed: str = ""
+    mark: str = ""
+    unsaved: bool = False
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.source.name
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """What the database is to remember of the shared files: rows by source name, and markers."""
+
+    rows: Mapping[str, Mapping[str, Raw]]
+    marks: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -79,17 +108,6 @@ class AgentFiles:
         file.order = exchange.woven(list(file.rows.rows), file.order)
         return True
 
-    def orders(self) -> dict[str, str]:
-        """The ids of each file in their order, gone ones too, by marker name: where a row that comes back belongs."""
-        return {f"order:{file.source.name}": json.dumps(file.order) for file in self.files if file.order}
-
-    def recall_orders(self, meta: Mapping[str, str]) -> None:
-        """Take the orders that `orders` gave to an earlier process."""
-        for file in self.files:
-            known = meta.get(f"order:{file.source.name}")
-            if known:
-                file.order = exchange.woven(list(file.rows.rows), json.loads(known))
-
     def problems(self) -> list[Problem]:
         """What could not be read or written."""
         found = [problem for file in self.files for problem in file.rows.problems]
@@ -119,76 +137,132 @@ class AgentFiles:
             for raw in file.rows.rows.values()
         ]
 
-    def seen(self) -> dict[str, Mapping[str, Raw]]:
-        """The rows of each file as read, by file name: what the next merge starts from."""
-        return {file.source.name: file.rows.rows for file in self.files}
-
     def stats(self) -> dict[str, str]:
         """A fingerprint of each file as it is on disk now, by marker name."""
-        return {f"stat:{file.source.name}": _fingerprint(_stat(file.path)) for file in self.files}
+        return {f"stat:{file.name}": _fingerprint(_stat(file.path)) for file in self.files}
 
-    def read_stats(self) -> dict[str, str]:
-        """The same of each file as it was when we read it."""
-        return {f"stat:{file.source.name}": _fingerprint(file.stat) for file in self.files}
+    # -- what the next merge starts from --------------------------------------------------------------------------
 
-    def changes(self, base: Mapping[str, Mapping[str, Raw]], tables: Mapping[str, Mapping[str, Row]]) -> list[Change]:
-        """What the agent changed since `base`, as changes to our rows. A file that is gone removes nothing."""
-        found: list[Change] = []
+    def begin(self) -> None:
+        """Take the files as they are for what both sides know: nothing was exchanged yet."""
         for file in self.files:
-            if file.stat is not None and file.error is None:
-                table = tables[file.source.layer]
-                seen = base.get(file.source.name, {})
-                found += exchange.merge(file.source, seen, file.rows, table, self.workspace_id)
-        return found
+            file.known = Known(file.rows.rows, file.rows.rows)
+            file.noticed, file.unsaved = _fingerprint(file.stat), True
 
-    def export(self, tables: Mapping[str, Mapping[str, Row]], *, create: bool = False) -> dict[str, dict[str, Raw]]:
-        """Write our rows into the files that exist (with `create`: into all); returns the rows of each file written.
+    def recall(self, meta: Mapping[str, str], rows: Callable[[str], Mapping[str, Raw]]) -> None:
+        """Take what the database remembers, of each file that another process remembered later than we did."""
+        for file in self.files:
+            mark = meta.get(f"stat:{file.name}", "")
+            if mark and mark != file.mark:
+                file.known = Known(rows(file.name), rows(file.name + AGENT))
+                file.noticed = file.mark = mark
+                file.unsaved = False
+                file.order = exchange.woven(list(file.rows.rows), json.loads(meta.get(f"order:{file.name}", "[]")))
+
+    def notice(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[list[Change], bool]:
+        """What the agent changed since, as changes to our rows, and whether it wrote at all.
+
+        A file that is gone, or cannot be read, removes nothing.
+        """
+        changes: list[Change] = []
+        wrote = False
+        for file in self.files:
+            if file.stat is None or file.error is not None or file.noticed == _fingerprint(file.stat):
+                continue
+            found, known = file.rows, file.known
+            changes += exchange.merge(file.source, known, found, tables[file.source.layer], self.workspace_id)
+            agent = found.rows if found.complete else {**known.agent, **found.rows}
+            file.known = Known(found.rows if found.complete else {**known.seen, **found.rows}, agent)
+            file.noticed, file.unsaved = _fingerprint(file.stat), True
+            wrote = True
+        return changes, wrote
+
+    def memo(self) -> Memo:
+        """What has changed of what the database is to remember; give it to `remembered` once it does."""
+        rows: dict[str, Mapping[str, Raw]] = {}
+        marks: dict[str, str] = {}
+        for file in self.files:
+            if file.unsaved:
+                rows[file.name], rows[file.name + AGENT] = file.known.seen, file.known.agent
+                marks[f"stat:{file.name}"] = file.noticed
+                marks[f"order:{file.name}"] = json.dumps(file.order[-ORDER:])
+        return Memo(rows, marks)
+
+    def remembered(self, memo: Memo) -> None:
+        """The database has that memo now."""
+        for file in self.files:
+            if file.name in memo.rows:
+                file.mark = memo.marks[f"stat:{file.name}"]
+                file.unsaved = file.known.seen is not memo.rows[file.name] or file.noticed != file.mark
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    def export(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[tuple[str, ...], bool]:
+        """Write our rows into the files that exist; the names of those written, and whether all is done.
 
         A file that could not be read in whole is copied to the quarantine before it is replaced. A file that the agent
         rewrote since we read it is left for the next time. A failed write is a problem, not an exception.
         """
-        written: dict[str, dict[str, Raw]] = {}
-        limits = {"item": self.settings.export_max_items, "lesson": self.settings.max_lessons}
+        written: list[str] = []
+        done = True
         for file in self.files:
-            if (file.stat is None and not create) or file.error is not None:
-                continue
-            limit = limits[file.source.layer]
-            table = tables[file.source.layer]
-            data, rows = exchange.export(file.source, file.data, file.rows, table, limit, file.order)
-            if rows == dict(file.rows.rows) and file.rows.complete and list(rows) == list(file.rows.rows):
+            if file.stat is None or file.error is not None:
                 continue
             try:
-                if file.rows.problems:
-                    atomic.quarantine(self.paths.quarantine, file.source.name, file.data)
-                atomic.write_atomic(file.path, data, expected=atomic.sha256(file.data) if file.stat else "")
+                written += [file.name] if self._export(file, tables[file.source.layer]) else []
+                self.failures.pop(file.name, None)
             except Conflict:
-                continue
+                done = False
             except NanomemError as error:
-                self.failures[file.source.name] = Problem(error.what, file.source.name, fix=error.fix)
-                continue
-            self.failures.pop(file.source.name, None)
-            written[file.source.name] = rows
-            self._read(file)
-        return written
+                self.failures[file.name] = Problem(error.what, file.name, fix=error.fix)
+                done = False
+        return tuple(written), done
 
-    def append_audit(self, entries: Sequence[LogEntry]) -> bool:
-        """Append what our operations did to the agent's audit logs, where it keeps them; False when that failed."""
-        logs: dict[Path, bytes] = {}
+    def _export(self, file: SharedFile, table: Mapping[str, Row]) -> bool:
+        limit = self.settings.export_max_items if file.source.layer == "item" else self.settings.max_lessons
+        data, rows = exchange.export(file.source, file.data, file.rows, table, limit, file.order)
+        if rows == dict(file.rows.rows) and file.rows.complete and list(rows) == list(file.rows.rows):
+            return False
+        if file.rows.problems:
+            atomic.quarantine(self.paths.quarantine, file.name, file.data)
+        atomic.write_atomic(file.path, data, expected=atomic.sha256(file.data))
+        file.known, file.unsaved = Known(rows, file.known.agent), True
+        self._read(file)
+        # Had the agent written in between, what we just read is its own, and is yet to be noticed.
+        file.noticed = _fingerprint(file.stat) if file.data == data else ""
+        return True
+
+    def append_audit(self, entries: Sequence[LogEntry], tables: Mapping[str, Mapping[str, Row]]) -> bool:
+        """Append what our operations did to the agent's audit logs, where it keeps them; False when that failed.
+
+        Lines that the log ends with already, from an export that was cut off, are not written again.
+        """
+        void = voided(entry.operation for entry in entries)
+        logs: dict[Path, list[bytes]] = {}
         for entry in entries:
-            for name, line in audit_export.lines(entry.operation):
+            for name, line in audit_export.lines(entry.operation, tables) if entry.operation.id not in void else ():
                 path = self.paths.memory / name
                 if path.exists():
-                    logs[path] = logs.get(path, b"") + line
-        for path, data in logs.items():
+                    logs.setdefault(path, []).append(line)
+        for path, lines in logs.items():
             try:
-                atomic.append_line(path, data, durable=True)
-            except NanomemError as error:
-                self.failures[path.name] = Problem(
-                    f"the audit log cannot be written ({error.what})", path.name, fix=error.fix
-                )
+                present = _last_lines(path, sum(map(len, lines)) + AUDIT_TAIL)
+                fresh = [line for line in lines if line not in present]
+                if fresh:
+                    atomic.append_line(path, b"".join(fresh), durable=True)
+            except (NanomemError, OSError) as error:
+                what, fix = (error.what, error.fix) if isinstance(error, NanomemError) else (str(error), "")
+                self.failures[path.name] = Problem(f"the audit log cannot be written ({what})", path.name, fix=fix)
                 return False
             self.failures.pop(path.name, None)
         return True
+
+
+def _last_lines(path: Path, size: int) -> set[bytes]:
+    """The lines in the last `size` bytes of a file."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - size - 1))
+        return {line + b"\n" for line in file.read().split(b"\n")}
 
 
 def _stat(path: Path) -> tuple[int, int, int] | None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from nanomem_tui import clock
 from nanomem_tui.formats.audit import AuditEvent, dump_event
 from nanomem_tui.operations import Change, Operation, Value
+from nanomem_tui.store.values import Row
 
 ITEMS, LESSONS = "LTM_AUDIT.jsonl", "LESSONS_AUDIT.jsonl"
 _FOLDED = {"items.compact": "memory_compact", "lessons.compact": "lesson_compact", "lessons.reset": "lesson_reset"}
 
 
-def lines(operation: Operation) -> Iterator[tuple[str, bytes]]:
-    """(log file name, line) for each event of an operation of ours; an agent's own changes it has logged itself."""
+def lines(operation: Operation, tables: Mapping[str, Mapping[str, Row]]) -> Iterator[tuple[str, bytes]]:
+    """(log file name, line) for each event of an operation of ours; an agent's own changes it has logged itself.
+
+    `tables`: our rows by layer, for what an operation that brings a row back does not hold.
+    """
     if operation.actor == "agent":
         return
     moment = clock.parse(operation.at)
@@ -26,9 +31,17 @@ def lines(operation: Operation) -> Iterator[tuple[str, bytes]]:
         return
     for change in operation.changes:
         if change.layer == "item":
-            yield ITEMS, dump_event(_item_event(change, at))
+            yield ITEMS, dump_event(_item_event(_whole(change, tables["item"]), at))
         elif change.layer == "lesson":
-            yield LESSONS, dump_event(_lesson_event(change, at))
+            yield LESSONS, dump_event(_lesson_event(_whole(change, tables["lesson"]), at))
+
+
+def _whole(change: Change, table: Mapping[str, Row]) -> Change:
+    """A change that brings a row back, with the row's fields in it."""
+    row = table.get(change.key)
+    if row is None or change.after is None or not (change.before or {}).get("is_deleted"):
+        return change
+    return replace(change, after={**row._asdict(), **change.after})
 
 
 def _item_event(change: Change, at: str) -> AuditEvent:

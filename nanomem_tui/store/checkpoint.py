@@ -17,7 +17,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from nanomem_tui.operations import Operation
 from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.models import ForeignRow, LessonRow, MemoryEntry, Meta, OperationKey, OperationRow
-from nanomem_tui.store.oplog import takes_back_all
+from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
 from nanomem_tui.store.values import Item, Lesson, Row
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
@@ -60,13 +60,14 @@ def write(database: Database, workspace_id: str, batch: Batch) -> Written:
     with database.writing() as connection:
         meta = _meta(connection, workspace_id)
         revision = int(meta.get("revision", 0)) + 1
-        numbers = int(meta.get("next_number", 1))
         _insert_operations(connection, workspace_id, batch.operations)
-        items, numbers = _write_items(connection, workspace_id, _of("item", batch), revision, numbers)
+        items = _write_items(connection, workspace_id, _of("item", batch), revision)
         lessons = _write_lessons(connection, workspace_id, _of("lesson", batch), revision)
         for source, rows in batch.foreign.items():
             _replace_foreign(connection, workspace_id, source, rows)
-        markers = {"revision": str(revision), "next_number": str(numbers), "tokens": str(TOKENS_VERSION), **batch.meta}
+        if meta.get("tokens") != str(TOKENS_VERSION):
+            _rebuild_index(connection, workspace_id)
+        markers = {"revision": str(revision), "tokens": str(TOKENS_VERSION), **batch.meta}
         _set_meta(connection, workspace_id, markers)
     return Written([("item", i) for i in items] + [("lesson", lesson) for lesson in lessons], revision)
 
@@ -81,27 +82,22 @@ def remember(
         _set_meta(connection, workspace_id, meta)
 
 
-def rebuild_index(database: Database, workspace_id: str) -> int:
-    """Write the full-text index anew from the rows; returns how many are in it."""
-    with database.writing() as connection:
-        connection.execute(text("DELETE FROM memory_entries_fts"))
-        query = select(ENTRIES.c.number, ENTRIES.c.id, ENTRIES.c.content)
-        rows = connection.execute(query.where(ENTRIES.c.workspace_id == workspace_id, ENTRIES.c.is_deleted.is_(False)))
-        count = 0
-        for part in rows.partitions(CHUNK):
-            _index(connection, [(number, key, content) for number, key, content in part])
-            count += len(part)
-        _set_meta(connection, workspace_id, {"tokens": str(TOKENS_VERSION)})
-    return count
+def _rebuild_index(connection: Connection, workspace_id: str) -> None:
+    """Write the full-text index anew from the rows: another version's tokenizer made it, or nobody did."""
+    mine = "SELECT number FROM memory_entries WHERE workspace_id = :id"
+    connection.execute(text(f"DELETE FROM memory_entries_fts WHERE rowid IN ({mine})"), {"id": workspace_id})
+    query = select(ENTRIES.c.number, ENTRIES.c.id, ENTRIES.c.content)
+    rows = connection.execute(query.where(ENTRIES.c.workspace_id == workspace_id, ENTRIES.c.is_deleted.is_(False)))
+    for part in list(rows.partitions(CHUNK)):
+        _index(connection, [(number, key, content) for number, key, content in part])
 
 
 def _of(layer: str, batch: Batch) -> list[DirtyRow]:
     return [row for row in batch.rows if row.layer == layer]
 
 
-def _write_items(
-    connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int, number: int
-) -> tuple[list[Item], int]:
+def _write_items(connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int) -> list[Item]:
+    number = int(connection.execute(select(func.coalesce(func.max(ENTRIES.c.number), 0))).scalar_one()) + 1
     columns = [ENTRIES.c["content" if name == "text" else name] for name in Item._fields]
     written: list[Item] = []
     for start in range(0, len(dirty), CHUNK):
@@ -126,7 +122,7 @@ def _write_items(
         if stale:
             connection.execute(text("DELETE FROM memory_entries_fts WHERE rowid = :n"), stale)
         _index(connection, fresh)
-    return written, number
+    return written
 
 
 def _write_lessons(connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int) -> list[Lesson]:
@@ -224,9 +220,9 @@ def _insert_operations(connection: Connection, workspace_id: str, operations: Se
                 "at": operation.at,
                 "actor": operation.actor,
                 "kind": operation.kind,
-                "label": operation.label,
+                "label": operation.label.encode("utf-8", "replace").decode(),
                 "touched": len(operation.changes),
-                "body_json": json.dumps(operation.to_json(), ensure_ascii=False),
+                "body_json": _json(operation.to_json()),
                 "undone": False,
             }
         )
@@ -236,17 +232,26 @@ def _insert_operations(connection: Connection, workspace_id: str, operations: Se
     if keys:
         connection.execute(insert(KEYS), keys)
     for operation in fresh:
-        for target, undone in ((operation.undoes, True), (operation.redoes, False)):
-            if target and takes_back_all(operation):
-                connection.execute(update(OPERATIONS).where(OPERATIONS.c.id == target).values(undone=undone))
+        for target, undone in verdicts(operation, lambda key: _operation(connection, key)):
+            connection.execute(update(OPERATIONS).where(OPERATIONS.c.id == target).values(undone=undone))
+
+
+def _operation(connection: Connection, op_id: str) -> Operation | None:
+    body = connection.execute(select(OPERATIONS.c.body_json).where(OPERATIONS.c.id == op_id)).scalar()
+    return Operation.from_json(json.loads(body)) if body is not None else None
+
+
+def _json(value: Any) -> str:
+    """JSON as a database takes it: a lone surrogate, which no UTF-8 holds, stays the escape it was."""
+    written = json.dumps(value, ensure_ascii=False)
+    return written.encode("utf-8", "backslashreplace").decode()
 
 
 def _replace_foreign(connection: Connection, workspace_id: str, source: str, rows: Mapping[str, Any]) -> None:
     here = (FOREIGN.c.workspace_id == workspace_id, FOREIGN.c.source == source)
     connection.execute(delete(FOREIGN).where(*here))
     values = [
-        {"workspace_id": workspace_id, "source": source, "id": key, "raw_json": json.dumps(raw, ensure_ascii=False)}
-        for key, raw in rows.items()
+        {"workspace_id": workspace_id, "source": source, "id": key, "raw_json": _json(raw)} for key, raw in rows.items()
     ]
     if values:
         connection.execute(insert(FOREIGN), values)

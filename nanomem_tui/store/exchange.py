@@ -6,7 +6,6 @@ Pure: bytes and rows in, rows, changes and bytes out. The rules are in DESIGN ("
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,11 +15,15 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.formats import lessons as lessons_format
 from nanomem_tui.formats import ltm_snapshot
 from nanomem_tui.operations import Change
+from nanomem_tui.store.merge_rows import note_conflict
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row
 
 AGENT_TEXT_LIMIT = 280
 """Characters that a RAM-first agent keeps of an item's text."""
+
+MOST = 2**53
+"""Counts beyond this are no counts (and beyond 2**63 no database takes them)."""
 
 Raw = dict[str, Any]
 
@@ -35,72 +38,100 @@ class AgentRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """An agent's file as we last saw it, whoever wrote it (`seen`), and as the agent itself last wrote it (`agent`).
+
+    The two differ after an export of ours: the agent loads its file once, so what it writes next still starts from
+    `agent`, until it was started again.
+    """
+
+    seen: Mapping[str, Raw]
+    agent: Mapping[str, Raw]
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """One file that we share with the agent: how its rows become ours and ours become its."""
+    """One file that we share with the agent: how its rows become ours and ours become its; `fields` are what it
+    holds of a row."""
 
     name: str
     layer: str
+    fields: Sequence[str]
     parse: Callable[[bytes, str], AgentRows]
     to_row: Callable[[Raw, str], Row]
-    to_raw: Callable[[Row, Raw | None], Raw]
     dump: Callable[[Iterable[Raw], bytes], bytes]
 
+    def to_raw(self, row: Row, present: Raw | None) -> Raw:
+        """Our row as the agent's: what it wrote itself stays as it is where it says the same to it."""
+        read = self.to_row({**present, "id": row.id}, "") if present is not None else None
+        changed: Raw = {}
+        for name in self.fields:
+            value = getattr(row, name)
+            if read is None or not _same(name, value, getattr(read, name)):
+                changed[name] = _wire(name, value)
+        return {**(present or {}), "id": row.id, **changed} if present is None or changed else dict(present)
 
-def merge(
-    source: Source, base: Mapping[str, Raw], theirs: AgentRows, ours: Mapping[str, Row], workspace_id: str
-) -> list[Change]:
+
+def merge(source: Source, known: Known, theirs: AgentRows, ours: Mapping[str, Row], workspace_id: str) -> list[Change]:
     """What the agent did to its file since we last saw it, as changes to our rows.
 
-    `base` is the file as we last saw it. A row that we disabled, changed or deleted is never removed or brought back by
-    the agent's file; an incomplete file removes nothing.
+    A row that we made, disabled, changed or deleted is never removed or brought back by the agent's file, also not when
+    the agent writes what it had in RAM before our change; an incomplete file removes nothing.
     """
     changes: list[Change] = []
     for key, raw in theirs.rows.items():
-        row, seen = ours.get(key), base.get(key)
+        row = ours.get(key)
+        starts = [before[key] for before in (known.agent, known.seen) if key in before]
         if row is None:
             changes.append(change_of(source.layer, None, source.to_row(raw, workspace_id)))
-        elif raw != seen and not row.is_deleted and not same_to_agent(source, row, raw):
-            merged = _take_fields(source, row, raw, seen, workspace_id)
+        elif not row.is_deleted and raw not in starts:
+            merged = _take_fields(source, row, source.to_row(raw, ""), [source.to_row(start, "") for start in starts])
             if merged != row:
                 changes.append(change_of(source.layer, row, merged))
     if theirs.complete:
-        for key in base.keys() - theirs.rows.keys():
+        for key in known.seen.keys() & known.agent.keys() - theirs.rows.keys():
             row = ours.get(key)
-            if row is not None and not row.is_deleted and row.enabled and same_to_agent(source, row, base[key]):
+            if row is not None and not row.is_deleted and row.enabled and same_to_agent(source, row, known.agent[key]):
                 changes.append(change_of(source.layer, row, row._replace(is_deleted=True)))
     return changes
 
 
 def same_to_agent(source: Source, row: Row, raw: Raw) -> bool:
     """Whether the agent's row says what ours says, in the agent's own normalisation of it."""
-    mine = source.to_raw(row, raw)
-    return mine == raw or {**mine, "text": _as_agent(mine.get("text"))} == {**raw, "text": _as_agent(raw.get("text"))}
+    read = source.to_row(raw, "")
+    return all(_same(name, getattr(row, name), getattr(read, name)) for name in source.fields)
+
+
+def _same(name: str, mine: Any, other: Any) -> bool:
+    return mine == other or (name in _TEXTS and _as_agent(mine) == _as_agent(other))
 
 
 def _as_agent(text: Any) -> str:
     return " ".join(str(text).split())[:AGENT_TEXT_LIMIT]
 
 
-def _take_fields(source: Source, row: Row, raw: Raw, seen: Raw | None, workspace_id: str) -> Row:
-    """Our row with the fields that only the agent changed; hits add up; both changed: ours, and a note."""
-    theirs = source.to_row(raw, workspace_id)
-    start = source.to_row(seen, workspace_id) if seen is not None else row
+def _take_fields(source: Source, row: Row, theirs: Row, starts: Sequence[Row]) -> Row:
+    """Our row with the fields that only the agent changed; hits add up; a text that both changed: ours, and a note.
+
+    `starts`: what the agent may have started from, as it last wrote it and as we last saw it.
+    """
     taken: dict[str, Any] = {}
     conflicts: dict[str, Any] = {}
-    for name in row._fields:
-        before, mine, other = getattr(start, name), getattr(row, name), getattr(theirs, name)
-        if name in ("revision", "meta_json", "is_deleted") or other in (before, mine):
+    for name in source.fields:
+        mine, other = getattr(row, name), getattr(theirs, name)
+        begun = [getattr(start, name) for start in starts]
+        if _same(name, mine, other) or other in begun:
             continue
         if name == "hits":
-            taken[name] = mine + max(0, other - before)
+            taken[name] = mine + min((other - start for start in begun if other > start), default=0)
         elif name in ("updated_at", "last_applied_at"):
             taken[name] = max(mine, other)
-        elif mine == before:
+        elif begun and mine == begun[0]:
             taken[name] = other
-        elif name in ("text", "better_action", "bad_action", "trigger") and _as_agent(mine) != _as_agent(other):
+        elif name in _TEXTS:
             conflicts[name] = other
     if conflicts:
-        taken["meta_json"] = json.dumps({**row.meta, "conflict": conflicts}, ensure_ascii=False, sort_keys=True)
+        taken["meta_json"] = note_conflict(row, conflicts)
     return row._replace(**taken)
 
 
@@ -147,89 +178,55 @@ def global_scope(workspace_id: str) -> str:
 
 def _utc(text: Any) -> str:
     moment = clock.parse(text)
-    return clock.iso(moment) if moment is not None else str(text or "")
+    return clock.iso(moment) if moment is not None else _clean(text)
 
 
-def _local(text: str, present: Any) -> Any:
-    """A time in the agent's form; what the agent wrote itself stays when it is the same moment."""
-    if _utc(present) == text:
-        return present
-    moment = clock.parse(text)
-    return clock.local_naive(moment) if moment is not None else text
+def _wire(name: str, value: Any) -> Any:
+    """A field in the agent's form: naive local times, no nulls, true truth values."""
+    if name.endswith("_at"):
+        moment = clock.parse(value)
+        return clock.local_naive(moment) if moment is not None else value or ""
+    if name == "enabled":
+        return bool(value)
+    return "" if value is None else value
+
+
+_ITEM_FIELDS = ("text", "source", "session_key", "created_at", "updated_at", "hits")
+_LESSON_FIELDS = tuple(f for f in Lesson._fields if f not in ("id", "meta_json", "is_deleted", "revision"))
+_TEXTS = frozenset({"text", "trigger", "bad_action", "better_action"})
 
 
 def _item_row(raw: Raw, workspace_id: str) -> Item:
-    session = raw.get("session_key")
     return Item(
         id=str(raw["id"]),
         text=_clean(raw.get("text")),
         kind="fact",
         scope_type="global",
         scope_key=global_scope(workspace_id),
-        session_key=str(session) if session else None,
-        source=str(raw.get("source") or "agent"),
+        session_key=_clean(raw.get("session_key")) or None,
+        source=_clean(raw.get("source")) or "agent",
         created_at=_utc(raw.get("created_at")),
         updated_at=_utc(raw.get("updated_at") or raw.get("created_at")),
         hits=_whole(raw.get("hits")),
     )
 
 
-def _item_raw(row: Row, present: Raw | None) -> Raw:
-    assert isinstance(row, Item)
-    old = present or {}
-    mine = {
-        "id": row.id,
-        "text": old.get("text") if _clean(old.get("text")) == row.text else row.text,
-        "source": old.get("source") if str(old.get("source") or "agent") == row.source else row.source,
-        "session_key": _session(row, old),
-        "created_at": _local(row.created_at, old.get("created_at")),
-        "updated_at": _local(row.updated_at, old.get("updated_at")),
-        "hits": row.hits,
-    }
-    return {**old, **mine}
-
-
-def _session(row: Item, old: Raw) -> Any:
-    """The session in the agent's form: what it wrote for "none" stays."""
-    return row.session_key or ("" if old.get("session_key") else old.get("session_key", ""))
-
-
-_LESSON_TEXT = (
-    "key", "trigger", "bad_action", "better_action", "scope", "session_key", "actor_key", "source",
-    "promoted_global_key",
-)  # fmt: skip
-
-_LESSON_FIELDS = tuple(f for f in Lesson._fields if f not in ("id", "meta_json", "is_deleted", "revision"))
-
-
 def _lesson_row(raw: Raw, _workspace_id: str) -> Lesson:
-    texts: dict[str, Any] = {name: _clean(raw.get(name)) for name in _LESSON_TEXT}
+    texts: dict[str, Any] = {
+        name: _clean(raw.get(name))
+        for name in _LESSON_FIELDS
+        if not name.endswith("_at") and name not in ("confidence", "hits", "enabled")
+    }
     return Lesson(
         id=str(raw["id"]),
         **texts,
         confidence=_whole(raw.get("confidence"), 1),
         hits=_whole(raw.get("hits")),
-        enabled=raw.get("enabled", True) is not False,
+        enabled=raw.get("enabled", True) not in (False, 0),
         created_at=_utc(raw.get("created_at")),
         updated_at=_utc(raw.get("updated_at") or raw.get("created_at")),
         last_applied_at=_utc(raw.get("last_applied_at")),
     )
-
-
-def _lesson_raw(row: Row, present: Raw | None) -> Raw:
-    assert isinstance(row, Lesson)
-    old = present or {}
-    mine: Raw = {"id": row.id}
-    for name in _LESSON_FIELDS:
-        value = getattr(row, name)
-        if name.endswith("_at"):
-            value = _local(value, old.get(name))
-        elif name == "enabled":
-            value = bool(value)
-        elif name in _LESSON_TEXT and name in old and _clean(old[name]) == value:
-            value = old[name]
-        mine[name] = value
-    return {**old, **mine}
 
 
 def _clean(value: Any) -> str:
@@ -239,12 +236,15 @@ def _clean(value: Any) -> str:
 
 
 def _whole(value: Any, default: int = 0) -> int:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+    """A whole number as a database takes it; `default` for what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MOST <= value <= MOST:
+        return default
+    return int(value)
 
 
 def _parse_items(data: bytes, where: str) -> AgentRows:
     parsed = ltm_snapshot.parse_snapshot(data, where)
-    return AgentRows({item.id: item.to_dict() for item in parsed.items}, parsed.complete, tuple(parsed.problems))
+    return _rows(((item.id, item.to_dict()) for item in parsed.items), parsed.complete, parsed.problems, where)
 
 
 def _dump_items(rows: Iterable[Raw], present: bytes) -> bytes:
@@ -255,7 +255,18 @@ def _dump_items(rows: Iterable[Raw], present: bytes) -> bytes:
 
 def _parse_lessons(data: bytes, where: str) -> AgentRows:
     parsed = lessons_format.parse_lessons(data, where)
-    return AgentRows({row.id: row.to_dict() for row in parsed.lessons}, parsed.complete, tuple(parsed.problems))
+    return _rows(((row.id, row.to_dict()) for row in parsed.lessons), parsed.complete, parsed.problems, where)
+
+
+def _rows(rows: Iterable[tuple[str, Raw]], complete: bool, problems: Sequence[Problem], where: str) -> AgentRows:
+    kept: dict[str, Raw] = {}
+    bad: list[Problem] = []
+    for key, raw in rows:
+        if _clean(key) == key:
+            kept[key] = raw
+        else:
+            bad.append(Problem("an id with a lone surrogate, which is no UTF-8", where))
+    return AgentRows(kept, complete and not bad, (*problems, *bad))
 
 
 def _dump_lessons(rows: Iterable[Raw], _present: bytes) -> bytes:
@@ -263,6 +274,6 @@ def _dump_lessons(rows: Iterable[Raw], _present: bytes) -> bytes:
 
 
 SOURCES: Sequence[Source] = (
-    Source("LTM_SNAPSHOT.json", "item", _parse_items, _item_row, _item_raw, _dump_items),
-    Source("LESSONS.jsonl", "lesson", _parse_lessons, _lesson_row, _lesson_raw, _dump_lessons),
+    Source("LTM_SNAPSHOT.json", "item", _ITEM_FIELDS, _parse_items, _item_row, _dump_items),
+    Source("LESSONS.jsonl", "lesson", _LESSON_FIELDS, _parse_lessons, _lesson_row, _dump_lessons),
 )

@@ -11,16 +11,17 @@ import json
 import os
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from nanomem_tui import clock
-from nanomem_tui.errors import Problem, from_os_error
+from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import atomic
 
 SUFFIX = ".ledger"
+_BEGIN = b'{"c":"'
 
 
 def encode(operation: Operation) -> bytes:
@@ -44,31 +45,66 @@ def decode(line: bytes) -> Operation | None:
 
 @dataclass(frozen=True, slots=True)
 class LedgerFile:
-    """What one ledger file holds: its operations in order, and the lines that could not be read."""
+    """What one ledger file holds: its operations in order, and the lines that could not be read.
+
+    `damaged`: it holds bytes that are no operation, a torn tail (which is no problem: it was never acknowledged) too.
+    """
 
     path: Path
     operations: tuple[Operation, ...]
     problems: tuple[Problem, ...]
+    damaged: bool = False
 
 
 def read_file(path: Path) -> LedgerFile:
-    """Read one ledger file without changing it. A torn last line was never acknowledged and is left out."""
+    """Read one ledger file without changing it; what cannot be read costs the lines it sits in and nothing else."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         return LedgerFile(path, (), ())
     operations: list[Operation] = []
     problems: list[Problem] = []
+    damaged = False
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line.strip(b"\0\r "):
             continue
-        operation = decode(line.rstrip(b"\r").removeprefix(b"\xef\xbb\xbf").lstrip(b"\0"))
-        if operation is not None:
-            operations.append(operation)
-        elif number < len(lines):
+        operation = decode(line)
+        found = [operation] if operation is not None else _among_junk(line)
+        operations += found
+        damaged = damaged or operation is None
+        if not found and number < len(lines):
             problems.append(Problem("an operation that cannot be read", f"ledger/{path.name}", number, "it was kept"))
-    return LedgerFile(path, tuple(operations), tuple(problems))
+    return LedgerFile(path, tuple(operations), tuple(problems), damaged)
+
+
+def _among_junk(line: bytes) -> list[Operation]:
+    """The whole operations in a line that something was put into, or whose newline was lost."""
+    found: list[Operation] = []
+    start = line.find(_BEGIN)
+    while start >= 0:
+        following = line.find(_BEGIN, start + 1)
+        part = line[start:following] if following >= 0 else line[start:]
+        operation = decode(part[: part.rfind(b"}") + 1])
+        found += [operation] if operation is not None else []
+        start = following
+    return found
+
+
+def in_order(sequences: Iterable[Sequence[Operation]]) -> list[Operation]:
+    """The operations of several processes as one sequence: each one's own order is kept, whatever the clock did."""
+    placed: list[tuple[str, Operation]] = []
+    for sequence in sequences:
+        latest = ""
+        for operation in sequence:
+            latest = max(latest, operation.at)
+            placed.append((latest, operation))
+    return [operation for _, operation in sorted(placed, key=lambda pair: pair[0])]
+
+
+def voided(operations: Iterable[Operation]) -> set[str]:
+    """The ids of those that were recorded and then could not be done."""
+    return {operation.undoes for operation in operations if operation.kind == "void" and operation.undoes}
 
 
 def read_all(folder: Path) -> list[LedgerFile]:
@@ -94,7 +130,7 @@ class Ledger:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._lock = threading.RLock()
         self._handle: int | None = None
         self._path: Path | None = None
@@ -106,7 +142,10 @@ class Ledger:
         with self._lock:
             try:
                 handle = self._open()
-                size = os.fstat(handle).st_size
+                found = os.fstat(handle)
+                if found.st_nlink == 0:
+                    handle, found = self._anew()
+                size = found.st_size
                 atomic.append_to(handle, encode(operation))
                 if durable:
                     _sync_or_take_back(handle, size)
@@ -130,39 +169,50 @@ class Ledger:
         """
         taken: list[LedgerFile] = []
         with self._lock:
-            for path in sorted(self._folder.glob(f"*{SUFFIX}")) if self._folder.is_dir() else ():
+            for path in sorted(self.folder.glob(f"*{SUFFIX}")) if self.folder.is_dir() else ():
                 if path == self._path or any(path == other.path for other in self._adopted):
                     continue
-                with contextlib.suppress(OSError):
-                    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-                    if not atomic.try_lock(handle) or not path.exists():
-                        os.close(handle)
-                        continue
-                    content = read_file(path)
-                    self._adopted.append(_Adopted(path, handle, frozenset(o.id for o in content.operations)))
-                    self.pending.extend(content.operations)
-                    taken.append(content)
+                content = self._take_over(path)
+                taken += [content] if content is not None else []
+            if taken:
+                self.pending = in_order([*(content.operations for content in taken), self.pending])
         return taken
+
+    def _take_over(self, path: Path) -> LedgerFile | None:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            return None
+        try:
+            if atomic.try_lock(handle) and path.exists():
+                content = read_file(path)
+                self._adopted.append(_Adopted(path, handle, frozenset(o.id for o in content.operations)))
+                return content
+        except OSError:
+            pass
+        os.close(handle)
+        return None
 
     def moved(self, operations: Sequence[Operation], quarantine: Path) -> None:
         """After a checkpoint committed `operations`: forget them and empty the files that held them.
 
-        An adopted file with lines that could not be read is copied to `quarantine` first.
+        An adopted file with bytes that could not be read is copied to `quarantine` first.
         """
         done = {operation.id for operation in operations}
         with self._lock:
             self.pending = [operation for operation in self.pending if operation.id not in done]
             if not self.pending and self._handle is not None:
-                os.ftruncate(self._handle, 0)
-                os.fsync(self._handle)
+                with contextlib.suppress(OSError):  # the database has them: what stays behind is known and skipped
+                    os.ftruncate(self._handle, 0)
+                    os.fsync(self._handle)
             waiting = {operation.id for operation in self.pending}
             for file in [file for file in self._adopted if not file.ids & waiting]:
-                if read_file(file.path).problems:
-                    atomic.quarantine(quarantine, file.path.name, file.path.read_bytes())
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, NanomemError):  # tried again after the next checkpoint
+                    if read_file(file.path).damaged:
+                        atomic.quarantine(quarantine, file.path.name, file.path.read_bytes())
                     os.unlink(file.path)
-                os.close(file.handle)
-                self._adopted.remove(file)
+                    os.close(file.handle)
+                    self._adopted.remove(file)
 
     def close(self) -> None:
         """Give the file up; it is removed when nothing in it waits for a checkpoint."""
@@ -181,18 +231,27 @@ class Ledger:
         """This process's file, once it exists."""
         return self._path
 
+    def _anew(self) -> tuple[int, os.stat_result]:
+        """A new file in place of one that somebody removed, with all that waits in it."""
+        assert self._handle is not None
+        os.close(self._handle)
+        self._handle = None
+        handle = self._open()
+        atomic.write_all(handle, b"".join(map(encode, self.pending)))
+        return handle, os.fstat(handle)
+
     def _open(self) -> int:
         if self._handle is not None:
             return self._handle
-        atomic.make_folder(self._folder)
+        atomic.make_folder(self.folder)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         while True:
-            path = self._folder / f"{clock.now_ms()}-{os.getpid()}-{os.urandom(3).hex()}{SUFFIX}"
+            path = self.folder / f"{clock.now_ms()}-{os.getpid()}-{os.urandom(3).hex()}{SUFFIX}"
             handle = os.open(path, flags, atomic.PRIVATE_FILE)
             if atomic.try_lock(handle) and path.exists():
                 break
             os.close(handle)  # another process adopted the file before we had locked it
-        atomic.sync_folder(self._folder)
+        atomic.sync_folder(self.folder)
         self._handle, self._path = handle, path
         return handle
 

@@ -15,30 +15,57 @@ _TEXTS = frozenset({"text", "trigger", "bad_action", "better_action"})
 def merge_row(base: Row | None, ours: Row, theirs: Row) -> Row:
     """The row that keeps what each side changed since `base`: hits add up, the newest time wins.
 
-    A text that both changed differently stays ours and is noted under `conflict` in the row's free fields, for a
-    person to settle. A delete by either side stays a delete.
+    Of a text that both changed differently the newer one stays, and the other is noted under `conflict` in the row's
+    free fields, for a person to settle. A delete by either side stays a delete. The revision is that of `theirs`.
     """
     old: dict[str, Any] = base._asdict() if base is not None else {}
     mine, other = ours._asdict(), theirs._asdict()
+    newer = other["updated_at"] > mine["updated_at"]
     merged: dict[str, Any] = {}
     conflicts: dict[str, Any] = {}
     for name, value in mine.items():
         start = old.get(name)
-        if value == other[name] or other[name] == start:
+        if value == other[name] or (base is not None and other[name] == start):
             merged[name] = value
         elif name in _ADDED:
-            merged[name] = other[name] + max(0, value - (start or 0))
+            merged[name] = other[name] + max(0, value - start) if start is not None else max(value, other[name])
         elif name in _NEWEST:
             merged[name] = max(filter(None, (value, other[name])), default=value)
-        elif value == start:
+        elif base is not None and value == start:
             merged[name] = other[name]
+        elif name in _TEXTS:
+            merged[name], conflicts[name] = (other[name], value) if newer else (value, other[name])
         else:
             merged[name] = value
-            if name in _TEXTS:
-                conflicts[name] = other[name]
-    merged["is_deleted"] = bool(mine["is_deleted"] or other["is_deleted"])
+    if base is None:
+        merged["is_deleted"] = bool(mine["is_deleted"] or other["is_deleted"])
     merged["revision"] = other["revision"]
-    if conflicts:
-        meta = json.loads(merged["meta_json"]) if merged["meta_json"] else {}
-        merged["meta_json"] = json.dumps({**meta, "conflict": conflicts}, ensure_ascii=False, sort_keys=True)
+    if mine["meta_json"] != other["meta_json"] != old.get("meta_json") or conflicts:
+        merged["meta_json"] = _merged_meta(base, ours, theirs, conflicts)
     return ours._replace(**merged)
+
+
+def note_conflict(row: Row, conflicts: dict[str, Any]) -> str:
+    """The free fields of a row with those other texts noted, beside the ones that wait already."""
+    return _dump({**row.meta, "conflict": {**_object(row.meta.get("conflict")), **conflicts}})
+
+
+def _merged_meta(base: Row | None, ours: Row, theirs: Row, conflicts: dict[str, Any]) -> str:
+    start = base.meta if base is not None else {}
+    mine, other = ours.meta, theirs.meta
+    meta: dict[str, Any] = {}
+    for name in {**other, **mine}:
+        source = other if mine.get(name) == start.get(name) else mine
+        if name in source:
+            meta[name] = source[name]
+    if conflicts:
+        meta["conflict"] = {**_object(meta.get("conflict")), **conflicts}
+    return _dump(meta)
+
+
+def _dump(meta: dict[str, Any]) -> str:
+    return json.dumps(meta, ensure_ascii=False, sort_keys=True)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

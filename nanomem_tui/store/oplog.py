@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,8 +50,19 @@ def started_by_person(operation: Operation) -> bool:
 
 
 def takes_back_all(operation: Operation) -> bool:
-    """Whether an undo covers its whole target, not some keys of it."""
-    return "keys" not in operation.meta
+    """Whether after this undo nothing of its target stands: it covered every key, or the last that stood."""
+    return "keys" not in operation.meta or bool(operation.meta.get("rest"))
+
+
+def verdicts(operation: Operation, target_of: Callable[[str], Operation | None]) -> list[tuple[str, bool]]:
+    """(id, undone) of the operations whose standing this one changes. A void undo or redo changes it back."""
+    if operation.kind == "void" and operation.undoes:
+        failed = target_of(operation.undoes)
+        back = [(target, not undone) for target, undone in verdicts(failed, target_of)] if failed is not None else []
+        return [(operation.undoes, True), *back]
+    if operation.undoes and takes_back_all(operation):
+        return [(operation.undoes, True)]
+    return [(operation.redoes, False)] if operation.redoes else []
 
 
 def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[LogEntry]:
@@ -63,26 +74,46 @@ def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[Lo
             continue
         position += 1
         entries[operation.id] = LogEntry(operation, False, position)
-        for target, undone in ((operation.undoes, True), (operation.redoes, False)):
-            if target in entries and takes_back_all(operation):
+        for target, undone in verdicts(operation, lambda key: entries[key].operation if key in entries else None):
+            if target in entries:
                 entries[target] = replace(entries[target], undone=undone)
     return sorted(entries.values(), key=lambda entry: -entry.position)
 
 
 def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:
-    """The newest operation that a person started and that stands."""
+    """The newest operation that a person started and of which something stands."""
     return next((e for e in entries if started_by_person(e.operation) and not e.undone), None)
 
 
-def redo_target(entries: Sequence[LogEntry]) -> LogEntry | None:
-    """The operation whose undo came last, unless a person did something new since."""
-    by_id = {entry.operation.id: entry for entry in entries}
-    for entry in entries:
-        if started_by_person(entry.operation) and not entry.undone:
-            redone = any(other.operation.redoes == entry.operation.id for other in entries)
-            if not redone:
-                return None
-        target = by_id.get(entry.operation.undoes or "")
-        if entry.operation.kind == "undo" and target is not None and target.undone:
-            return target
-    return None
+def standing(entries: Iterable[LogEntry], operation: Operation) -> list[str]:
+    """The keys of an operation that no partial undo has taken back, in its order; `entries`: all since it, newest
+    first."""
+    taken: set[str] = set()
+    for entry in _oldest_first(entries):
+        keys = {change.key for change in entry.operation.changes}
+        if entry.operation.undoes == operation.id:
+            taken |= keys
+        elif entry.operation.redoes == operation.id:
+            taken -= keys
+    return [key for key in dict.fromkeys(change.key for change in operation.changes) if key not in taken]
+
+
+def redo_target(entries: Iterable[LogEntry]) -> Operation | None:
+    """The undo that a redo takes back: the last one not redone yet, unless a person did something new since."""
+    undos: list[Operation] = []
+    for entry in _oldest_first(entries):
+        operation = entry.operation
+        if operation.kind == "undo":
+            undos.append(operation)
+        elif operation.kind == "redo":
+            undos = [undo for undo in undos if undo.id != operation.meta.get("undo")]
+        elif started_by_person(operation):
+            undos.clear()
+    return undos[-1] if undos else None
+
+
+def _oldest_first(entries: Iterable[LogEntry]) -> list[LogEntry]:
+    """The entries in the order of time, without those that were recorded and then could not be done."""
+    found = list(entries)
+    void = {entry.operation.undoes for entry in found if entry.operation.kind == "void"}
+    return [e for e in reversed(found) if e.operation.id not in void and e.operation.kind != "void"]

@@ -9,15 +9,16 @@ import contextlib
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from nanomem_tui.errors import AccessDenied, CorruptDatabase, NewerDatabase, StoreError
+from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError
 from nanomem_tui.operations import Operation
 from nanomem_tui.store.values import Item, Lesson
 
+R = TypeVar("R")
 SCHEMA_VERSION = 1
 ITEM_COLUMNS = tuple("content" if name == "text" else name for name in Item._fields)
 LESSON_COLUMNS = Lesson._fields
@@ -57,7 +58,18 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
             connection.close()
 
 
-def database_error(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied:
+def is_made(path: Path) -> bool:
+    """Whether there is a database; where making it was cut off there is a file, and still no database."""
+    if not path.exists():
+        return False
+    try:
+        with open_database(path) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0]) > 0
+    except (StoreError, AccessDenied):
+        return True  # whoever reads it says what is wrong
+
+
+def database_error(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied | DiskFull:
     """The error of our tree for one of the driver's."""
     text = str(error).lower()
     if "unable to open" in text or "readonly" in text or "permission" in text:
@@ -65,15 +77,27 @@ def database_error(error: sqlite3.Error, path: Path) -> StoreError | AccessDenie
     if "locked" in text or "busy" in text:
         return StoreError("the database is locked by another process", str(path), "try again in a moment")
     if "full" in text:
-        return StoreError("no space left for the database", str(path), "free some space; nothing was lost")
+        return DiskFull("no space left for the database", str(path), "free some space; nothing was lost")
     fix = "run `nanomem doctor`; the file is kept as it is, copies are in backups/"
     return CorruptDatabase(f"the database cannot be read ({error})", str(path), fix)
 
 
+def _rows(
+    connection: sqlite3.Connection, make: Callable[[Iterable[Any]], R], query: str, values: Sequence[Any]
+) -> list[R]:
+    """The rows of a query; a bit that flipped in a text costs a character, not the table."""
+    try:
+        return list(map(make, connection.execute(query, values)))
+    except sqlite3.OperationalError as error:
+        if "could not decode" not in str(error).lower():
+            raise
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    return list(map(make, connection.execute(query, values)))
+
+
 def items(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Item]:
     """Every item written after a revision, deleted ones too."""
-    cursor = connection.execute(f"{_ITEMS} AND revision > ?", (workspace_id, after_revision))
-    return list(map(Item._make, cursor))
+    return _rows(connection, Item._make, f"{_ITEMS} AND revision > ?", (workspace_id, after_revision))
 
 
 def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Item]:
@@ -82,8 +106,8 @@ def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence
     for start in range(0, len(ids), 500):
         part = ids[start : start + 500]
         marks = ",".join("?" * len(part))
-        rows = connection.execute(f"{_ITEMS} AND id IN ({marks})", (workspace_id, *part))
-        found.update((item.id, item) for item in map(Item._make, rows))
+        rows = _rows(connection, Item._make, f"{_ITEMS} AND id IN ({marks})", (workspace_id, *part))
+        found.update((item.id, item) for item in rows)
     return found
 
 
@@ -96,14 +120,13 @@ def ids_of_text(connection: sqlite3.Connection, workspace_id: str, norm: str) ->
 
 def lessons(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Lesson]:
     """Every lesson written after a revision, deleted ones too."""
-    cursor = connection.execute(f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
-    return list(map(Lesson._make, cursor))
+    return _rows(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
 
 
 def newest_items(connection: sqlite3.Connection, workspace_id: str, limit: int) -> list[Item]:
     """The first page of the Items screen: active items, newest first, without reading the rest."""
     query = f"{_ITEMS} AND is_deleted = 0 ORDER BY updated_at DESC LIMIT ?"
-    return list(map(Item._make, connection.execute(query, (workspace_id, limit))))
+    return _rows(connection, Item._make, query, (workspace_id, limit))
 
 
 def item_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, str, str, bool, int]]:
@@ -135,15 +158,41 @@ def operations(
     if before is not None:
         query += " AND o.seq < ?"
         values.append(before)
-    rows = connection.execute(f"{query} ORDER BY o.seq DESC LIMIT ?", (*values, limit))
-    return [StoredOperation(seq, Operation.from_json(json.loads(body)), bool(undone)) for seq, body, undone in rows]
+    return _operations(connection, f"{query} ORDER BY o.seq DESC LIMIT ?", (*values, limit))
+
+
+def operations_after(connection: sqlite3.Connection, workspace_id: str, seq: int) -> list[StoredOperation]:
+    """The operations behind a place in the order, oldest first."""
+    query = "SELECT seq, body_json, undone FROM operations WHERE workspace_id = ? AND seq > ? ORDER BY seq"
+    return _operations(connection, query, (workspace_id, seq))
 
 
 def operation(connection: sqlite3.Connection, workspace_id: str, op_id: str) -> StoredOperation | None:
     """One operation by its id."""
     query = "SELECT seq, body_json, undone FROM operations WHERE workspace_id = ? AND id = ?"
-    row = connection.execute(query, (workspace_id, op_id)).fetchone()
-    return None if row is None else StoredOperation(row[0], Operation.from_json(json.loads(row[1])), bool(row[2]))
+    found = _operations(connection, query, (workspace_id, op_id))
+    return found[0] if found else None
+
+
+def newest_of_kind(connection: sqlite3.Connection, workspace_id: str, kind: str, actor: str) -> StoredOperation | None:
+    """The newest operation of that kind and actor."""
+    query = (
+        "SELECT seq, body_json, undone FROM operations WHERE workspace_id = ? AND kind = ? AND actor = ?"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    found = _operations(connection, query, (workspace_id, kind, actor))
+    return found[0] if found else None
+
+
+def _operations(connection: sqlite3.Connection, query: str, values: Sequence[Any]) -> list[StoredOperation]:
+    """The operations of a query; one whose body was damaged is left out, so that it costs itself alone."""
+    found = []
+    for seq, body, undone in _rows(connection, tuple, query, values):
+        try:
+            found.append(StoredOperation(seq, Operation.from_json(json.loads(body)), bool(undone)))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
 
 
 def known_operations(connection: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
@@ -173,7 +222,12 @@ def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
 def foreign_rows(connection: sqlite3.Connection, workspace_id: str, source: str) -> dict[str, dict[str, Any]]:
     """The rows of an agent's file as we last saw them, by id."""
     query = "SELECT id, raw_json FROM foreign_rows WHERE workspace_id = ? AND source = ?"
-    return {key: json.loads(raw) for key, raw in connection.execute(query, (workspace_id, source))}
+    rows = _rows(connection, tuple, query, (workspace_id, source))
+    found: dict[str, dict[str, Any]] = {}
+    for key, raw in rows:
+        with contextlib.suppress(ValueError):
+            found[key] = json.loads(raw)
+    return found
 
 
 def revision(connection: sqlite3.Connection, workspace_id: str) -> int:

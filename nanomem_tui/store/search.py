@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from nanomem_tui import clock
 from nanomem_tui.store import reader
@@ -19,15 +19,23 @@ CANDIDATES = 200
 K1, B = 0.9, 0.4
 
 
-def candidates(connection: sqlite3.Connection, workspace_id: str, words: Sequence[str]) -> list[Item]:
-    """The items that the full-text index ranks first for any of the words."""
+def candidates(
+    connection: sqlite3.Connection, workspace_id: str, words: Sequence[str], accept: Callable[[Item], bool]
+) -> list[Item]:
+    """The first accepted items that the full-text index ranks for any of the words."""
     if not words:
         return []
     match = " OR ".join(f'"{word}"' for word in (w.replace('"', '""') for w in words))
-    query = "SELECT entry_id FROM memory_entries_fts WHERE memory_entries_fts MATCH ? ORDER BY rank LIMIT ?"
-    ids = [row[0] for row in connection.execute(query, (match, CANDIDATES))]
-    found = reader.items_by_id(connection, workspace_id, ids)
-    return [found[key] for key in ids if key in found]
+    query = (
+        "SELECT e.id FROM memory_entries_fts f JOIN memory_entries e ON e.number = f.rowid"
+        " WHERE memory_entries_fts MATCH ? AND e.workspace_id = ? ORDER BY f.rank"
+    )
+    ids = connection.execute(query, (match, workspace_id))
+    accepted: list[Item] = []
+    while len(accepted) < CANDIDATES and (part := [row[0] for row in ids.fetchmany(CANDIDATES)]):
+        found = reader.items_by_id(connection, workspace_id, part)
+        accepted += [found[key] for key in part if key in found and accept(found[key])]
+    return accepted[:CANDIDATES]
 
 
 def rank(query: str, items: Iterable[Item], limit: int) -> list[Hit]:

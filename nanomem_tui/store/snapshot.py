@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from nanomem_tui.errors import Conflict
+from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.operations import Change, Operation, Value
+from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.values import Item, Lesson, Row
 
 ROW_TYPES: dict[str, type[Item | Lesson]] = {"item": Item, "lesson": Lesson}
@@ -59,6 +60,8 @@ class Snapshot:
         self.lessons: dict[str, Lesson] = {lesson.id: lesson for lesson in lessons}
         self.counter = 0
         self._base: dict[RowKey, Row | None] = {}
+        self._shown: dict[RowKey, Row | None] = {}
+        self._effects: dict[RowKey, set[str]] = {}
 
     def table(self, layer: str) -> dict[str, Row]:
         """The rows of one layer."""
@@ -66,13 +69,18 @@ class Snapshot:
 
     @property
     def dirty(self) -> int:
-        """How many rows differ from the database."""
+        """How many rows differ from the database and are ours to write."""
         return len(self._base)
 
     def dirty_rows(self) -> list[DirtyRow]:
         """What a checkpoint has to write."""
         with self.lock:
             return [DirtyRow(layer, base, self.table(layer)[key]) for (layer, key), base in self._base.items()]
+
+    def unwritten(self) -> set[RowKey]:
+        """The rows that the database does not have as they are here: dirty ones, and those that others will write."""
+        with self.lock:
+            return {*self._base, *self._shown}
 
     def put(self, layer: str, row: Row, *, dirty: bool = True) -> None:
         """Set a row; `dirty` rows are written by the next checkpoint."""
@@ -83,22 +91,46 @@ class Snapshot:
             table[row.id] = row
             self.counter += 1
 
-    def settle_row(self, layer: str, key: str) -> None:
-        """Take a row's present value as in step with the database: it is another process's to write."""
-        with self.lock:
-            self._base.pop((layer, key), None)
-
     def patch(self, change: Change) -> None:
         """Make one change true; a patch of a row that is not there is left out (another process removed it)."""
         with self.lock:
-            current = self.table(change.layer).get(change.key)
-            if change.after is None:
-                if current is not None:
-                    self.put(change.layer, current._replace(is_deleted=True))
-            elif current is not None:
-                self.put(change.layer, current._replace(**change.after))
-            elif change.before is None:
-                self.put(change.layer, row_from(change.layer, change.after))
+            row = patched(self.table(change.layer).get(change.key), change)
+            if row is not None:
+                self.put(change.layer, row)
+
+    def show(self, operation_id: str, change: Change) -> None:
+        """Let a change be seen that is another process's to write."""
+        with self.lock:
+            key = (change.layer, change.key)
+            table = self.table(change.layer)
+            present = table.get(change.key)
+            row = patched(present, change)
+            if row is not None:
+                self._shown.setdefault(key, present)
+                self._effects.setdefault(key, set()).add(operation_id)
+                table[change.key] = row
+                self.counter += 1
+
+    def adopt(self, operation_id: str, change: Change) -> None:
+        """Make a change ours to write: that of a process that ended before it wrote it.
+
+        What was shown already is not applied again; where the row moved on meanwhile the two are merged.
+        """
+        with self.lock:
+            key = (change.layer, change.key)
+            if operation_id in self._effects.get(key, ()):
+                if key in self._shown:
+                    self._base[key] = self._shown.pop(key)
+                return
+            row = self.table(change.layer).get(change.key)
+            if row is None or first_difference(row, change) is None:
+                self.patch(change)
+                return
+            base = row._replace(**_known(row, change.before)) if change.before is not None else None
+            theirs = row._replace(**_known(row, change.after or {"is_deleted": True}))
+            merged = merge_row(base, row, theirs)
+            if merged != row:
+                self.put(change.layer, merged)
 
     def settle(self, written: Sequence[DirtyRow], rows: Iterable[tuple[str, Row]]) -> None:
         """After a checkpoint: take the rows as the database has them now; what changed meanwhile stays dirty."""
@@ -107,10 +139,13 @@ class Snapshot:
             for layer, row in rows:
                 key = (layer, row.id)
                 table = self.table(layer)
-                if key not in sent or table.get(row.id) is sent[key]:
+                present = table.get(row.id)
+                self._shown.pop(key, None)
+                if present is None or present is sent.get(key):
                     table[row.id] = row
                     self._base.pop(key, None)
                 else:
+                    table[row.id] = merge_row(sent.get(key), present, row)
                     self._base[key] = row
                 self.counter += 1
 
@@ -119,8 +154,11 @@ class Snapshot:
         taken = 0
         with self.lock:
             for row in rows:
-                if (layer, row.id) in self._base:
+                key = (layer, row.id)
+                if key in self._base:
                     continue
+                self._shown.pop(key, None)
+                self._effects.pop(key, None)
                 if self.table(layer).get(row.id) != row:
                     self.table(layer)[row.id] = row
                     taken += 1
@@ -135,7 +173,42 @@ class Snapshot:
             self.lessons = {lesson.id: lesson for lesson in lessons}
             for layer, row in kept:
                 self.table(layer)[row.id] = row
+            self._effects = {key: ids for key, ids in self._effects.items() if key in self._base}
+            self._shown = {key: row for key, row in self._shown.items() if key in self._base}
             self.counter += 1
+
+
+def patched(row: Row | None, change: Change) -> Row | None:
+    """The row with one change made; None when it is, or stays, absent.
+
+    Counts move by the difference, and times that moved on meanwhile stay: an undo takes back nothing that a turn did.
+    """
+    if change.after is None:
+        return row._replace(is_deleted=True) if row is not None else None
+    if row is None:
+        return row_from(change.layer, change.after) if change.before is None else None
+    fields = _known(row, change.after)
+    for name in COUNTERS & fields.keys() if change.before is not None else ():
+        before, now = (change.before or {}).get(name), getattr(row, name)
+        if name == "hits":
+            fields[name] = max(0, now + fields[name] - (before or 0))
+        elif now != before:
+            fields[name] = max(filter(None, (now, fields[name])), default=now)
+    return row._replace(**fields)
+
+
+def first_difference(row: Row, change: Change) -> str | None:
+    """The first field in which a row is not what a change starts from, counters aside; None when it fits."""
+    if change.before is None:
+        return None if row.is_deleted else "is_deleted"
+    different = (
+        name for name, value in change.before.items() if name not in COUNTERS and getattr(row, name, value) != value
+    )
+    return next(different, None)
+
+
+def _known(row: Row, fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name in row._fields}
 
 
 def row_from(layer: str, fields: Mapping[str, Any]) -> Row:
@@ -152,23 +225,33 @@ class RowLayer:
         self._snapshot = snapshot
 
     def check(self, changes: Sequence[Change]) -> None:
-        """Raise Conflict when a row is not what a change starts from; counters may have moved."""
+        """Raise Conflict when a row is not what a change starts from (counters may have moved), BadInput when a text
+        is none that UTF-8 can hold."""
         table = self._snapshot.table(self.name)
         for change in changes:
             row = table.get(change.key)
-            if change.before is None:
-                if row is not None and not row.is_deleted:
-                    raise Conflict(f"{self.name} already there", change.key, "nothing was changed")
-                continue
-            if row is None:
+            if row is None and change.before is not None:
                 raise Conflict(f"{self.name} is gone", change.key, "nothing was changed")
-            for field, value in change.before.items():
-                if field not in COUNTERS and getattr(row, field, value) != value:
-                    what = f"{self.name} was changed since ({field})"
-                    raise Conflict(what, change.key, "undo the later change first; see `nanomem log`")
+            field = first_difference(row, change) if row is not None else None
+            if field is not None and change.before is None:
+                raise Conflict(f"{self.name} already there", change.key, "nothing was changed")
+            if field is not None:
+                what = f"{self.name} was changed since ({field})"
+                raise Conflict(what, change.key, "undo the later change first; see `nanomem log`")
+            for name, value in (change.after or {}).items():
+                if isinstance(value, str) and not value.isascii() and not _is_utf8(value):
+                    raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it")
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Make the changes in RAM; the next checkpoint writes them."""
         with self._snapshot.lock:
             for change in changes:
                 self._snapshot.patch(change)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
