@@ -1,6 +1,6 @@
 """The screen that every list-and-detail screen is made from: list left, detail right, filter, status and keys.
 
-Owns the panes, loading in a thread, filtering and sorting in a thread, and doing actions of the registry. It knows no
+Owns the panes, the detail and doing actions of the registry; the list itself is in `list_screen.py`. It knows no
 workspace: a subclass says what the rows are and what one row has to tell.
 
 A screen is a subclass with `SCREEN` set to its name in the registry of actions and these methods:
@@ -20,7 +20,6 @@ Optional: ``sign``, ``dimmed``, ``facts`` (what `Context.has` holds for a row), 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -29,20 +28,17 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
 from nanomem_tui.actions import BY_NAME, Context
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.memory.filters import FIELDS, Kind
-from nanomem_tui.screens.listing import Listing, View
+from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.text import safe_text
 from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar
 from nanomem_tui.widgets.bindings import screen_bindings
 from nanomem_tui.widgets.cells import content
-from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Document
 from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.widgets.help import HelpScreen, PaletteScreen
@@ -55,17 +51,13 @@ Row = TypeVar("Row")
 
 WIDE = 100  # columns from which both panes are shown
 SMALLEST = (60, 20)
-INLINE_ROWS = 2_000  # a list this long is filtered at once; a longer one in a thread
 DETAIL_DELAY = 0.03  # seconds the cursor rests before the detail is read, so that holding a key reads nothing
 
 
-class ListDetailScreen(Screen[None], Generic[Row]):
+class ListDetailScreen(ListScreen[Row], Generic[Row]):
     """A list, the detail of its row, a filter, and the keys of the registry. See the module for how to subclass."""
 
-    SCREEN: ClassVar[str] = ""
     HELP: ClassVar[str] = ""
-    EMPTY: ClassVar[str] = "Nothing here yet."
-    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = FIELDS
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")  # inherited, whatever CSS_PATH a subclass has
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -73,34 +65,6 @@ class ListDetailScreen(Screen[None], Generic[Row]):
         if cls.__dict__.get("SCREEN"):
             cls.BINDINGS = list(screen_bindings(cls.SCREEN))
         super().__init_subclass__(**options)
-
-    class RowsLoaded(Message):
-        """From the loading thread: rows so far, and whether that is all."""
-
-        def __init__(
-            self, turn: int, rows: list[Any], done: bool, changed: frozenset[str], ids: frozenset[str]
-        ) -> None:
-            super().__init__()
-            self.turn = turn
-            self.rows = rows
-            self.done = done
-            self.changed = changed
-            self.ids = ids
-
-    class LoadFailed(Message):
-        """From the loading thread: why there are no rows."""
-
-        def __init__(self, turn: int, error: Exception) -> None:
-            super().__init__()
-            self.turn = turn
-            self.error = error
-
-    class ViewReady(Message):
-        """From the filtering thread: the rows to show."""
-
-        def __init__(self, view: View[Any]) -> None:
-            super().__init__()
-            self.view = view
 
     class DetailReady(Message):
         """From the detail thread: what a row has to tell."""
@@ -111,49 +75,17 @@ class ListDetailScreen(Screen[None], Generic[Row]):
             self.detail = detail
 
     def __init__(self) -> None:
-        super().__init__(name=self.SCREEN)
-        self.listing: Listing[Row] = Listing(self.row_id, self.search_text, self.field, self.FILTER_FIELDS)
+        super().__init__()
         self._pane = "list"
         self._zoomed = False
-        self._load_turn = 0
-        self._loading = False
         self._detail_of: str | None = None
         self._detail_timer: Timer | None = None
-        self._changed: frozenset[str] = frozenset()
 
     # What a subclass says
-
-    def columns(self) -> Sequence[Column[Row]]:
-        """The columns of the list."""
-        raise NotImplementedError
-
-    def row_id(self, row: Row) -> str:
-        """The lasting id of a row."""
-        raise NotImplementedError
-
-    def load(self) -> Iterable[Sequence[Row]]:
-        """Pages of rows; called in a thread. An error it raises is shown instead of the list."""
-        raise NotImplementedError
-
-    def search_text(self, row: Row) -> str:
-        """The text of a row that words are searched in."""
-        raise NotImplementedError
-
-    def field(self, row: Row, name: str) -> Any:
-        """The value of a field of `FILTER_FIELDS`."""
-        raise NotImplementedError
 
     def detail(self, row: Row) -> Any:
         """What the right pane shows for a row: a `Document`; called in a thread."""
         raise NotImplementedError
-
-    def sign(self, row: Row) -> str:
-        """One character before the row that tells its state; "" for none."""
-        return ""
-
-    def dimmed(self, row: Row) -> bool:
-        """Whether the row is switched off."""
-        return False
 
     def facts(self, row: Row) -> frozenset[str]:
         """What is true of the row under the cursor, for `Context.has`. Must be quick: no file, no database."""
@@ -180,30 +112,9 @@ class ListDetailScreen(Screen[None], Generic[Row]):
     # What a subclass uses
 
     @property
-    def table(self) -> LineTable[Row]:
-        """The list."""
-        return self.query_one("#list", LineTable)
-
-    @property
     def detail_pane(self) -> Widget:
         """The widget on the right."""
         return self.query_one("#detail")
-
-    def targets(self) -> list[Row]:
-        """The rows that an action means: the selected ones (also hidden ones), else the one at the cursor."""
-        if self.table.selected:
-            wanted = self.table.selected
-            return [row for row in self.listing.rows if self.row_id(row) in wanted]
-        row = self.table.cursor_row
-        return [] if row is None else [row]
-
-    def reload(self) -> None:
-        """Read the rows again; cursor, selection, filter and order stay, rows that changed flash."""
-        self._load_turn += 1
-        self._loading = True
-        self.table.show_loading()
-        self._say_totals()
-        self._load_in_thread(self._load_turn)
 
     def set_status(self, status: Status) -> None:
         """Show `status` in the status bar; writes nothing when it is the same."""
@@ -222,13 +133,13 @@ class ListDetailScreen(Screen[None], Generic[Row]):
         rows, selected = len(self.table.rows), len(self.table.selected)
         return replace(shared, screen=self.SCREEN, rows=rows, selected=selected, has=has)
 
-    def filter_by(self, query: str) -> None:
-        """Filter the list as if `query` had been typed."""
-        self.query_one(FilterBar).set_query(query)
+    def forget_detail(self) -> None:
+        """The detail shown may be old: the next look reads it again."""
+        self._detail_of = None
 
     def refresh_detail(self) -> None:
         """Read the detail again, as after an edit."""
-        self._detail_of = None
+        self.forget_detail()
         self._read_detail()
 
     def show_pane(self, pane: str) -> None:
@@ -275,109 +186,11 @@ class ListDetailScreen(Screen[None], Generic[Row]):
             wanted = f"nanomem needs {SMALLEST[0]}x{SMALLEST[1]} characters; this is {width}x{height}. q leaves."
             self.query_one("#too-small", Static).update(content(wanted))
 
-    # Loading
-
-    @work(thread=True, exclusive=True, group="load", exit_on_error=False)
-    def _load_in_thread(self, turn: int) -> None:
-        before = {self.row_id(row): row for row in self.listing.rows}
-        rows: list[Row] = []
-        try:
-            for page in self.load():
-                if turn != self._load_turn:
-                    return
-                first = not rows and not before
-                rows.extend(page)
-                if first:
-                    self.post_message(self.RowsLoaded(turn, list(rows), False, frozenset(), frozenset()))
-            ids = frozenset(self.row_id(row) for row in rows)
-            changed = {self.row_id(row) for row in rows if before and before.get(self.row_id(row)) != row}
-            self.post_message(self.RowsLoaded(turn, rows, True, frozenset(changed), ids))
-        except Exception as error:  # noqa: BLE001 - whatever went wrong is shown in place of the list
-            self.post_message(self.LoadFailed(turn, error))
-
-    @on(RowsLoaded)
-    def _rows_loaded(self, event: RowsLoaded) -> None:
-        if event.turn != self._load_turn:
-            return
-        self._loading = not event.done
-        self._changed = event.changed
-        self.listing.set_rows(event.rows)
-        if event.done:
-            self.table.keep_selected(event.ids.__contains__)
-        if event.changed:
-            self._detail_of = None
-        self._make_view()
-
-    @on(LoadFailed)
-    def _load_failed(self, event: LoadFailed) -> None:
-        if event.turn != self._load_turn:
-            return
-        self._loading = False
-        self.listing.set_rows([])
-        error = event.error
-        if isinstance(error, NanomemError):
-            self.table.show_error(error.what, error.where, error.fix or "D on the Status screen (0) runs the doctor")
-        else:
-            self.table.show_error(f"{type(error).__name__}: {error}", "", "D on the Status screen (0) runs the doctor")
-        self._say_totals()
-
-    # Filter and order
-
-    def _make_view(self) -> None:
-        turn = self.listing.next_turn()
-        if len(self.listing.rows) <= INLINE_ROWS:
-            for view in self.listing.views(turn):
-                self._show_view(view)
-        else:
-            self._view_in_thread(turn)
-
-    @work(thread=True, exclusive=True, group="view", exit_on_error=False)
-    def _view_in_thread(self, turn: int) -> None:
-        for view in self.listing.views(turn):
-            self.post_message(self.ViewReady(view))
-
-    @on(ViewReady)
-    def _view_ready(self, event: ViewReady) -> None:
-        self._show_view(event.view)
-
-    def _show_view(self, view: View[Row]) -> None:
-        if not self.listing.accept(view):
-            return
-        if self._loading and not view.rows and not self.listing.filter:
-            self.table.show_loading()
-        else:
-            empty = self.EMPTY if not self.listing.filter else f"Nothing matches {self.listing.filter.source}"
-            if not view.done:
-                empty += "; looking for something similar …"
-            self.table.set_rows(view.rows, self._changed, empty)
-        if view.done:
-            self._changed = frozenset()
-        self._say_totals()
-
-    def _say_totals(self) -> None:
-        shown, total = len(self.table.rows), len(self.listing.rows)
-        parts = [f"{shown:,} of {total:,}" if shown != total or self.listing.filter else f"{total:,}"]
-        if self.listing.fuzzy:
-            parts[0] = f"similar: {parts[0]}"
-        if self.table.selected:
-            parts.append(f"{len(self.table.selected):,} selected")
-        if self._loading:
-            parts.append("loading")
-        self.query_one(TitleBar).set_right(" · ".join(parts))
-        problems = self.listing.filter.problems
-        self.query_one(FilterBar).say(problems[0] if problems else "", "warn")
-        self.refresh_context()
-
-    @on(FilterBar.FilterChanged)
-    def _filter_changed(self, event: FilterBar.FilterChanged) -> None:
-        if self.listing.set_query(event.query):
-            self._make_view()
+    # List and detail
 
     @on(FilterBar.FilterLeft)
     def _filter_left(self) -> None:
         self.show_pane("list")
-
-    # List and detail
 
     @on(LineTable.RowHighlighted)
     def _highlighted(self) -> None:
@@ -394,20 +207,11 @@ class ListDetailScreen(Screen[None], Generic[Row]):
             self._detail_timer.pause()
         self._read_detail()
 
-    @on(LineTable.SelectionChanged)
-    def _selection_changed(self) -> None:
-        self._say_totals()
-
     @on(LineTable.RowActivated)
     def _activated(self) -> None:
         row = self.table.cursor_row
         if row is not None:
             self.open_row(row)
-
-    @on(LineTable.RowGone)
-    def _row_gone(self) -> None:
-        if not self.listing.filter:
-            say(self, "The row at the cursor is gone: it was deleted or merged.")
 
     def _read_detail(self) -> None:
         row = self.table.cursor_row
@@ -506,24 +310,6 @@ class ListDetailScreen(Screen[None], Generic[Row]):
         """Wrap the detail or not."""
         if isinstance(self.detail_pane, TextView):
             self.detail_pane.toggle_wrap()
-
-    def do_reload(self) -> None:
-        """Read everything again."""
-        self.reload()
-
-    def do_sort(self) -> None:
-        """Sort by the next column that can be sorted by; after the last, as they came."""
-        ways: list[tuple[Column[Row] | None, bool]] = [(None, False)]
-        ways += [(column, column.align == "right") for column in self.columns() if column.sort is not None]
-        keys = [column.key if column else "" for column, _ in ways]
-        column, descending = ways[(keys.index(self.listing.sorted_by) + 1) % len(ways)]
-        self.sort_by(column, descending)
-
-    def sort_by(self, column: Column[Row] | None, descending: bool = False) -> None:
-        """Sort by `column`; None: as the rows came."""
-        self.listing.set_order(column.key if column else "", column.sort if column else None, descending)
-        self.table.set_sorted(self.listing.sorted_by, descending)
-        self._make_view()
 
     def copy_text(self) -> str:
         """What the copy key copies."""

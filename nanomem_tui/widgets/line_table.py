@@ -23,6 +23,7 @@ from nanomem_tui.widgets.bindings import widget_bindings
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.moving import Moves
+from nanomem_tui.widgets.selecting import Selects
 from nanomem_tui.widgets.table_paint import Marks, Painter
 
 Row = TypeVar("Row")
@@ -32,7 +33,7 @@ HEADER = 1  # lines
 FLASH_SECONDS = 0.8
 
 
-class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
+class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
     """A virtual table over any sequence of rows.
 
     `row_id(row)` names a row for good. `sign(row)` gives one character of state ("" for none), drawn in front of it;
@@ -90,6 +91,7 @@ class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
+        self.init_selection()
         self._painter = Painter(columns)
         self._row_id = row_id
         self._sign = sign
@@ -97,9 +99,6 @@ class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
         self._rows: Sequence[Row] = ()
         self._cursor = 0
         self._cursor_id: str | None = None
-        self._selected: set[str] = set()
-        self._anchor: str | None = None
-        self._before_range: set[str] = set()
         self._flashing: frozenset[str] = frozenset()
         self._sorted: tuple[str, bool] = ("", False)
         self._state: State = "loading"
@@ -133,23 +132,6 @@ class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
     def cursor_row(self) -> Row | None:
         """The row under the cursor."""
         return self._rows[self._cursor] if self._rows else None
-
-    @property
-    def selected(self) -> frozenset[str]:
-        """The ids of the selected rows, also of those that a filter hides."""
-        return frozenset(self._selected)
-
-    @property
-    def target_ids(self) -> list[str]:
-        """What an action means: the selected rows, else the row under the cursor."""
-        if self._selected:
-            return sorted(self._selected)
-        return [self._cursor_id] if self.cursor_id is not None and self._cursor_id is not None else []
-
-    def set_columns(self, columns: Sequence[Column[Row]]) -> None:
-        """Show other columns."""
-        self._painter = Painter(columns)
-        self.refresh()
 
     def set_sorted(self, key: str, descending: bool) -> None:
         """Mark the column `key` as the one that the rows are sorted by."""
@@ -282,37 +264,8 @@ class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
         index = self._cursor if self._rows else None
         self.post_message(self.RowHighlighted(self, self.cursor_id, index))
 
-    # The selection
-
-    def select_ids(self, ids: Iterable[str]) -> None:
-        """Select exactly these rows."""
-        self._anchor = None
-        self._set_selected(set(ids))
-
-    def clear_selection(self) -> bool:
-        """Select nothing; False when nothing was selected."""
-        had = bool(self._selected) or self._anchor is not None
-        self.select_ids(())
-        return had
-
-    def keep_selected(self, existing: Callable[[str], bool]) -> None:
-        """Drop ids from the selection that no longer exist at all (a filter only hides rows)."""
-        self._set_selected({row_id for row_id in self._selected if existing(row_id)})
-
-    def _set_selected(self, ids: set[str]) -> None:
-        if ids != self._selected:
-            self._selected = ids
-            self._refresh_what_differs()
-            self.post_message(self.SelectionChanged(self, len(ids)))
-
-    def _stretch_range(self, old: int) -> None:
-        assert self._anchor is not None
-        anchor = self._find(self._anchor, old)
-        if anchor is None:
-            self._anchor = None
-            return
-        low, high = sorted((anchor, self._cursor))
-        self._set_selected(self._before_range | {self._row_id(row) for row in self._rows[low : high + 1]})
+    def _tell_selection(self, count: int) -> None:
+        self.post_message(self.SelectionChanged(self, count))
 
     # Keys and mouse
 
@@ -327,27 +280,6 @@ class LineTable(Moves, ScrollView, Generic[Row], can_focus=True):
     def page_lines(self) -> int:
         """The rows that are in view."""
         return max(self.size.height - HEADER, 1)
-
-    def action_select(self) -> None:
-        """Select the row or not, and move on."""
-        if self.cursor_id is not None and self._cursor_id is not None:
-            self._anchor = None
-            self._set_selected(self._selected ^ {self._cursor_id})
-            self.move_cursor(self._cursor + 1)
-
-    def action_select_range(self) -> None:
-        """Start a range at the cursor, or end it."""
-        if self._anchor is not None:
-            self._anchor = None
-        elif self.cursor_id is not None and self._cursor_id is not None:
-            self._anchor, self._before_range = self._cursor_id, set(self._selected)
-            self._stretch_range(self._cursor)
-
-    def action_select_all(self) -> None:
-        """Select every row shown; when they all are, none of them."""
-        shown = {self._row_id(row) for row in self._rows}
-        self._anchor = None
-        self._set_selected(self._selected - shown if shown <= self._selected else self._selected | shown)
 
     def action_open(self) -> None:
         """Open the row under the cursor."""

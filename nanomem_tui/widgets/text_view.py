@@ -95,20 +95,17 @@ class TextView(Moves, ScrollView, can_focus=True):
 
     def _lay_out(self) -> None:
         width = self.scrollable_content_region.width
-        if width <= 1 or width == self._laid_out_at:
+        if width <= 1:
             return
-        self._laid_out_at = width
-        self._lines = self.lay_out(width - 1, self.wrapped)
-        self._set_height()
-
-    def _set_height(self) -> None:
+        if width != self._laid_out_at:
+            self._laid_out_at = width
+            self._lines = self.lay_out(width - 1, self.wrapped)
         # Never less than the pane: another height means a layout of the screen, and short texts need none.
-        self.virtual_size = Size(self.scrollable_content_region.width, max(len(self._lines), self.size.height))
+        self.virtual_size = Size(width, max(len(self._lines), self.size.height))
 
     def on_resize(self) -> None:
         """Lay out for the new size."""
         self._lay_out()
-        self._set_height()
 
     def page_lines(self) -> int:
         """The lines that are in view."""

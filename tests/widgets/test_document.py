@@ -46,7 +46,7 @@ def test_kept_lines_are_not_wrapped() -> None:
     assert plain(lay_out((Body("a long line of a plot"),), 10, wrapped=False)) == ["a long line of a plot"]
 
 
-@given(st.text(max_size=200), st.integers(20, 60))
+@given(st.text(max_size=200), st.integers(24, 60))
 def test_any_text_fits_and_holds_no_control(text: str, width: int) -> None:
     blocks = (Field("label", text), Heading(text), Body(text), Spans(((text, ""),), 3))
     for line in plain(lay_out(blocks[:1] + blocks[2:], width)):
