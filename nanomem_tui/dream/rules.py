@@ -211,8 +211,8 @@ def _section(text: str, fact: str, file: str, topic: str) -> str:
         for section in named:
             if wanted in section.title.casefold():
                 return section.title
-    shared = [(len(of_fact & details.words("\n".join(section.lines))), section.title) for section in named]
-    best = max(shared, default=(0, ""), key=lambda row: row[0])
+    held = [(frozenset[str]().union(*map(details.words, section.lines)), section.title) for section in named]
+    best = max(((len(of_fact & found), title) for found, title in held), default=(0, ""), key=lambda row: row[0])
     if best[0] >= 3:
         return best[1]
     if not named and any(markdown.bullets("\n".join(section.lines)) for section in sections):

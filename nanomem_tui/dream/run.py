@@ -133,11 +133,13 @@ class DreamRunner:
         max_batch_size: int = MAX_BATCH_SIZE,
         max_iterations: int = MAX_ITERATIONS,
         timeout: float | None = None,
+        started_by: str = "human",
     ) -> DreamResult:
         """One Dream over the oldest `max_batch_size` entries, with at most `max_iterations` edits.
 
         Entries beyond that many edits wait for the next Dream. A dry run writes nothing at all; after `timeout` seconds
-        no change is begun. Raises NothingToDo when no entry waits, Refused while another Dream runs, when the time is
+        no change is begun. A plain undo takes back what a person started; a schedule names itself in `started_by`.
+        Raises NothingToDo when no entry waits, Refused while another Dream runs, when the time is
         up or a file holds bytes that are no UTF-8, Conflict when somebody changed a line that is to be edited.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -153,7 +155,7 @@ class DreamRunner:
                 raise Refused(f"the Dream took longer than {timeout:g} s", "", "nothing was changed; give it more time")
             if self._git() is None:
                 GitHistory.init(self._paths)
-            done = self._perform(self._operation(result))
+            done = self._perform(self._operation(result, started_by))
             return _with(result, done, self._files.commit_of(done))
 
     @contextlib.contextmanager
@@ -199,7 +201,7 @@ class DreamRunner:
             raise Refused("a memory file holds bytes that are no UTF-8", name, "repair it first: see `nanomem doctor`")
         return loaded.text or ""
 
-    def _operation(self, result: DreamResult) -> Operation:
+    def _operation(self, result: DreamResult, started_by: str) -> Operation:
         changes: list[Change] = []
         for name, text in result.after.items():
             change = self._files.change(name, text)
@@ -210,6 +212,7 @@ class DreamRunner:
         changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
         meta = {
             "commit": message(self._dreamer.name, result),
+            "started_by": started_by,
             "entries": result.read,
             "edits": [edit.to_json() for edit in result.edits[:_MAX_KEPT]],
             "refused": [{**r.edit.to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],

@@ -85,6 +85,7 @@ class Dreams:
         max_batch_size: int | None = None,
         max_iterations: int | None = None,
         timeout: float | None = None,
+        started_by: str = "human",
     ) -> DreamResult:
         """One Dream; the limits come from the settings unless given. See `DreamRunner.run`."""
         return self._runner.run(
@@ -92,6 +93,7 @@ class Dreams:
             max_batch_size=max_batch_size or self._settings.dream_max_batch_size,
             max_iterations=max_iterations or self._settings.dream_max_iterations,
             timeout=timeout,
+            started_by=started_by,
         )
 
     def restore_preview(

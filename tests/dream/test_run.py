@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -200,9 +201,9 @@ def test_a_line_that_somebody_adds_meanwhile_is_kept_and_one_they_change_is_a_co
     real = DreamRunner._operation
 
     def meanwhile(text: str) -> None:
-        def act(self: DreamRunner, result: object) -> object:
+        def act(self: DreamRunner, *arguments: object) -> object:
             write(on.paths.workspace, {"USER.md": text})
-            return real(self, result)  # type: ignore[arg-type]
+            return real(self, *arguments)  # type: ignore[arg-type]
 
         monkeypatch.setattr(DreamRunner, "_operation", act)
 
@@ -269,6 +270,38 @@ def test_old_releases_are_listed_without_a_count_of_entries(tmp_path: Path) -> N
     assert (on.dreams.status()["runs"], on.dreams.status()["commits"]) == (11, 13)
     assert {run.entries for run in on.dreams.runs()} == {None}
     assert on.dreams.show("33353532")[0].short == "355216c5"
+
+
+def test_a_dream_that_takes_too_long_changes_nothing(tmp_path: Path) -> None:
+    on = bench(tmp_path)
+    on.remember("- User prefers tea", first=21)
+    before = on.texts()
+    with pytest.raises(Refused, match="longer than"):
+        on.dreams.run(timeout=1e-9)
+    assert (on.texts(), on.paths.dream_cursor.read_text()) == (before, "20")
+
+
+def test_two_commits_are_compared(tmp_path: Path) -> None:
+    on = bench(tmp_path)
+    newest, oldest = on.dreams.commits()
+    assert [(d.path, d.after) for d in on.dreams.diff(oldest.short, newest.short) if d.path == "USER.md"] == [
+        ("USER.md", "# User\n- a\n- b\n- c\n")
+    ]
+
+
+def test_a_dream_of_a_year_stays_within_a_second_for_each_batch_and_settles(tmp_path: Path) -> None:
+    """Files of 100 kB and facts that share many words with them: the batch must not compare everything with all."""
+    on = bench(tmp_path)
+    lines = [f"- User keeps note {n} about topic {n % 97}, place {n * 7 % 89}, drawer {n % 13}" for n in range(1600)]
+    write(on.paths.workspace, {"memory/MEMORY.md": "# M\n\n## Notes\n" + "\n".join(lines) + "\n"})
+    new = [f"- User keeps note {n} about topic {n} and a new place\n- Decided to use tool {n}" for n in range(20)]
+    on.remember(*new, first=21)
+    started = time.monotonic()
+    result = on.dreams.run(max_iterations=100)
+    assert time.monotonic() - started < 5  # some 0.3 s on an idle machine
+    assert len(result.edits) == 40
+    on.remember(*new, first=41)
+    assert on.dreams.run(max_iterations=100).edits == ()
 
 
 def test_without_history_or_repository_everything_says_so(tmp_path: Path) -> None:
