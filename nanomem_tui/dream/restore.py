@@ -134,7 +134,7 @@ class DreamRestore:
             rewound=rewound,
             whole=whole,
             note=_note(later, whole, queue.cursor, target, rewound),
-            problem=_problem(files, conflicts, queue.cursor == target),
+            problem=_problem(commit, files, conflicts, queue.cursor == target),
         )
 
     def restore(
@@ -160,7 +160,7 @@ class DreamRestore:
                 f"later edits changed the same lines ({lines})", first.path, "take back one hunk, or edit the file"
             )
         if not preview.changes_anything:
-            raise NothingToDo("nothing of it is in force any more", commit.short, "later edits replaced all of it")
+            raise NothingToDo(preview.problem, commit.short)
         changes = [Change("file", f.path, _value(f.before), _value(f.after)) for f in preview.files]
         if preview.cursor_after != preview.cursor_now:
             if self._runner.running():
@@ -246,8 +246,14 @@ def _note(later: Sequence[Commit], whole: bool, cursor: int, target: int, rewoun
     return "; ".join(parts)
 
 
-def _problem(files: Sequence[RestoredFile], conflicts: Sequence[RestoreConflict], same_cursor: bool) -> str:
+def _problem(
+    commit: Commit, files: Sequence[RestoredFile], conflicts: Sequence[RestoreConflict], same_cursor: bool
+) -> str:
     if conflicts:
         places = ", ".join(f"{conflict.path}:{conflict.line}" for conflict in conflicts)
         return f"later edits changed the same lines: {places}"
-    return "nothing of it is in force any more" if not files and same_cursor else ""
+    if files or not same_cursor:
+        return ""
+    if any(stat.path in TRACKED_FILES for stat in commit.files):
+        return "nothing of it is in force any more"
+    return "it moved the cursor only: there is no line to take back"

@@ -114,6 +114,17 @@ def test_what_is_no_longer_in_force_says_so_and_exits_1(tmp_path: Path) -> None:
     assert caught.value.exit_code == 1
 
 
+def test_a_dream_that_only_moved_the_cursor_has_nothing_to_take_back(tmp_path: Path) -> None:
+    on = Bench(small(tmp_path))
+    on.remember("- [ephemeral] rain", first=21)
+    result = on.dreams.run()
+    assert result.sha is not None
+    with pytest.raises(NothingToDo, match="moved the cursor only"):
+        on.dreams.restore(result.sha)
+    on.dreams.restore(result.sha, rewind_cursor=True)
+    assert on.paths.dream_cursor.read_text() == "20"
+
+
 def test_the_cursor_moves_only_when_asked_and_its_cost_is_shown(tmp_path: Path) -> None:
     on = dreamt(tmp_path)
     preview = on.dreams.restore_preview(sha(on, 1), rewind_cursor=True)
