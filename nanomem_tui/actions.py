@@ -22,6 +22,10 @@ SCREENS: Mapping[str, str] = {
     "wal": "WAL",
     "dream": "Dream",
     "status": "Status",
+    "ledger": "Ledger",
+    "notes": "Notes",
+    "archive": "Archive",
+    "files": "Files",
 }
 GROUP_TITLES: Mapping[Group, str] = {
     "screen": "On this screen",
@@ -36,8 +40,8 @@ GROUP_TITLES: Mapping[Group, str] = {
 class Context:
     """What an action may look at to say whether it can be done now; a screen makes one when asked.
 
-    `has` names further things that are true, such as "source" (the row knows where it came from) or "review" (a Dream
-    is being reviewed). `read_only` is why nothing can be changed, empty when it can.
+    `has` names further things that are true, such as "source" (the row knows where it came from). `read_only` is why
+    nothing can be changed, empty when it can.
     """
 
     screen: str
@@ -96,22 +100,6 @@ def _source(context: Context) -> str | None:
     return with_row(context) or (None if "source" in context.has else "where this came from is not known")
 
 
-def _review(context: Context) -> str | None:
-    return None if "review" in context.has else "only while a Dream is reviewed (T)"
-
-
-def _edit(context: Context) -> str | None:
-    return writable(context) or (_review(context) if context.screen == "dream" else None)
-
-
-def _restore(context: Context) -> str | None:
-    return "a review is open: accept or reject first" if "review" in context.has else writable(context)
-
-
-def _no_review(context: Context) -> str | None:
-    return "a review is open: accept or reject first" if "review" in context.has else changeable(context)
-
-
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing a person can do.
@@ -151,11 +139,11 @@ _ROWS = ("items", "lessons")
 
 ACTIONS: tuple[Action, ...] = (
     # What each screen is for.
-    Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen", (*_ROWS,
-           "dream"),
-           headless="memory edit ID", enabled=_edit, footer=10, twins={"lessons": "", "dream": ""}),
-    Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen", (*_ROWS, "dream"),
-           headless="memory edit ID", enabled=_edit, twins={"lessons": "", "dream": ""}),
+    Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen",
+           (*_ROWS, "files"), headless="memory edit ID", enabled=writable, footer=10,
+           twins={"lessons": "", "files": ""}),
+    Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen", (*_ROWS, "files"),
+           headless="memory edit ID", enabled=writable, twins={"lessons": "", "files": ""}),
     Action("toggle", ("x",), "disable",
            "Disable what is enabled and enable what is disabled: kept, but never recalled.",
            "screen", _ROWS, headless="memory disable ID · memory enable ID", enabled=writable, footer=11,
@@ -175,30 +163,37 @@ ACTIONS: tuple[Action, ...] = (
            "screen", (*_ROWS, "sessions"), "preview", "memory compact --max-items N", _compact, 14,
            twins={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY"}),
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
-           "screen", ("items", "sessions", "wal"), headless="memory show ID", enabled=_source, footer=17,
-           labels={"sessions": "memories", "wal": "session"}, twins={"sessions": "session show KEY",
-           "wal": "session show KEY"}),
+           "screen", ("items", "sessions", "wal", "archive"), headless="memory show ID", enabled=_source,
+           footer=17, labels={"sessions": "memories", "wal": "session", "archive": "session"},
+           twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY"}),
     Action("reset_lessons", (), "reset lessons", "Forget every lesson of this workspace.", "screen", ("lessons",),
            "typed",
            "memory lessons reset --yes", changeable),
-    Action("search_all", ("F",), "find in all", "Search the text of every transcript.", "screen", ("sessions",),
-           headless="session search Q", footer=12),
+    Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
+           ("sessions", "notes", "archive"), headless="session search Q", footer=12),
+    Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files.", "screen",
+           ("sessions", "notes", "archive", "dream", "files"), footer=13,
+           labels={"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs"},
+           twins={"archive": "history list"}),
+    Action("only_dreams", ("h",), "only Dreams", "Show only Dreams; again for every change of the memory files.",
+           "screen", ("dream",), headless="dream log --dreams", footer=15),
     Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen", ("wal",),
            headless="wal show KEY", enabled=with_row, footer=10),
     Action("dream_run", ("r",), "run", "Run a Dream now; one commit, can be taken back.", "screen", ("dream",),
            "preview",
-           "--run-dream", _no_review, 13),
+           "--run-dream", changeable, 12),
     Action("dream_review", ("T",), "dry run",
-           "See what a Dream would do and decide hunk by hunk; nothing is changed before.",
-           "screen", ("dream",), headless="--run-dream --dry-run", enabled=_no_review, footer=14),
-    Action("dream_restore", ("t",), "take back", "Take back this hunk, this file or the whole run; later edits stay.",
-           "screen", ("dream",), "preview", "dream restore SHA --file F --hunk N", _restore, 11),
-    Action("blame", ("b",), "blame", "Which run wrote each line, and from which entries.", "screen", ("dream",),
-           headless="blame FILE", enabled=with_row, footer=16),
-    Action("accept", ("+",), "accept", "Accept this hunk.", "screen", ("dream",), enabled=_review, footer=1),
-    Action("reject", ("-",), "reject", "Reject this hunk.", "screen", ("dream",), enabled=_review, footer=2),
-    Action("next_hunk", ("n",), "next hunk", "The next hunk.", "screen", ("dream",), enabled=with_row, footer=18),
-    Action("previous_hunk", ("N",), "last hunk", "The hunk before.", "screen", ("dream",), enabled=with_row),
+           "See what a Dream would change, and from which entries; then run it, or not.",
+           "screen", ("dream",), headless="--run-dream --dry-run", enabled=changeable, footer=14),
+    Action("dream_restore", ("t",), "take back",
+           "Take back what the cursor is on: this hunk, this file, the whole run, or this change; later edits stay.",
+           "screen", ("dream", "ledger"), "preview", "dream restore SHA --file F --hunk N", writable, 11,
+           twins={"ledger": "undo ID"}),
+    Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen",
+           ("dream", "sessions", "wal"), enabled=with_row, footer=18,
+           labels={"sessions": "next message", "wal": "next turn"}),
+    Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen", ("dream", "sessions", "wal"),
+           enabled=with_row, labels={"sessions": "last message", "wal": "last turn"}),
     Action("doctor", ("D",), "doctor", "Check every file and table, and say what to do.", "screen", ("status",),
            headless="doctor", footer=10),
     # Selecting rows.

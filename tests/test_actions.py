@@ -39,8 +39,8 @@ def test_what_cannot_be_done_says_why() -> None:
     assert BY_NAME["undo"].enabled(Context("items", can_undo=True)) is None
     assert "agent is running" in str(BY_NAME["compact"].enabled(Context("sessions", rows=1, agent_alive=True)))
     assert BY_NAME["compact"].enabled(Context("items", rows=1, agent_alive=True)) is None
-    assert BY_NAME["accept"].enabled(Context("dream", rows=1, has=frozenset({"review"}))) is None
-    assert BY_NAME["dream_run"].enabled(Context("dream", has=frozenset({"review"}))) is not None
+    assert BY_NAME["source"].enabled(Context("archive", rows=1)) == "where this came from is not known"
+    assert BY_NAME["dream_run"].enabled(Context("dream", read_only="the disk is full")) == "the disk is full"
 
 
 def test_keys_can_be_moved_but_not_onto_each_other() -> None:
