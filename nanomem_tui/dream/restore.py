@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nanomem_tui.dream.run import DreamRunner
+from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.errors import Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.formats.history import clamp_cursor
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
@@ -87,12 +87,12 @@ class DreamRestore:
     """Takes back what a commit did to the memory files."""
 
     def __init__(
-        self, git: Callable[[], GitHistory | None], files: FileLayer, perform: Perform, runner: DreamRunner
+        self, git: Callable[[], GitHistory | None], files: FileLayer, perform: Perform, queue: DreamQueue
     ) -> None:
         self._git = git
         self._files = files
         self._perform = perform
-        self._runner = runner
+        self._queue = queue
 
     def preview(
         self,
@@ -114,7 +114,7 @@ class DreamRestore:
         if whole and (file is not None or hunk is not None):
             raise Refused("a whole restore takes every file back", commit.short, "leave out the file")
         files, conflicts = self._whole(git, commit.parent) if whole else self._revert(git, commit, file, hunk)
-        queue = self._runner.queue()
+        queue = self._queue.queue()
         target = queue.cursor
         if rewind_cursor or (whole and rewind_cursor is None):
             earlier = commit.cursor_before
@@ -163,7 +163,7 @@ class DreamRestore:
             raise NothingToDo(preview.problem, commit.short)
         changes = [Change("file", f.path, _value(f.before), _value(f.after)) for f in preview.files]
         if preview.cursor_after != preview.cursor_now:
-            if self._runner.running():
+            if self._queue.running():
                 raise Refused("a Dream is running", "", "wait until it is done, or leave the cursor where it is")
             changes.append(self._files.change(DREAM_CURSOR, str(preview.cursor_after)))
         what = "go back to before" if whole else "take back"

@@ -7,7 +7,6 @@ operation to the pipeline. Must not write a file itself; the only thing it makes
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,9 +15,10 @@ from typing import Any
 from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Limits, Refusal, check
+from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.dream.rules import Dreamer, RulesDreamer
-from nanomem_tui.errors import NothingToDo, Problem, Refused
-from nanomem_tui.formats.history import HistoryEntry, clamp_cursor, parse_cursor, parse_history
+from nanomem_tui.errors import NothingToDo, Refused
+from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic, merge
@@ -29,17 +29,6 @@ from nanomem_tui.store.presence import Presence
 MAX_BATCH_SIZE = 20
 MAX_ITERATIONS = 10
 _MAX_KEPT = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """Where Dream stands: its cursor (clamped to what exists), the last one, the entries it has not seen, and all."""
-
-    cursor: int
-    latest: int
-    waiting: tuple[HistoryEntry, ...]
-    entries: tuple[HistoryEntry, ...] = ()
-    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +64,7 @@ class DreamResult:
         }
 
 
-class DreamRunner:
+class DreamRunner(DreamQueue):
     """Runs Dreams on one workspace, one at a time."""
 
     def __init__(
@@ -88,43 +77,11 @@ class DreamRunner:
         dreamer: Dreamer | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self._paths = paths
+        super().__init__(paths, files, presence)
         self._git = git
-        self._files = files
         self._perform = perform
-        self._presence = presence
         self._dreamer: Dreamer = dreamer or RulesDreamer()
         self._limits = limits or Limits()
-
-    def queue(self) -> Queue:
-        """The entries that wait for a Dream, in the order of their cursors. Reads only."""
-        try:
-            data = atomic.read_stable(self._paths.history)
-        except FileNotFoundError:
-            data = b""
-        entries, problems = parse_history(data, self._paths.relative(self._paths.history))
-        latest = max((entry.cursor for entry in entries), default=0)
-        cursor = clamp_cursor(parse_cursor(self._files.load(DREAM_CURSOR).data), latest)
-        waiting = sorted((e for e in entries if e.cursor > cursor), key=lambda entry: (entry.cursor, entry.line))
-        return Queue(cursor, latest, tuple(waiting), entries, problems)
-
-    def running(self) -> bool:
-        """Whether a Dream of ours, or the agent's own, is under way."""
-        return self._presence().dreaming or self._is_locked()
-
-    def _is_locked(self) -> bool:
-        try:
-            handle = os.open(self._lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            return not atomic.try_lock(handle)
-        finally:
-            os.close(handle)
-
-    @property
-    def _lock(self) -> os.PathLike[str]:
-        return self._paths.data / "dream.lock"
 
     def run(
         self,
@@ -162,10 +119,10 @@ class DreamRunner:
     def _alone(self) -> Iterator[None]:
         atomic.make_folder(self._paths.data)
         try:
-            with atomic.locked(self._paths.data / "dream.lock", wait=0):
+            with atomic.locked(self.lock, wait=0):
                 yield
         except Refused as error:
-            if error.where == str(self._lock):
+            if error.where == str(self.lock):
                 raise Refused("another Dream is running", "", "wait until it is done") from error
             raise
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.dream.log import DreamLog, DreamRun, run_of
-from nanomem_tui.dream.restore import DreamRestore, RestorePreview
-from nanomem_tui.dream.run import DreamResult, DreamRunner
+from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.operations import Operation, Perform
 from nanomem_tui.paths import Paths
 from nanomem_tui.store.files import FileLayer
@@ -17,6 +17,8 @@ from nanomem_tui.store.presence import Presence
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Settings
+    from nanomem_tui.dream.restore import DreamRestore, RestorePreview
+    from nanomem_tui.dream.run import DreamResult, DreamRunner
 
 
 class Dreams:
@@ -34,9 +36,24 @@ class Dreams:
         self._open = git
         self._opened: GitHistory | None = None
         self._settings = settings
-        self._runner = DreamRunner(paths, self._git, files, perform, presence)
+        self._paths = paths
+        self._files = files
+        self._perform = perform
+        self._presence = presence
         self._log = DreamLog(self._git)
-        self._restore = DreamRestore(self._git, files, perform, self._runner)
+        self._queue = DreamQueue(paths, files, presence)
+
+    @cached_property
+    def _runner(self) -> DreamRunner:
+        from nanomem_tui.dream.run import DreamRunner
+
+        return DreamRunner(self._paths, self._git, self._files, self._perform, self._presence)
+
+    @cached_property
+    def _restore(self) -> DreamRestore:
+        from nanomem_tui.dream.restore import DreamRestore
+
+        return DreamRestore(self._git, self._files, self._perform, self._queue)
 
     def _git(self) -> GitHistory | None:
         """The history as it is now; objects that were read once stay in memory as long as it is the same repository."""
@@ -48,7 +65,7 @@ class Dreams:
 
     def status(self) -> dict[str, Any]:
         """`runs`, `commits`, `cursor`, `latest`, `unprocessed`, `git`, `running`, and `last`, a JSON object or None."""
-        queue = self._runner.queue()
+        queue = self._queue.queue()
         commits = self._log.commits()
         dreams = [commit for commit in commits if commit.is_dream]
         return {
@@ -58,7 +75,7 @@ class Dreams:
             "latest": queue.latest,
             "unprocessed": len(queue.waiting),
             "git": self._opened is not None,
-            "running": self._runner.running(),
+            "running": self._queue.running(),
             "last": run_of(dreams[0]).to_json() if dreams else None,
         }
 

@@ -10,16 +10,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Literal
 
 Tag = Literal["equal", "delete", "insert"]
-_WORDS = re.compile(
-    r"[぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]|[^\W_぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]+|\s+|.", re.DOTALL
-)
 _MAX_WORDS = 4000
 _MAX_PAIRS = 400
 _LIKE = 0.5
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+")
+
+
+@lru_cache(1)
+def _words() -> re.Pattern[str]:
+    # 10 ms to compile: only who shows a changed line word by word pays for it.
+    return re.compile(
+        r"[぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]|[^\W_぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]+|\s+|.", re.DOTALL
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +302,7 @@ def word_diff(old_line: str, new_line: str) -> list[tuple[Tag, str]]:
 
     The equal and deleted parts joined are `old_line`, the equal and inserted parts joined are `new_line`.
     """
-    old, new = _WORDS.findall(old_line), _WORDS.findall(new_line)
+    old, new = _words().findall(old_line), _words().findall(new_line)
     if len(old) > _MAX_WORDS or len(new) > _MAX_WORDS:
         whole: list[tuple[Tag, str]] = [("delete", old_line), ("insert", new_line)]
         return whole if old_line != new_line else [("equal", old_line)]

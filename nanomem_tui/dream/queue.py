@@ -1,0 +1,69 @@
+"""Where Dream stands: what waits for the next one, and whether one runs now. Reads only.
+
+Apart from `run` so that a command that only tells this loads no Dreamer and no guard.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nanomem_tui.errors import Problem
+from nanomem_tui.formats.history import HistoryEntry, clamp_cursor, parse_cursor, parse_history
+from nanomem_tui.paths import DREAM_CURSOR, Paths
+from nanomem_tui.store import atomic
+from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.presence import Presence
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Where Dream stands: its cursor (clamped to what exists), the last one, the entries it has not seen, and all."""
+
+    cursor: int
+    latest: int
+    waiting: tuple[HistoryEntry, ...]
+    entries: tuple[HistoryEntry, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class DreamQueue:
+    """The history of one workspace as Dream sees it."""
+
+    def __init__(self, paths: Paths, files: FileLayer, presence: Callable[[], Presence]) -> None:
+        self._paths = paths
+        self._files = files
+        self._presence = presence
+
+    def queue(self) -> Queue:
+        """The entries that wait for a Dream, in the order of their cursors. Reads only."""
+        try:
+            data = atomic.read_stable(self._paths.history)
+        except FileNotFoundError:
+            data = b""
+        entries, problems = parse_history(data, self._paths.relative(self._paths.history))
+        latest = max((entry.cursor for entry in entries), default=0)
+        cursor = clamp_cursor(parse_cursor(self._files.load(DREAM_CURSOR).data), latest)
+        waiting = sorted((e for e in entries if e.cursor > cursor), key=lambda entry: (entry.cursor, entry.line))
+        return Queue(cursor, latest, tuple(waiting), entries, problems)
+
+    def running(self) -> bool:
+        """Whether a Dream of ours, or the agent's own, is under way."""
+        return self._presence().dreaming or self._is_locked()
+
+    def _is_locked(self) -> bool:
+        try:
+            handle = os.open(self.lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            return not atomic.try_lock(handle)
+        finally:
+            os.close(handle)
+
+    @property
+    def lock(self) -> Path:
+        """The file whose lock keeps Dreams of ours apart."""
+        return self._paths.data / "dream.lock"
