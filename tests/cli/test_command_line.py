@@ -16,6 +16,7 @@ import pytest
 from nanomem_tui import __version__, errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.main import root
+from nanomem_tui.text import cell_width
 from nanomem_tui.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -330,3 +331,24 @@ def test_ctrl_c_at_the_question_is_130(ramfirst: Path, run, monkeypatch: pytest.
     monkeypatch.setattr(output, "can_ask", lambda: True)
     monkeypatch.setattr(output, "ask", interrupt)
     assert run("memory", "lessons", "reset").code == 130
+
+
+def test_a_screen_is_printed_as_text_or_written_as_a_picture(ramfirst: Path, tmp_path: Path) -> None:
+    printed = nanomem("--snapshot", "items", "--size", "72x16")
+    assert (printed.returncode, printed.stderr) == (0, b"")
+    lines = printed.stdout.decode("utf-8").splitlines()
+    assert len(lines) == 16
+    assert all(cell_width(line) <= 72 for line in lines)
+    assert any("156" in line for line in lines)
+    file = tmp_path / "screen.svg"
+    drawn = nanomem("--snapshot", "lessons", "--svg", file)
+    assert (drawn.returncode, drawn.stdout) == (0, b"")
+    assert file.read_text("utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize(("line", "text"), [(["itms"], "items"), (["items", "--size", "wide"], "80x24")])
+def test_a_screen_that_is_not_there_or_has_no_size_is_one_line(line: list[str], text: str, ramfirst: Path, run) -> None:
+    result = run("--snapshot", *line)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    assert text in result.err
