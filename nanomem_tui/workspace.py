@@ -184,28 +184,30 @@ class Workspace:
         `keys`: only what it did to these things. Raises NothingToDo, NotFound, or Conflict when things changed since.
         """
         if op_id:
-            return [self._undo(self._named(op_id), keys)]
+            entry = self._named(op_id)
+            stands = self.store.journal.look(lambda entries: _standing(entries, entry)) or []
+            return [self._undo(entry, stands, keys)]
         done: list[Operation] = []
         for _ in range(max(1, count)):
-            entry = self.store.journal.look(oplog.undo_target)
-            if entry is None and not done:
+            found = self.store.journal.look(_newest_standing)
+            if found is None and not done:
                 raise NothingToDo("nothing to undo", "")
-            if entry is None:
+            if found is None:
                 break
-            done.append(self._undo(entry, keys))
+            done.append(self._undo(*found, keys))
         return done
 
-    def _undo(self, entry: LogEntry, keys: Sequence[str] | None) -> Operation:
+    def _undo(self, entry: LogEntry, stands: Sequence[str], keys: Sequence[str] | None) -> Operation:
         """Take back what stands of one operation, or of it what touched `keys`."""
         operation = entry.operation
-        stands = self.store.journal.look(lambda entries: _standing(entries, operation)) or []
-        wanted = [key for key in stands if keys is None or key in keys]
-        if keys and not {change.key for change in operation.changes} & set(keys):
+        touched = {change.key for change in operation.changes}
+        if keys and not touched & set(keys):
             raise NotFound("the operation did not touch that", ", ".join(keys), "see `nanomem log --full --json`")
-        if entry.undone or (operation.changes and not wanted):
+        wanted = [key for key in stands if keys is None or key in keys]
+        if entry.undone or (touched and not wanted):
             raise NothingToDo("nothing to undo", operation.id, "it is taken back already")
         meta = _carried(operation)
-        if keys is not None or len(wanted) < len({change.key for change in operation.changes}):
+        if len(wanted) < len(touched):
             meta |= {"keys": wanted, "rest": len(wanted) == len(stands)}
         changes = operation.only(wanted).inverse()
         label = f"undo: {operation.label}"
@@ -312,11 +314,17 @@ def workspace_id(found: paths.Paths) -> str:
     return hashlib.sha1(str(found.workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def _standing(entries: Sequence[LogEntry], operation: Operation) -> list[str] | None:
+def _newest_standing(entries: Sequence[LogEntry]) -> tuple[LogEntry, list[str]] | None:
+    """What `undo` takes back next, and its keys that stand."""
+    entry = oplog.undo_target(entries)
+    return (entry, oplog.standing(entries, entry.operation)) if entry is not None else None
+
+
+def _standing(entries: Sequence[LogEntry], target: LogEntry) -> list[str] | None:
     """The keys of an operation that stand, once `entries` reach back to it."""
-    if all(entry.operation.id != operation.id for entry in entries):
+    if all(entry.operation.id != target.operation.id for entry in entries):
         return None
-    return oplog.standing(entries, operation)
+    return oplog.standing(entries, target.operation)
 
 
 def _carried(operation: Operation) -> dict[str, Any]:

@@ -232,7 +232,7 @@ def _lesson_row(raw: Raw, _workspace_id: str) -> Lesson:
 def _clean(value: Any) -> str:
     """Text as a database takes it: a lone surrogate, which no UTF-8 can hold, becomes the replacement character."""
     text = value if isinstance(value, str) else "" if value is None else str(value)
-    return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _whole(value: Any, default: int = 0) -> int:

@@ -11,7 +11,7 @@ from nanomem_tui.store import ledger, oplog, reader
 from nanomem_tui.store.oplog import LogEntry
 
 T = TypeVar("T")
-WINDOWS = (250, 5_000, 100_000, 10_000_000)
+WINDOWS = (50, 1_000, 50_000, 10_000_000)
 """How many of the newest operations are looked through, step by step, for what undo and redo take next."""
 
 

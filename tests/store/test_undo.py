@@ -1,0 +1,277 @@
+"""Undo and redo: many deep, across restarts, of a part, and of what failed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import Conflict, NothingToDo, NotFound
+from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.workspace import Workspace
+from tests.store.homes import Agent, files, kill, make_home, state
+
+
+def _memory_files(workspace: Path) -> dict[str, bytes]:
+    found = files(workspace / "memory", lambda path: "AUDIT" in path.name)
+    lines = found["LTM_SNAPSHOT.json"].split(b"\n")
+    found["LTM_SNAPSHOT.json"] = b"\n".join(line for line in lines if not line.startswith(b'  "updated_at"'))
+    return found
+
+
+def _change(ws: Workspace, step: int) -> None:
+    ids = [row.id for row in ws.items.all()]
+    match step % 5:
+        case 0:
+            ws.items.add(f"added in step {step}")
+        case 1:
+            ws.items.edit(ids[step % len(ids)], text=f"edited in step {step}", importance=step / 100)
+        case 2:
+            ws.lessons.set_enabled(["lesson_1"], not ws.lessons.get("lesson_1").enabled)
+        case 3:
+            ws.items.delete([ids[step % len(ids)]])
+        case _:
+            ws.lessons.edit("lesson_2", better_action=f"better in step {step}")
+
+
+def test_a_hundred_steps_back_and_forth_across_restarts_are_exact(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned(["ltm_4"], True)  # the first change, so that what follows starts from a database
+        ws.undo()
+    states, agent_files = [state(workspace)], [_memory_files(workspace)]
+    for restart in range(10):
+        with open_workspace(workspace) as ws:
+            for step in range(10 * restart, 10 * restart + 10):
+                _change(ws, step)
+        states.append(state(workspace))
+        agent_files.append(_memory_files(workspace))
+    for expected, expected_files in zip(states[-2::-1], agent_files[-2::-1], strict=True):
+        with open_workspace(workspace) as ws:
+            assert len(ws.undo(count=10)) == 10
+        assert state(workspace) == expected
+        assert _memory_files(workspace) == expected_files
+    with open_workspace(workspace) as ws, pytest.raises(NothingToDo):
+        ws.undo()
+    for expected, expected_files in zip(states[1:], agent_files[1:], strict=True):
+        with open_workspace(workspace) as ws:
+            assert len(ws.redo(count=10)) == 10
+        assert state(workspace) == expected
+        assert _memory_files(workspace) == expected_files
+    with open_workspace(workspace) as ws, pytest.raises(NothingToDo):
+        ws.redo()
+
+
+def test_undo_past_a_kill(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    before = state(workspace)
+    ws = open_workspace(workspace)
+    ws.items.edit("ltm_1", text="one")
+    ws.items.delete(["ltm_2"])
+    ws.undo()
+    kill(ws)
+    ws = open_workspace(workspace)
+    assert ws.items.get("ltm_2").text == "item number 2"
+    assert [entry.undone for entry in ws.log()] == [False, True, False]
+    ws.undo()
+    kill(ws)
+    assert state(workspace) == before
+    with open_workspace(workspace) as ws:
+        assert len(ws.redo(count=2)) == 2
+        assert ws.items.get("ltm_1").text == "one"
+        with pytest.raises(NotFound):
+            ws.items.get("ltm_2")
+
+
+def test_one_item_of_a_large_operation_then_the_rest_then_back(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path, items=6)
+    with open_workspace(workspace) as ws:
+        ids = [row.id for row in ws.items.all()]
+        operation = ws.items.delete(ids[:5])
+    with open_workspace(workspace) as ws:
+        ws.undo(operation.id, keys=[ids[2]])
+        assert {row.id for row in ws.items.all()} == {ids[2], ids[5]}
+        assert not ws.log()[1].undone, "four of five are still deleted"
+        with pytest.raises(NothingToDo):
+            ws.undo(operation.id, keys=[ids[2]])
+        with pytest.raises(NotFound):
+            ws.undo(operation.id, keys=["ltm_none"])
+    with open_workspace(workspace) as ws:
+        ws.undo()
+        assert {row.id for row in ws.items.all()} == set(ids)
+        assert ws.log()[2].undone
+    with open_workspace(workspace) as ws:
+        ws.redo()
+        assert {row.id for row in ws.items.all()} == {ids[2], ids[5]}, "as it was before the undo that is redone"
+        ws.redo()
+        assert {row.id for row in ws.items.all()} == {ids[5]}
+        with pytest.raises(NothingToDo):
+            ws.redo()
+        ws.undo(count=1)
+        assert {row.id for row in ws.items.all()} == set(ids)
+
+
+def test_parts_that_add_up_to_the_whole_count_as_the_whole(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        earlier = ws.items.set_pinned(["ltm_4"], True)
+        operation = ws.items.delete(["ltm_1", "ltm_2"])
+        ws.undo(operation.id, keys=["ltm_1"])
+        ws.undo(operation.id, keys=["ltm_2"])
+    with open_workspace(workspace) as ws:
+        assert {e.operation.id for e in ws.log() if e.undone} == {operation.id}
+        assert ws.undo()[0].undoes == earlier.id
+
+
+def test_a_new_change_clears_what_could_be_redone_for_good(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_1", text="first")
+        ws.undo()
+        ws.items.edit("ltm_2", text="second")
+        with pytest.raises(NothingToDo):
+            ws.redo()
+        ws.undo()
+        ws.redo()
+        with pytest.raises(NothingToDo):
+            ws.redo()
+        assert ws.items.get("ltm_1").text == "item number 1"
+
+
+def test_an_undo_that_meets_a_later_change_refuses_and_changes_nothing(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        operation = ws.items.edit("ltm_1", text="first")
+        ws.items.edit("ltm_1", text="second")
+        with pytest.raises(Conflict):
+            ws.undo(operation.id)
+        assert ws.items.get("ltm_1").text == "second"
+        ws.undo(count=2)
+        assert ws.items.get("ltm_1").text == "item number 1"
+        with pytest.raises(NothingToDo):
+            ws.undo(operation.id)
+
+
+def test_an_undo_takes_back_no_hits_that_a_turn_counted_meanwhile(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    agent = Agent(workspace)
+    agent.items["ltm_2"]["text"] = agent.items["ltm_1"]["text"]
+    agent.flush()
+    with open_workspace(workspace) as ws:
+        operation = ws.items.compact(0)
+        kept = ws.items.get("ltm_2")
+        assert kept.hits == 2, "the copy's hit is added"
+    agent.load()
+    agent.items["ltm_2"]["hits"] += 5
+    agent.flush()
+    with open_workspace(workspace) as ws:
+        ws.undo(operation.id)
+        assert (ws.items.get("ltm_1").hits, ws.items.get("ltm_2").hits) == (1, 6)
+
+
+class _Breaks:
+    """A layer that cannot do what it was asked."""
+
+    name = "broken"
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """Everything fits."""
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        raise OSError(5, "the disk said no")
+
+
+def test_what_could_not_be_done_is_void_in_the_log_and_after_a_kill(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    ws = open_workspace(workspace)
+    before = ws.items.get("ltm_1")
+    ws.store.layers["broken"] = _Breaks()
+    changes = [Change("item", "ltm_1", {"text": before.text}, {"text": "half done"}), Change("broken", "x", {}, {})]
+    with pytest.raises(OSError, match="the disk said no"):
+        ws.store.perform(new_operation("test", "both", changes))
+    assert ws.items.get("ltm_1") == before
+    assert [(e.operation.kind, e.undone) for e in ws.log()] == [("void", False), ("test", True)]
+    kill(ws)
+    with open_workspace(workspace) as ws:
+        assert ws.items.get("ltm_1").text == before.text
+        ws.items.set_pinned(["ltm_2"], True)
+    with open_workspace(workspace) as ws:
+        assert ws.items.get("ltm_1").text == before.text
+        assert [(e.operation.kind, e.undone) for e in ws.log()][1:] == [("void", False), ("test", True)]
+        ws.undo()
+        with pytest.raises(NothingToDo):
+            ws.undo()
+    assert b"half done" not in (workspace / "memory" / "LTM_AUDIT.jsonl").read_bytes()
+
+
+def test_a_void_undo_leaves_its_target_standing(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        operation = ws.items.edit("ltm_1", text="first")
+        undo = new_operation("undo", "undo: it", [Change("broken", "x", {}, {})], undoes=operation.id)
+        ws.store.layers["broken"] = _Breaks()
+        with pytest.raises(OSError, match="the disk said no"):
+            ws.store.perform(undo)
+        assert [e.undone for e in ws.log()] == [False, True, False]
+        with pytest.raises(NothingToDo):
+            ws.redo()
+    with open_workspace(workspace) as ws:
+        assert [e.undone for e in ws.log()] == [False, True, False]
+        assert ws.undo()[0].undoes == operation.id
+
+
+def test_the_log_keeps_the_order_of_a_clock_that_was_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datetime import timedelta
+
+    from nanomem_tui import clock
+
+    workspace = make_home(tmp_path)
+    ws = open_workspace(workspace)
+    first = ws.items.edit("ltm_1", text="before")
+    real = clock.now
+    monkeypatch.setattr(clock, "now", lambda: real() - timedelta(hours=3))
+    second = ws.items.edit("ltm_1", text="after")
+    assert [e.operation.id for e in ws.log()] == [second.id, first.id]
+    kill(ws)
+    assert state(workspace)["ltm_1"].text == "after"
+    with open_workspace(workspace) as ws:
+        assert ws.undo()[0].undoes == second.id
+        assert ws.items.get("ltm_1").text == "before"
+
+
+def test_only_what_a_person_started_is_undone_without_an_id(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned(["ltm_1"], True)
+    agent = Agent(workspace)
+    agent.items["ltm_9"] = {**agent.items["ltm_1"], "id": "ltm_9", "text": "learned"}
+    agent.flush()
+    with open_workspace(workspace) as ws:
+        human = ws.items.set_pinned(["ltm_2"], True)
+        assert [e.operation.actor for e in ws.log()] == ["human", "agent", "human"]
+        assert ws.undo()[0].undoes == human.id
+        learned = next(e for e in ws.log() if e.operation.actor == "agent").operation
+        ws.undo(learned.id)
+        with pytest.raises(NotFound):
+            ws.items.get("ltm_9")
+
+
+def test_names_of_operations_are_unique_after_a_fork(tmp_path: Path) -> None:
+    from nanomem_tui.operations import new_key
+
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, " ".join(new_key("ltm") for _ in range(50)).encode())
+        os._exit(0)
+    ours = {new_key("ltm").rpartition("_")[2] for _ in range(50)}
+    os.waitpid(child, 0)
+    theirs = {key.rpartition("_")[2] for key in os.read(read, 100_000).decode().split()}
+    os.close(read)
+    os.close(write)
+    assert not ours & theirs
