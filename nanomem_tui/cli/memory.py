@@ -53,34 +53,37 @@ def status(state: State) -> None:
 
 
 def _status_lines(found: dict[str, Any]) -> list[str]:
-    items, lessons, wal, checkpoint = (found.get(part) or {} for part in ("items", "lessons", "wal", "checkpoint"))
-    history, dream, store, agent = (found.get(part) or {} for part in ("history", "dream", "store", "agent"))
+    def count(part: str, name: str) -> str:
+        value = (found.get(part) or {}).get(name)
+        return "?" if value is None else str(value)
+
+    items, lessons, agent, store = (found.get(part) or {} for part in ("items", "lessons", "agent", "store"))
     who = f"running ({agent.get('what') or 'agent'}, pid {agent.get('pid')})" if agent.get("running") else "not running"
-    dreamt = f"{dream.get('runs', 0)} runs in {dream.get('commits', 0)} commits, cursor {dream.get('cursor')}"
-    waiting = f"{checkpoint.get('dirty', 0)} changes waiting, last {words.when(checkpoint.get('last_at'))}"
+    last = words.when((found.get("checkpoint") or {}).get("last_at"))
+    database = f"{store['database'] or 'none yet'} (SQLite {store['sqlite']})" if store else "cannot be read"
     lines = output.fields(
         [
-            ("Workspace", str(found.get("workspace", ""))),
-            ("Agent", f"{found.get('release') or 'unknown release'}, {who}"),
-            ("Items", f"{items.get('total', 0)} ({items.get('enabled', 0)} enabled)"),
+            ("Workspace", str(found["workspace"])),
+            ("Agent", f"{found['release'] or 'unknown release'}, {who}"),
+            ("Items", f"{count('items', 'total')} ({count('items', 'enabled')} enabled)"),
             ("  by kind", words.tally(items.get("by_kind") or {})),
             ("  by scope", words.tally(items.get("by_scope") or {})),
             ("  by source", words.tally(items.get("by_source") or {})),
             ("  foreign", str(items.get("foreign") or "")),
-            ("Lessons", f"{lessons.get('total', 0)} ({lessons.get('enabled', 0)} enabled)"),
+            ("Lessons", f"{count('lessons', 'total')} ({count('lessons', 'enabled')} enabled)"),
             ("  by scope ", words.tally(lessons.get("by_scope") or {})),
-            ("Sessions", str(found.get("sessions", 0))),
-            ("History", f"{history.get('entries', 0)} entries, {history.get('unprocessed', 0)} not yet dreamt"),
-            ("Dream", dreamt),
-            ("WAL", f"{wal.get('files', 0)} files, {wal.get('turns', 0)} turns, {wal.get('open', 0)} open"),
-            ("Notes", str(found.get("notes", 0))),
-            ("Checkpoint", waiting),
-            ("Database", f"{store.get('database') or 'none yet'} (SQLite {store.get('sqlite', '?')})"),
+            ("Sessions", "?" if found["sessions"] is None else str(found["sessions"])),
+            ("History", f"{count('history', 'entries')} entries, {count('history', 'unprocessed')} not yet dreamt"),
+            ("Dream", f"{count('dream', 'runs')} Dreams, cursor {count('dream', 'cursor')}"),
+            ("WAL", f"{count('wal', 'files')} files, {count('wal', 'turns')} turns, {count('wal', 'open')} open"),
+            ("Notes", "?" if found["notes"] is None else str(found["notes"])),
+            ("Checkpoint", f"{count('checkpoint', 'dirty')} changes waiting, last {last}"),
+            ("Database", database),
         ]
     )
-    for foreign in found.get("foreign") or []:
-        lines.append(f"Foreign database, read only: {foreign.get('path')} ({foreign.get('active')} active rows)")
-    problems = found.get("problems") or []
+    for foreign in found["foreign"] or []:
+        lines.append(f"Foreign database, read only: {foreign['path']} ({foreign['active']} active rows)")
+    problems = found["problems"]
     if problems:
         lines.append(f"{words.counted(len(problems), 'problem')}:")
         lines.extend(f"  {problem_line(entry)}" for entry in problems)

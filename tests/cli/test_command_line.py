@@ -321,6 +321,12 @@ def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
     assert result.code == 2
     assert "cannot be read" in result.err
     assert result.err.count("\n") == 1
+    status = run("memory", "status")
+    assert (status.code, status.err) == (0, "")
+    assert "Items" in status.out
+    assert "None" not in status.out
+    assert len(run("session", "list", "--json").json) == 6
+    assert run("doctor").code == 1
     assert file.read_bytes() == before
 
 
