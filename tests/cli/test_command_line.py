@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import pexpect
 import pytest
 
-from nanomem_tui import __version__, errors
+from nanomem_tui import __version__, actions, errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.main import root
 from nanomem_tui.text import cell_width
@@ -143,6 +144,24 @@ def test_a_wrong_line_points_to_the_help_of_its_own_command(run) -> None:
     assert "`nanomem memory add --help`" in run("memory", "add", "--text").err
     assert "`nanomem wal --help`" in run("wal", "--json").err
     assert "--workspace /tmp" in run("/tmp").err
+
+
+def twins() -> list[str]:
+    """The command that does the same, of every action of the console."""
+    lines = {line for action in actions.ACTIONS for line in (action.headless, *action.twins.values())}
+    return sorted({part for line in lines for part in line.split(" · ") if part})
+
+
+@pytest.mark.parametrize("line", twins())
+def test_the_headless_twin_of_every_action_is_a_command(line: str) -> None:
+    command: click.Command = root
+    for word in line.split():
+        if isinstance(command, click.Group) and not word.startswith("-"):
+            found = command.get_command(click.Context(command), word)
+            assert found is not None, word
+            command = found
+    options = {name for param in (*root.params, *command.params) for name in (*param.opts, *param.secondary_opts)}
+    assert {word.partition("=")[0] for word in line.split() if word.startswith("--")} <= options
 
 
 def test_version_answers_without_a_parser() -> None:
@@ -358,3 +377,18 @@ def test_a_screen_that_is_not_there_or_has_no_size_is_one_line(line: list[str], 
     assert (result.code, result.out) == (2, "")
     assert result.err.count("\n") == 1
     assert text in result.err
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, 155), ("", 1, 156)])
+def test_at_a_real_terminal_a_person_is_asked_and_enter_alone_is_a_no(
+    answer: str, code: int, left: int, ramfirst: Path, run
+) -> None:
+    chosen = run("memory", "list", "--limit", "1", "--json").json[0]["id"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = pexpect.spawn(sys.executable, ["-m", "nanomem_tui", "memory", "delete", chosen], env=env, timeout=20)
+    child.expect_exact("Delete 1 item? [y/N]")
+    child.sendline(answer)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == code
+    assert len(run("memory", "list", "--json").json) == left
