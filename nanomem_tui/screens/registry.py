@@ -37,6 +37,9 @@ PLACES: Mapping[str, Place] = {
     "dream": Place("dream", "DreamScreen", frozenset({"dream", "documents", "history"})),
     "status": Place("status", "StatusScreen"),
     "ledger": Place("ledger", "LedgerScreen", frozenset({"items", "lessons", "documents", "sessions", "ledger"})),
+    "notes": Place("notes", "NotesScreen", frozenset({"notes"})),
+    "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
+    "files": Place("files", "FilesScreen", frozenset({"documents"})),
 }
 
 #: The layer of `Workspace.refresh` that an operation's layer is part of.

@@ -84,16 +84,17 @@ class TitleBar(LineBar):
         self.fit()
 
     def fit(self) -> None:
-        """All screens where they fit, else only this one."""
+        """All screens where they fit, else only this one; a screen without a key of its own stands after them."""
         text, tone = self._right
         tabs = [
             (f" {action.keys[0]} {action.label} ", "here" if action.name == f"go_{self._shown}" else "dim")
             for action in actions_on(self._shown, "go")
         ]
+        if all(tone != "here" for _, tone in tabs):
+            tabs.append((f" {SCREENS.get(self._shown, self._shown)} ", "here"))
         used = sum(cell_width(tab) for tab, _ in tabs) + cell_width(text) + 2
-        if used > self.size.width or all(tone != "here" for _, tone in tabs):
-            title = SCREENS.get(self._shown, self._shown)
-            tabs = [tab for tab in tabs if tab[1] == "here"] or [(f" {title} ", "here")]
+        if used > self.size.width:
+            tabs = [tab for tab in tabs if tab[1] == "here"]
         room = self.size.width - sum(cell_width(tab) for tab, _ in tabs) - cell_width(text) - 1
         self.set_parts([*tabs, (" " * max(room, 1), ""), (text, tone)])
 

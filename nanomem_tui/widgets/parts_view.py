@@ -51,7 +51,8 @@ class PartsView(TextView):
     so that nothing above it has to be laid out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*widget_bindings("next_hunk", "previous_hunk")]
-        def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.follow = False
         self._parts: Sequence[Part] = ()
@@ -125,6 +126,9 @@ class PartsView(TextView):
         self._unfolded ^= {part.key}
         self._forget(part.key)
         self._cursor = (self._cursor[0], 0)
+        row = self._row_of(self._cursor)
+        if row is None or row + len(self._lines_of(self._cursor[0])) > self.page_lines():
+            self._top = self._step(self._cursor, -(self.page_lines() // 3))
         self._settle()
         return True
 

@@ -1,0 +1,200 @@
+"""Dialogs that show a diff and ask: the dry run of a Dream, and taking one back, part by part.
+
+They read in a thread and change nothing: the result says what the person chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
+
+from textual import events, work
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widget import Widget
+
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.screens.diffs import file_diff
+from nanomem_tui.store.git_values import FileDiff as StoredDiff
+from nanomem_tui.widgets.dialog import Dialog
+from nanomem_tui.widgets.diff import FileDiff
+from nanomem_tui.widgets.diff_view import DiffView
+from nanomem_tui.widgets.document import Block, Body, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.side_by_side import side_by_side
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.restore import RestoreConflict, RestorePreview
+
+Choice = TypeVar("Choice")
+
+
+class Shown(NamedTuple):
+    """What a diff dialog shows. `refused` says why there is nothing to confirm; "" when there is something."""
+
+    files: Sequence[FileDiff] = ()
+    above: Sequence[Block] = ()
+    below: Sequence[Block] = ()
+    conflicts: Sequence[RestoreConflict] = ()
+    refused: str = ""
+
+
+class ProposalView(DiffView):
+    """A diff with what stands below it, and conflicts with both sides beside each other."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.below: tuple[Block, ...] = ()
+        self.conflicts: tuple[RestoreConflict, ...] = ()
+
+    def show_all(self, shown: Shown, keep_place: bool = False) -> None:
+        """Show all of it."""
+        self.below, self.conflicts = tuple(shown.below), tuple(shown.conflicts)
+        self.files, self.blocks = (), ()
+        self._laid_out_at = -1
+        self.show(shown.files, shown.above, keep_place)
+
+    def lay_out(self, width: int, wrapped: bool) -> list[Line]:
+        """Blocks and files, then conflicts, then the rest."""
+        lines = super().lay_out(width, wrapped)
+        for conflict in self.conflicts:
+            title = f"Conflict in {conflict.path}, line {conflict.line}"
+            lines += [(), *lay_out((Spans(((title, "bad"),)),), width)]
+            now: list[Block] = [Spans((("as it is now", "label"),)), Body("\n".join(conflict.now) or "(no line)")]
+            then: list[Block] = [Spans((("as it was before", "label"),)), Body("\n".join(conflict.then) or "(no line)")]
+            lines += side_by_side(now, then, width)
+        if self.below:
+            lines += [(), *lay_out(self.below, width, wrapped)]
+        return lines
+
+
+class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
+    """Shows what each of `choices` would do, read by `read` in a thread; ``y`` takes the one shown, tab the next.
+
+    A choice is (its words, its value).
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "close", show=False),
+        Binding("tab,right", "other(1)", "other", show=False, priority=True),
+        Binding("shift+tab,left", "other(-1)", "other", show=False, priority=True),
+    ]
+
+    class Read(Message):
+        """From the reading thread: what a choice would do."""
+
+        def __init__(self, number: int, shown: Shown) -> None:
+            super().__init__()
+            self.number = number
+            self.shown = shown
+
+    def __init__(
+        self, title: str, choices: Sequence[tuple[str, Choice]], read: Callable[[Choice], Shown], verb: str
+    ) -> None:
+        super().__init__(title, tall=True)
+        self._choices = choices
+        self._read = read
+        self._verb = verb
+        self._number = 0
+        self._known: dict[int, Shown] = {}
+
+    def inside(self) -> list[Widget]:
+        """The diff."""
+        return [ProposalView()]
+
+    @property
+    def view(self) -> ProposalView:
+        """The diff."""
+        return self.query_one(ProposalView)
+
+    @property
+    def chosen(self) -> Choice:
+        """The value of the choice that is shown."""
+        return self._choices[self._number][1]
+
+    def on_mount(self) -> None:
+        """Read the first choice."""
+        self.view.focus()
+        self._show()
+
+    def _show(self) -> None:
+        shown = self._known.get(self._number)
+        what = self._choices[self._number][0]
+        if shown is None:
+            self.view.show_all(Shown(above=[Spans(((what, "heading"),)), Body("Reading …", "dim")]))
+            self.say_keys([(" esc", "key"), (" back", "")])
+            self._read_in_thread(self._number)
+            return
+        said: list[Block] = [Spans(((what, "heading"),))] if len(self._choices) > 1 else []
+        if shown.refused:
+            said.append(Body(f"{shown.refused[:1].upper()}{shown.refused[1:]}.", "bad"))
+        self.view.show_all(shown._replace(above=[*said, *shown.above]))
+        self.say_keys(self.keys())
+
+    def keys(self) -> list[tuple[str, str]]:
+        """How to say yes, no, and something else."""
+        shown = self._known.get(self._number)
+        keys: list[tuple[str, str]] = []
+        if shown is not None and not shown.refused:
+            keys += [(" y", "key"), (f" {self._verb} ", "")]
+        if len(self._choices) > 1:
+            keys += [(" tab", "key"), (f" other part ({self._number + 1} of {len(self._choices)}) ", "")]
+        return [*keys, (" n N", "key"), (" hunks ", ""), (" esc", "key"), (" no", "")]
+
+    @work(thread=True, exclusive=True, group="detail", exit_on_error=False)
+    def _read_in_thread(self, number: int) -> None:
+        try:
+            shown = self._read(self._choices[number][1])
+        except NanomemError as error:
+            shown = Shown(refused=error.line())
+        except Exception as error:  # noqa: BLE001 - the dialog says what went wrong
+            shown = Shown(refused=f"{type(error).__name__}: {error}")
+        self.post_message(self.Read(number, shown))
+
+    def on_diff_dialog_read(self, event: Read) -> None:
+        """A choice was read."""
+        event.stop()
+        self._known[event.number] = event.shown
+        if event.number == self._number:
+            self._show()
+
+    def on_key(self, event: events.Key) -> None:
+        """Yes, unless there is nothing to say yes to."""
+        shown = self._known.get(self._number)
+        if event.character == "y" and shown is not None and not shown.refused:
+            event.stop()
+            self.dismiss(self.chosen)
+
+    def action_other(self, step: int) -> None:
+        """Show another choice."""
+        if len(self._choices) > 1:
+            self._number = (self._number + step) % len(self._choices)
+            self._show()
+
+    def action_close(self) -> None:
+        """Leave everything as it is."""
+        self.dismiss(None)
+
+
+class Part(NamedTuple):
+    """What of a commit is taken back: all of it, a file, a hunk of it; `whole` also loses what came later."""
+
+    file: str | None = None
+    hunk: int | None = None
+    whole: bool = False
+
+
+def restore_shown(preview: RestorePreview) -> Shown:
+    """What a restore would do, in words and as a diff."""
+    files = [file_diff(StoredDiff(file.path, file.before, file.after)) for file in preview.files]
+    above: list[Block] = []
+    if preview.note:
+        above.append(Body(preview.note[:1].upper() + preview.note[1:] + ".", "warn" if preview.whole else ""))
+    if preview.conflicts:
+        above.append(Body("Later edits changed the same lines. Take back one hunk, or edit the file (l, e).", "bad"))
+    below: list[Block] = []
+    if preview.later_commits:
+        below.append(Heading("Later changes of these files: " + ("lost" if preview.whole else "kept")))
+        for commit in preview.later_commits:
+            named = (f"{commit.short} {commit.at[:16].replace('T', ' ')} ", "dim")
+            below.append(Spans((named, (commit.subject, "bad" if preview.whole else "dim")), 2))
+    return Shown(files, above, below, preview.conflicts, preview.problem)

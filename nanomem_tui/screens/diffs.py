@@ -1,0 +1,143 @@
+"""What Dreams did, or would do, as values for a diff view: the hunks that a restore counts, with their evidence.
+
+Turns the values of the workspace into those of the widget; pure, and quick enough for a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nanomem_tui.text import one_line
+from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk, Sign, diff_texts
+from nanomem_tui.widgets.document import Block, Body, Heading, Spans
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.store import git_values, merge
+
+Evidence = Callable[["merge.Hunk"], tuple[str, ...]]
+
+SHOWN_ENTRIES = 60
+ENTRY_CHARACTERS = 400
+EVIDENCE_CHARACTERS = 160
+_SIGNS: Mapping[str, Sign] = {"equal": " ", "delete": "-", "insert": "+"}
+
+
+def no_evidence(_hunk: merge.Hunk) -> tuple[str, ...]:
+    """Nothing is known about why."""
+    return ()
+
+
+def file_diff(file: git_values.FileDiff, evidence: Evidence = no_evidence) -> FileDiff:
+    """One file of a commit: the very hunks that a restore counts."""
+    note = "new file" if file.before is None else "file removed" if file.after is None else ""
+    section = _Sections(file.after or "")
+    hunks = [
+        Hunk(
+            tuple(DiffLine(_SIGNS[line.tag], line.text, line.new or line.old or 0) for line in hunk.lines),
+            f"line {_changed(hunk)}{section.at(_changed(hunk))}",
+            evidence(hunk),
+        )
+        for hunk in file.hunks
+    ]
+    return FileDiff(file.path, tuple(hunks), note)
+
+
+def _changed(hunk: merge.Hunk) -> int:
+    """The number that the first changed line has in the new text, or would have."""
+    first = next(index for index, line in enumerate(hunk.lines) if line.tag != "equal")
+    return hunk.lines[first].new or hunk.new_start + first
+
+
+class _Sections:
+    """Under which heading of a Markdown text a line stands."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+
+    def at(self, number: int) -> str:
+        """``, Title`` for the line of that number, counted from 1."""
+        before = (line for line in reversed(self._lines[:number]) if line.startswith("#"))
+        title = next(before, "").lstrip("# ")
+        return f", {title}" if title else ""
+
+
+def evidence_among(entries: Sequence[HistoryEntry]) -> Evidence:
+    """Which of `entries` say what a hunk adds: those that hold an added line word for word, white space aside."""
+    texts = [(entry, " ".join(entry.content.casefold().split())) for entry in entries]
+
+    def of(hunk: merge.Hunk) -> tuple[str, ...]:
+        added = [_statement(line.text) for line in hunk.lines if line.tag == "insert"]
+        found = [entry for entry, text in texts if any(line and line in text for line in added)]
+        return tuple(entry_line(entry) for entry in found)
+
+    return of
+
+
+def _statement(line: str) -> str:
+    """What a line of a memory file says, without its bullet."""
+    words = " ".join(line.casefold().split()).lstrip("-*+# ")
+    return words if len(words) >= 8 else ""
+
+
+def entry_line(entry: HistoryEntry, limit: int = EVIDENCE_CHARACTERS) -> str:
+    """A summary in one line: number, when, who with, what."""
+    session = f" {entry.session_key}" if entry.session_key else ""
+    return f"#{entry.cursor} {entry.timestamp}{session}: {one_line(entry.content, limit)}"
+
+
+def entries_read(entries: Sequence[HistoryEntry], known: bool) -> list[Block]:
+    """The summaries that a Dream went through, below its diff."""
+    if not known:
+        return [Heading("Entries it read"), Body("Not known: this commit does not carry the cursor.", "dim")]
+    blocks: list[Block] = [Heading(f"Entries it read ({len(entries):,})")]
+    for entry in entries[:SHOWN_ENTRIES]:
+        session = f" {entry.session_key}" if entry.session_key else ""
+        text = one_line(entry.content, ENTRY_CHARACTERS)
+        blocks.append(Spans(((f"#{entry.cursor} ", "accent"), (f"{entry.timestamp}{session} ", "dim"), (text, "")), 2))
+    if len(entries) > SHOWN_ENTRIES:
+        blocks.append(Body(f"… and {len(entries) - SHOWN_ENTRIES:,} more", "dim"))
+    return blocks
+
+
+def proposal(result: DreamResult, entries: Iterable[HistoryEntry]) -> tuple[list[FileDiff], list[Block], list[Block]]:
+    """(files, what stands above them, what stands below) of a dry run."""
+    by_cursor = {entry.cursor: entry for entry in entries}
+    files = []
+    for name, after in result.after.items():
+        plain = diff_texts(name, result.before[name], after)
+        hunks = tuple(Hunk(hunk.lines, hunk.title, _evidence_of(hunk, result, by_cursor)) for hunk in plain.hunks)
+        files.append(FileDiff(name, hunks, plain.note))
+    read = f"It would read {_count(result.read, 'entry', 'entries')}, #{result.cursor_before + 1} to "
+    above: list[Block] = [Body(f"{read}#{result.cursor_after}; {result.remaining:,} would still wait.")]
+    if not files:
+        above.append(Body("Nothing in them is worth remembering: no file would change, only the cursor.", "warn"))
+    below: list[Block] = []
+    if result.refused:
+        below.append(Heading(f"Refused ({len(result.refused)})"))
+        below += [
+            Spans(((f"{refusal.why}: ", "warn"), (refusal.edit.new or refusal.edit.old, "")), 2)
+            for refusal in result.refused
+        ]
+    if result.skipped:
+        below.append(Heading(f"Left out ({len(result.skipped)})"))
+        below += [
+            Spans(((f"#{line.cursor} ", "accent"), (f"{line.why}: ", "dim"), (one_line(line.text, 200), "dim")), 2)
+            for line in result.skipped[:SHOWN_ENTRIES]
+        ]
+    return files, above, below
+
+
+def _evidence_of(hunk: Hunk, result: DreamResult, by_cursor: Mapping[int, HistoryEntry]) -> tuple[str, ...]:
+    changed = {line.text.strip() for line in hunk.lines if line.sign != " "}
+    cursors: set[int] = set()
+    for edit in result.edits:
+        if edit.new.strip() in changed or edit.old.strip() in changed:
+            cursors.update(edit.evidence)
+    return tuple(entry_line(by_cursor[cursor]) for cursor in sorted(cursors) if cursor in by_cursor)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -1,0 +1,290 @@
+"""The Dream screen: what Dreams and people changed in the memory files, why, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from textual.widget import Widget
+
+from nanomem_tui.errors import NanomemError, NothingToDo, Refused
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.paths import DREAM_CURSOR
+from nanomem_tui.screens.diff_dialog import DiffDialog, Part, ProposalView, Shown, restore_shown
+from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, proposal
+from nanomem_tui.screens.rows import age_of, key_of, when
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.store.git_values import Commit
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.confirm import ConfirmScreen
+from nanomem_tui.widgets.diff_view import DiffView
+from nanomem_tui.widgets.document import Block, Body, Document, Field
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.operations import Operation
+    from nanomem_tui.workspace import Workspace
+
+PAGE = 50  # commits that are shown before the rest is counted
+ONLY_DREAMS = "who:dream"
+
+
+class ShownCommit(NamedTuple):
+    """What the right pane shows for a commit."""
+
+    row_id: str
+    shown: Shown
+
+
+class DreamScreen(WorkspaceScreen[Commit]):
+    """The commits of the memory files."""
+
+    SCREEN = "dream"
+    EMPTY = "No Dream has run yet, and no version of the memory files is kept. r runs a Dream."
+    HELP = (
+        "Every change of SOUL, USER and MEMORY, the newest first. r runs a Dream, T shows what it would do, t takes "
+        "back what the cursor is on: the run, or in the diff a hunk or a file of it."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "id": "text", "who": "text", "file": "text", "age": "age", "added": "number", "removed": "number",
+        "entries": "number",
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = ""
+
+    # The list
+
+    def columns(self) -> Sequence[Column[Commit]]:
+        """When, who, what and how much."""
+        return (
+            Column("age", "Age", lambda row: age_of(row.at), width=6, align="right", tone="dim"),
+            Column("who", "Who", lambda row: row.actor, width=6, priority=2, tone="accent", sort=lambda row: row.actor),
+            Column("lines", "+/-", _lines, width=8, align="right", sort=lambda row: sum(_counts(row))),
+            Column("entries", "Entries", lambda row: "" if row.entries is None else f"{row.entries:,}", width=7,
+                   priority=4, align="right", sort=lambda row: row.entries or 0),
+            Column("files", "Files", _files, width=18, priority=3),
+            Column("subject", "Subject", lambda row: row.subject, min_width=20, sort=lambda row: row.subject),
+            Column("sha", "Commit", lambda row: row.short, width=8, priority=5, tone="dim"),
+        )  # fmt: skip
+
+    def row_id(self, row: Commit) -> str:
+        """The id of the commit."""
+        return row.sha
+
+    def load(self) -> Iterable[Sequence[Commit]]:
+        """All of them, the newest first; what is counted late is counted here, not while a row is drawn."""
+        commits = self.ws.dream.commits()
+        for start in range(0, len(commits), PAGE):
+            page = commits[start : start + PAGE]
+            for commit in page:
+                _ = commit.files, commit.entries
+            yield page
+
+    def search_text(self, row: Commit) -> str:
+        """Words are searched in the message."""
+        return row.message
+
+    def field(self, row: Commit, name: str) -> Any:
+        """The fields of the filter language."""
+        if name == "file":
+            return {path for stat in row.files for path in (stat.path, stat.path.rpartition("/")[2])}
+        added, removed = _counts(row)
+        values = {"id": row.sha, "who": row.actor, "age": row.at, "added": added, "removed": removed}
+        return values.get(name, row.entries)
+
+    # The detail
+
+    def make_detail(self) -> Widget:
+        """A diff."""
+        return ProposalView(id="detail")
+
+    @property
+    def view(self) -> ProposalView:
+        """The diff."""
+        return self.query_one("#detail", ProposalView)
+
+    def detail(self, row: Commit) -> ShownCommit:
+        """The message, the diff with its evidence, and the entries that were read."""
+        ws = self.ws
+        commit, diffs = ws.dream.show(row.sha)
+        entries, known = _entries(ws, commit)
+        evidence = evidence_among(entries)
+        files = [file_diff(diff, evidence) for diff in diffs if diff.path != DREAM_CURSOR]
+        above: list[Block] = [Body(commit.message.strip("\n")), *_state(ws, commit)]
+        above += [Field("commit", f"{commit.short} by {commit.author}"), Field("when", when(commit.at))]
+        if commit.cursor_after is not None:
+            above.append(Field("cursor", f"{commit.cursor_before or 0} → {commit.cursor_after}"))
+        below = entries_read(entries, known) if commit.is_dream else ()
+        return ShownCommit(row.sha, Shown(files, above, below))
+
+    def show_detail(self, detail: Any) -> None:
+        """From its top; the place stays when it is the same commit, read again."""
+        if isinstance(detail, ShownCommit):
+            same, self._shown = detail.row_id == self._shown, detail.row_id
+            self.view.show_all(detail.shown, keep_place=same)
+        elif isinstance(detail, Document):
+            self._shown = ""
+            self.view.show_all(Shown())
+
+    def copy_text(self) -> str:
+        """The id of the commit, as commands take it; the hunk while the diff is in focus."""
+        current = self.view.current if self.view.has_focus else None
+        if current is not None:
+            return "\n".join(f"{line.sign}{line.text}" for line in current[1].lines)
+        row = self.table.cursor_row
+        return "" if row is None else row.sha
+
+    # Actions
+
+    def do_next_list(self) -> None:
+        """To the memory files themselves."""
+        self.console.go("files")
+
+    def do_only_dreams(self) -> None:
+        """Hide what people changed, or show it again."""
+        self.filter_by("" if self.listing.filter.source == ONLY_DREAMS else ONLY_DREAMS)
+
+    def do_next_hunk(self) -> None:
+        """To the next hunk, also from the list."""
+        self.query_one(DiffView).action_next_hunk()
+
+    def do_previous_hunk(self) -> None:
+        """To the hunk before, also from the list."""
+        self.query_one(DiffView).action_previous_hunk()
+
+    async def do_dream_run(self) -> None:
+        """Say what waits, then run a Dream."""
+        blocks, refused = await self.console.in_thread(_before_run)
+
+        async def run(_yes: bool) -> None:
+            await self._run()
+
+        self.ask(
+            ConfirmScreen("Run a Dream", blocks, "One commit, which t or u takes back.", opened_by=key_of("dream_run"),
+                          refused=refused), run,
+        )  # fmt: skip
+
+    def do_dream_review(self) -> None:
+        """Show what a Dream would change; it can be run from there."""
+
+        def read(_choice: bool) -> Shown:
+            ws = self.ws
+            files, above, below = proposal(ws.dream.run(dry_run=True), ws.history.entries())
+            return Shown(files, above, below)
+
+        async def run(_yes: bool | None) -> None:
+            await self._run()
+
+        title = "Dry run: what a Dream would change; nothing is changed yet"
+        self.ask(DiffDialog(title, [("A Dream", True)], read, "run it"), run)
+
+    async def _run(self) -> None:
+        results: list[DreamResult] = []
+
+        def work(ws: Workspace) -> list[Operation]:
+            result = ws.dream.run()
+            results.append(result)
+            return [result.operation] if result.operation else []
+
+        say(self, f"Dreaming over {self.ws.settings.dream_max_batch_size} entries at most …")
+        await self.change(work)
+        if results[0].sha:
+            self.show_row(results[0].sha)
+        say(self, result_words(results[0]))
+
+    def do_dream_restore(self) -> None:
+        """Show what taking back would do, part by part, then do it."""
+        row = self.table.cursor_row
+        if row is None:
+            return
+
+        def read(part: Part) -> Shown:
+            return restore_shown(self.ws.dream.restore_preview(row.sha, part.file, part.hunk, whole=part.whole))
+
+        async def restore(part: Part | None) -> None:
+            if part is None:
+                return
+            done = await self.change(lambda ws: ws.dream.restore(row.sha, part.file, part.hunk, whole=part.whole))
+            for operation in done:
+                say(self, f"{operation.label} (u undoes it)")
+
+        self.ask(DiffDialog(f"Take back {row.short} {row.subject}", self._parts(row), read, "take it back"), restore)
+
+    def _parts(self, row: Commit) -> list[tuple[str, Part]]:
+        """What can be taken back, what the cursor is on first."""
+        what = "this run" if row.is_dream else "this change"
+        parts = [(f"All of {what}; later edits stay", Part())]
+        number, current = self.view.hunk_index, self.view.current
+        if current is not None and number is not None and self._shown == row.sha:
+            file = current[0]
+            before = sum(len(other.hunks) for other in self.view.files[: self.view.files.index(file)])
+            hunk = (f"Hunk {number - before + 1} of {file.path}", Part(file.path, number - before))
+            whole_file = (f"All that it changed in {file.path}", Part(file.path))
+            parts = [hunk, whole_file, *parts] if self.view.has_focus else [*parts, whole_file, hunk]
+        return [*parts, (f"Back to before {what}; later changes are lost", Part(whole=True))]
+
+
+def result_words(result: DreamResult) -> str:
+    """What a Dream did, in a sentence."""
+    read = f"{result.read:,} {'entry' if result.read == 1 else 'entries'}"
+    waiting = f", {result.remaining:,} still wait" if result.remaining else ""
+    if not result.files:
+        return f"Dream: read {read}{waiting}; nothing in them was worth remembering"
+    counts = ", ".join(f"{name} +{added} -{removed}" for name, (added, removed) in result.files.items())
+    refused = f", {len(result.refused)} edits refused" if result.refused else ""
+    return f"Dream: {counts} from {read}{waiting}{refused} (u undoes it)"
+
+
+def _before_run(ws: Workspace) -> tuple[list[Block], str]:
+    """What a Dream would read, and why it can't be run now, "" when it can."""
+    state = ws.dream.status()
+    size = ws.settings.dream_max_batch_size
+    blocks: list[Block] = [
+        Field("waiting", f"{state['unprocessed']:,} entries since the last Dream (#{state['cursor']})"),
+        Field("it reads", f"the oldest {min(size, state['unprocessed']):,} of them, by rules, without a model"),
+        Body("T shows first what it would change.", "dim"),
+    ]
+    if state["running"]:
+        return blocks, "The agent is dreaming now: wait until it is done."
+    return blocks, "" if state["unprocessed"] else "Nothing to dream about: no entry is new since the last Dream."
+
+
+def _entries(ws: Workspace, commit: Commit) -> tuple[list[HistoryEntry], bool]:
+    """The entries that a Dream went through, the oldest first, and whether they are known."""
+    last = commit.cursor_after
+    if not commit.is_dream or last is None or not any(stat.path == DREAM_CURSOR for stat in commit.files):
+        return [], False
+    first = commit.cursor_before or 0
+    return [entry for entry in reversed(ws.history.entries()) if first < entry.cursor <= last], True
+
+
+def _state(ws: Workspace, commit: Commit) -> list[Block]:
+    """Whether what the commit did is still there."""
+    try:
+        preview = ws.dream.restore_preview(commit.sha)
+    except (Refused, NothingToDo, NanomemError) as error:
+        return [Body(f"{error.what[:1].upper()}{error.what[1:]}.", "dim")]
+    if preview.conflicts:
+        return [Body("In part replaced by later edits of the same lines.", "warn")]
+    if not preview.files and any(stat.path != DREAM_CURSOR for stat in commit.files):
+        return [Body("No longer in force: later edits replaced or took back all of it.", "warn")]
+    return []
+
+
+def _counts(row: Commit) -> tuple[int, int]:
+    stats = [stat for stat in row.files if stat.path != DREAM_CURSOR]
+    return sum(stat.added for stat in stats), sum(stat.removed for stat in stats)
+
+
+def _lines(row: Commit) -> str:
+    added, removed = _counts(row)
+    return f"+{added} -{removed}"
+
+
+def _files(row: Commit) -> str:
+    names = [stat.path.rpartition("/")[2].removesuffix(".md") for stat in row.files if stat.path != DREAM_CURSOR]
+    return ", ".join(names) or "(cursor only)"

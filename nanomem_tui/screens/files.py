@@ -1,0 +1,138 @@
+"""The Files screen, behind Dream: SOUL, USER and MEMORY as they are now, to read and to edit, one commit an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from nanomem_tui.errors import NanomemError, NotFound, NothingToDo
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
+from nanomem_tui.widgets.prompt import EditScreen
+from nanomem_tui.widgets.toast import say
+
+SAYS: Mapping[str, str] = {
+    "SOUL.md": "who the agent is",
+    "USER.md": "what it knows of you",
+    "memory/MEMORY.md": "what it keeps for long",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One memory file and its text; `error` says why it could not be read."""
+
+    name: str
+    text: str
+    error: str = ""
+
+
+class FilesScreen(WorkspaceScreen[FileRow]):
+    """The memory files."""
+
+    SCREEN = "files"
+    EMPTY = "There is no SOUL.md, USER.md or MEMORY.md here yet."
+    HELP = "The memory files as they are now. An edit of yours is one commit, which u takes back."
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"name": "text", "lines": "number"}
+
+    def columns(self) -> Sequence[Column[FileRow]]:
+        """Which file, how long."""
+        return (
+            Column("name", "File", lambda row: row.name, width=18, sort=lambda row: row.name),
+            Column("says", "What it says", lambda row: row.error or SAYS.get(row.name, ""), min_width=20, tone="dim"),
+            Column("lines", "Lines", lambda row: f"{_line_count(row.text):,}", width=6, align="right",
+                   sort=lambda row: _line_count(row.text)),
+        )  # fmt: skip
+
+    def row_id(self, row: FileRow) -> str:
+        """The path in the workspace."""
+        return row.name
+
+    def load(self) -> Iterable[Sequence[FileRow]]:
+        """Those that exist."""
+        documents = self.ws.documents
+        yield [_read(documents, name) for name in documents.names()]
+
+    def search_text(self, row: FileRow) -> str:
+        """Words are searched in the whole file."""
+        return f"{row.name} {row.text}"
+
+    def field(self, row: FileRow, name: str) -> Any:
+        """The fields of the filter language."""
+        return row.name if name == "name" else _line_count(row.text)
+
+    def sign(self, row: FileRow) -> str:
+        """What could not be read."""
+        return "!" if row.error else ""
+
+    def detail(self, row: FileRow) -> Document:
+        """The text, headings standing out."""
+        blocks: list[Block] = [Field("file", f"{row.name}, {_line_count(row.text):,} lines")]
+        if row.error:
+            blocks.append(Body(row.error, "bad"))
+        blocks.append(Heading("Text"))
+        lines = row.text.split("\n")
+        blocks += [Spans(((line, "heading" if line.startswith("#") else ""),), 2) for line in lines]
+        return Document(tuple(blocks), copy=row.text)
+
+    def copy_text(self) -> str:
+        """The text of the file."""
+        row = self.table.cursor_row
+        return "" if row is None else row.text
+
+    # Actions
+
+    def do_next_list(self) -> None:
+        """Back to the runs."""
+        self.console.go("dream")
+
+    def do_edit(self) -> None:
+        """Edit the file here."""
+        row = self._row()
+
+        async def save(text: str | None) -> None:
+            if text is not None:
+                await self._save(row, text)
+
+        self.ask(EditScreen(f"Edit {row.name}", row.text, "one commit"), save)
+
+    async def do_edit_external(self) -> None:
+        """Edit the file in the person's own editor."""
+        from nanomem_tui.cli.editor import edit_text
+
+        row = self._row()
+        with self.app.suspend():
+            after = edit_text(row.text)
+        if after == row.text:
+            say(self, "Nothing was changed")
+        else:
+            await self._save(row, after)
+
+    async def _save(self, row: FileRow, text: str) -> None:
+        try:
+            done = await self.change(lambda ws: ws.documents.edit(row.name, text))
+        except NothingToDo:
+            say(self, "Nothing was changed")
+            return
+        for operation in done:
+            say(self, f"{operation.label} (u undoes it)")
+
+    def _row(self) -> FileRow:
+        row = self.table.cursor_row
+        if row is None:
+            raise NotFound("there is no file here")
+        return row
+
+
+def _read(documents: Any, name: str) -> FileRow:
+    try:
+        return FileRow(name, documents.read(name) or "")
+    except NanomemError as error:
+        return FileRow(name, "", error.line())
+
+
+def _line_count(text: str) -> int:
+    return text.count("\n") + (bool(text) and not text.endswith("\n"))

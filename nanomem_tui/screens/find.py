@@ -1,0 +1,192 @@
+"""Search in everything that was said: transcripts, summaries, daily notes. Results come as they are found.
+
+Owns the dialog and the thread that searches. It goes nowhere by itself: its result is the chosen place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+from textual.worker import get_current_worker
+
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.dialog import Dialog
+from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.line_table import LineTable
+
+if TYPE_CHECKING:
+    from nanomem_tui.app import NanomemApp
+    from nanomem_tui.screens.sessions import SessionsScreen
+    from nanomem_tui.workspace import Workspace
+
+LIMIT = 500
+PAGE = 25  # results that are shown together, so that many do not cost a repaint each
+REST = 0.15  # seconds without a key before a search begins
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One place. `kind` is "session", "archive" or "notes"; `key` and `index` name the row and the message there."""
+
+    kind: str
+    key: str
+    index: int
+    where: str
+    at: str
+    text: str
+
+    @property
+    def id(self) -> str:
+        """A name that no other result has."""
+        return f"{self.kind} {self.key} {self.index}"
+
+
+def search_everything(ws: Workspace, query: str, limit: int = LIMIT) -> Iterator[Found]:
+    """What holds every word of `query`, as it is found: messages, then summaries, then lines of notes."""
+    for hit in ws.sessions.hits(query, limit):
+        at = hit.timestamp[:16].replace("T", " ")
+        yield Found("session", hit.session_key, hit.index, hit.session_key, at, f"{hit.role}: {hit.text}")
+    for entry in ws.history.search(query, limit):
+        key = f"{entry.cursor}:{entry.line}"
+        yield Found("archive", key, 0, f"archive #{entry.cursor}", entry.timestamp, entry.content)
+    for name, line, text in ws.notes.search(query, limit):
+        yield Found("notes", name, line, f"note {name}", "", text)
+
+
+def show_found(console: NanomemApp, found: Found) -> None:
+    """Go to what was found: a message, a summary or a note."""
+    if found.kind != "session":
+        console.go(found.kind, found.key)
+        return
+    console.go("sessions")
+    screen = cast("SessionsScreen", console.get_screen("sessions"))
+    screen.call_later(screen.show_message, found.key, found.index)
+
+
+class FindScreen(Dialog["Found | None"]):
+    """A field and the list of what was found; the result is the place chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "close", show=False, priority=True),
+        Binding("down,tab", "move(1)", "down", show=False, priority=True),
+        Binding("up,shift+tab", "move(-1)", "up", show=False, priority=True),
+        Binding("pagedown", "move(10)", "page down", show=False, priority=True),
+        Binding("pageup", "move(-10)", "page up", show=False, priority=True),
+    ]
+
+    class Results(Message):
+        """From the searching thread: what was found so far for `query`."""
+
+        def __init__(self, query: str, found: list[Found], done: bool, error: str = "") -> None:
+            super().__init__()
+            self.query = query
+            self.found = found
+            self.done = done
+            self.error = error
+
+    def __init__(self, query: str = "") -> None:
+        super().__init__("Find in all transcripts, summaries and notes", tall=True)
+        self._first_query = query
+        self._asked = ""
+        self._done = True
+
+    def inside(self) -> list[Widget]:
+        """The field and the list."""
+        columns: list[Column[Found]] = [
+            Column("where", "Where", lambda found: found.where, width=22, tone="accent"),
+            Column("at", "When", lambda found: found.at, width=16, priority=1, tone="dim"),
+            Column("text", "What was said", lambda found: found.text, min_width=20),
+        ]
+        table = LineTable(columns, lambda found: found.id)
+        table.can_focus = False
+        return [LineInput(self._first_query, 'words, "an exact phrase", -without'), table]
+
+    def keys(self) -> list[tuple[str, str]]:
+        """How to choose."""
+        enter = [(" enter", "key"), (" go there ", "")]
+        return [*enter, (" ↑ ↓", "key"), (" choose ", ""), (" esc", "key"), (" back", "")]
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self._table.set_rows([], empty="Type what to look for.")
+        self.query_one(LineInput).focus()
+
+    @property
+    def _table(self) -> LineTable[Found]:
+        return self.query_one(LineTable)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value.strip() == self._asked:
+            return
+        self._asked = event.value.strip()
+        self._done = not self._asked
+        if self._asked:
+            self._search(self._asked)
+        else:
+            self.workers.cancel_group(self, "find")
+            self._table.set_rows([], empty="Type what to look for.")
+
+    @work(thread=True, exclusive=True, group="find", exit_on_error=False)
+    def _search(self, query: str) -> None:
+        worker = get_current_worker()
+        time.sleep(REST)
+        found: list[Found] = []
+        try:
+            ws = cast("NanomemApp", self.app).ws
+            for one in () if worker.is_cancelled else search_everything(ws, query):
+                if worker.is_cancelled:
+                    return
+                found.append(one)
+                if len(found) % PAGE == 1:
+                    self.post_message(self.Results(query, list(found), False))
+            self.post_message(self.Results(query, found, True))
+        except (NanomemError, OSError) as error:
+            said = error.line() if isinstance(error, NanomemError) else str(error)
+            self.post_message(self.Results(query, found, True, said))
+
+    @on(Results)
+    def _results(self, event: Results) -> None:
+        event.stop()
+        if event.query != self._asked:
+            return
+        self._done = event.done
+        self._table.set_rows(event.found, empty="Nothing found." if event.done else "Searching …")
+        count = f" {len(event.found):,} found"
+        if event.error:
+            self.say_keys([(f" {event.error}", "bad")])
+        else:
+            self.say_keys([*self.keys(), (count if event.done else f"{count}, searching …", "dim")])
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._choose()
+
+    @on(LineTable.RowActivated)
+    def _activated(self, event: LineTable.RowActivated) -> None:
+        event.stop()
+        self._choose()
+
+    def _choose(self) -> None:
+        row = self._table.cursor_row
+        if row is not None:
+            self.dismiss(row)
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor of the list while typing goes on."""
+        self._table.move_by(rows)
+
+    def action_close(self) -> None:
+        """Back without a choice."""
+        self.dismiss(None)

@@ -1,0 +1,318 @@
+"""The Sessions screen: the agent's conversations, what is not archived yet, and what memory came from each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.widget import Widget
+
+from nanomem_tui.errors import NanomemError, NothingToDo
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.found_screen import FoundScreen
+from nanomem_tui.screens.rows import age_of, key_of, when
+from nanomem_tui.screens.transcript import message_key, parts_of
+from nanomem_tui.text import one_line
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.confirm import ConfirmScreen
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
+from nanomem_tui.widgets.parts_view import Part, PartsView
+from nanomem_tui.widgets.prompt import AskScreen
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo
+    from nanomem_tui.screens.items import ItemsScreen
+    from nanomem_tui.workspace import Workspace
+
+SHOWN_SUMMARIES = 3
+SHOWN_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What the right pane shows for a session: a line that stays, and the conversation."""
+
+    row_id: str
+    title: tuple[Span, ...]
+    parts: Sequence[Part]
+
+
+class SessionsScreen(FoundScreen["SessionInfo"]):
+    """Transcripts."""
+
+    SCREEN = "sessions"
+    NEXT = "notes"
+    EMPTY = "No conversations here yet."
+    HELP = (
+        "The agent's conversations. Signs: ! hidden from the agent or damaged, ~ a turn is in flight. In the "
+        "transcript enter unfolds tool calls, thinking and long texts; n and N go from message to message."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "session": "text", "channel": "text", "title": "text", "age": "age", "messages": "number", "size": "number",
+        "new": "number", "hidden": "switch", "problems": "number",
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = ""
+        self._wanted_part: tuple[str, str] | None = None
+
+    # The list
+
+    def columns(self) -> Sequence[Column[SessionInfo]]:
+        """Which conversation, how long, how much of it is in no summary."""
+        return (
+            Column("session", "Session", lambda row: row.key, min_width=20, flex=3,
+                   sort=lambda row: row.key.casefold()),
+            Column("title", "Title", lambda row: row.title, min_width=12, flex=2, priority=5,
+                   sort=lambda row: row.title.casefold()),
+            Column("messages", "Msgs", lambda row: f"{row.messages:,}", width=6, align="right",
+                   sort=lambda row: row.messages),
+            Column("new", "New", lambda row: f"{row.unarchived:,}", width=6, priority=2, align="right", tone="warn",
+                   sort=lambda row: row.unarchived),
+            Column("size", "Size", lambda row: size_text(row.size), width=6, priority=4, align="right",
+                   sort=lambda row: row.size),
+            Column("age", "Last", lambda row: age_of(row.updated_at), width=6, priority=1, align="right", tone="dim"),
+            Column("state", "State", lambda row: ", ".join(short for short, _ in states(row)), width=12, priority=3,
+                   tone="warn"),
+        )  # fmt: skip
+
+    def row_id(self, row: SessionInfo) -> str:
+        """The key of the session; a file that the agent does not find has its path beside it: keys may be claimed
+        twice."""
+        return f"{row.key} ({row.path})" if row.hidden_reason else row.key
+
+    def load(self) -> Iterable[Sequence[SessionInfo]]:
+        """All of them, the newest first."""
+        yield self.ws.sessions.list()
+
+    def search_text(self, row: SessionInfo) -> str:
+        """Words are searched in keys and titles; `F` searches the transcripts."""
+        return f"{row.key} {row.title}"
+
+    def field(self, row: SessionInfo, name: str) -> Any:
+        """The fields of the filter language."""
+        values: dict[str, Any] = {
+            "session": row.key,
+            "channel": row.key.partition(":")[0],
+            "age": row.updated_at,
+            "new": row.unarchived,
+            "hidden": bool(row.hidden_reason),
+        }
+        return values[name] if name in values else getattr(row, name)
+
+    def sign(self, row: SessionInfo) -> str:
+        """What needs a look."""
+        return "!" if row.hidden_reason or row.problems else "~" if row.checkpoint else ""
+
+    def dimmed(self, row: SessionInfo) -> bool:
+        """The agent does not see it."""
+        return bool(row.hidden_reason)
+
+    def facts(self, row: SessionInfo) -> frozenset[str]:
+        """Memories can be asked for by any session."""
+        return frozenset({"source"})
+
+    # The detail
+
+    def make_detail(self) -> Widget:
+        """A view that lays out only what is seen."""
+        return PartsView(id="detail")
+
+    @property
+    def view(self) -> PartsView:
+        """The transcript."""
+        return self.query_one("#detail", PartsView)
+
+    def detail(self, row: SessionInfo) -> Transcript:
+        """The conversation with what is known about it."""
+        ws = self.ws
+        blocks, memories = _facts(ws, row)
+        title: list[Span] = [(row.title or row.key, "heading"), (f"{row.messages:,} messages", "dim")]
+        title += [(short, "warn") for short, _ in states(row)]
+        if memories:
+            title.append((f"{memories:,} {'memory' if memories == 1 else 'memories'} (o)", "good"))
+        try:
+            session = ws.sessions.get(row.key, row.path)
+        except NanomemError as error:
+            said = Body(f"This transcript cannot be shown: {error.line()}", "bad")
+            return Transcript(self.row_id(row), tuple(title), [_preface([*blocks, said])])
+        if session.problems:
+            blocks.append(Heading(f"Problems ({len(session.problems)})"))
+            blocks += [Body(problem.text(), "warn") for problem in session.problems[:SHOWN_PROBLEMS]]
+        return Transcript(self.row_id(row), tuple(title), parts_of(session, blocks))
+
+    def show_detail(self, detail: Any) -> None:
+        """From its end; the place stays when it is the same session that went on."""
+        if isinstance(detail, Transcript):
+            same, self._shown = detail.row_id == self._shown, detail.row_id
+            self.view.show(detail.parts, detail.title, keep_place=same)
+            if self._wanted_part is not None and self._wanted_part[0] == detail.row_id:
+                self._go_to_part(self._wanted_part[1])
+        elif isinstance(detail, Document):
+            self._shown = ""
+            self.view.show((), empty="No session is chosen.")
+
+    def _go_to_part(self, key: str) -> None:
+        self._wanted_part = None
+        if not self.view.move_to_part(key):
+            say(self, "That message is gone: the session was compacted", "warning")
+
+    def show_message(self, key: str, index: int) -> None:
+        """Show a session with the cursor on one message."""
+        self._wanted_part = (key, message_key(index))
+        self.show_row(key)
+        self.show_pane("detail")
+        if self._shown == key and self.table.cursor_id == key:
+            self._go_to_part(message_key(index))
+
+    def copy_text(self) -> str:
+        """The message at the cursor, else the key of the session."""
+        part = self.view.current if self.view.has_focus else None
+        return part.plain() if part is not None else super().copy_text()
+
+    # Actions
+
+    def do_open(self) -> None:
+        """Unfold the message at the cursor, or fold it again."""
+        self.view.toggle()
+
+    def do_source(self) -> None:
+        """The items that came from this session."""
+        row = self.table.cursor_row
+        if row is not None:
+            self.console.go("items")
+            items = cast("ItemsScreen", self.console.get_screen("items"))
+            items.call_later(items.filter_by, f'session:"{row.key}"')
+
+    def do_compact(self) -> None:
+        """Ask how many messages stay, show what that means, then do it."""
+        from nanomem_tui.memory.sessions import KEEP
+
+        rows = [row for row in self.targets() if row.messages > 1]
+        if not rows:
+            raise NothingToDo("there is nothing to cut", "", "a session keeps at least one message")
+        longest = max(row.messages for row in rows)
+        whose = rows[0].key if len(rows) == 1 else f"each of {len(rows)} sessions"
+        title = f"Keep how many messages of {whose}"
+
+        async def preview(answer: str | None) -> None:
+            await self._preview([row.key for row in rows], _number(answer))
+
+        self.ask(AskScreen(title, str(KEEP if longest > KEEP else max(longest // 2, 1))), preview)
+
+    async def _preview(self, keys: Sequence[str], keep: int) -> None:
+        plans = await self.console.in_thread(lambda ws: [ws.sessions.compact_preview(key, keep) for key in keys])
+        can = [plan for plan in plans if plan.removed and not plan.refused]
+        blocks: list[Block] = []
+        for plan in plans:
+            blocks += plan_blocks(plan)
+            if plan.removed and len(plans) == 1:
+                blocks += await self.console.in_thread(lambda ws, plan=plan: _first_kept(ws, plan))  # type: ignore[misc]
+        refused = "" if can else plans[0].refused or f"Nothing to cut: {keep:,} messages are kept"
+
+        async def compact(_yes: bool) -> None:
+            done = await self.change(lambda ws: [ws.sessions.compact(plan.key, keep) for plan in can])
+            for operation in done:
+                say(self, f"{operation.label} (u undoes it)")
+
+        title = f"Compact {plans[0].key}" if len(plans) == 1 else f"Compact {len(can)} of {len(plans)} sessions"
+        self.ask(ConfirmScreen(title, blocks, opened_by=key_of("compact"), refused=refused), compact)
+
+
+def states(row: SessionInfo) -> list[tuple[str, str]]:
+    """What is special about a session: (short, in words)."""
+    said: list[tuple[str, str]] = []
+    if row.hidden_reason:
+        said.append(("hidden", f"The agent does not find it: {row.hidden_reason}."))
+    if row.checkpoint:
+        said.append(("in flight", "A turn is in flight, or was when the agent died: it is not compacted now."))
+    if row.problems:
+        count = f"{row.problems:,} problem{'s' if row.problems != 1 else ''}"
+        said.append((count, f"{count} in the file; what can be read is shown."))
+    if row.other_keys:
+        said.append(("shared", f"Also written by {', '.join(row.other_keys)}: both names lead to this file."))
+    return said
+
+
+def size_text(size: int) -> str:
+    """Bytes as people read them, in at most five characters: ``812``, ``27k``, ``1.4M``."""
+    for unit, amount in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if size >= amount:
+            number = size / amount
+            return f"{number:.1f}{unit}" if number < 10 else f"{number:.0f}{unit}"
+    return str(size)
+
+
+def _facts(ws: Workspace, row: SessionInfo) -> tuple[list[Block], int]:
+    """What is known about a session beside what was said, and how many items came from it."""
+    blocks: list[Block] = [Field("session", row.key)]
+    if row.title:
+        blocks.append(Field("title", row.title))
+    blocks += [Body(words, "warn") for _, words in states(row)]
+    archived = f"{row.last_archived:,} of {row.messages:,} messages are in summaries"
+    blocks += [
+        Field("archived", archived + (f", {row.unarchived:,} are not yet" if row.unarchived else "")),
+        Field("created", when(row.created_at)),
+        Field("last", when(row.updated_at)),
+        Field("file", f"{row.path} ({row.size:,} bytes)"),
+    ]
+    memories = 0
+    try:
+        memories = sum(1 for item in ws.items.all() if item.session_key == row.key)
+        blocks.append(Field("memories", f"{memories:,} items came from it" + (" (o shows them)" if memories else "")))
+    except NanomemError as error:
+        blocks.append(Field("memories", error.line(), "warn"))
+    summaries = [entry for entry in ws.history.entries() if entry.session_key == row.key]
+    if summaries:
+        blocks.append(Heading(f"Summaries in the archive ({len(summaries)}, the newest first)"))
+        blocks += [_summary(entry) for entry in summaries[:SHOWN_SUMMARIES]]
+    return blocks, memories
+
+
+def _summary(entry: HistoryEntry) -> Spans:
+    parts = ((f"{entry.timestamp} ", "dim"), (f"#{entry.cursor} ", "accent"), (one_line(entry.content, 300), ""))
+    return Spans(parts, 2)
+
+
+def _preface(blocks: Sequence[Block]) -> Part:
+    from nanomem_tui.screens.transcript import Preface
+
+    return Preface(tuple(blocks))
+
+
+def _number(answer: str | None) -> int:
+    digits = (answer or "").strip().replace(",", "")
+    return int(digits) if digits.isdecimal() and len(digits) < 10 else 0
+
+
+def plan_blocks(plan: SessionCompaction) -> list[Block]:
+    """What compacting one session would do."""
+    blocks: list[Block] = [Spans(((plan.key, "heading"),))]
+    if plan.refused:
+        blocks.append(Body(f"Not now: {plan.refused}", "bad"))
+    blocks += [
+        Field("messages", f"{plan.messages:,} → {plan.kept:,}  ({plan.removed:,} go)"),
+        Field("bytes", f"{plan.bytes_before:,} → {plan.bytes_after:,}"),
+    ]
+    if plan.unarchived:
+        blocks.append(Field("not archived", f"{plan.unarchived:,} of those that go are in no summary yet", "warn"))
+    if plan.removed and plan.kept > plan.keep:
+        blocks.append(Body(f"{plan.kept - plan.keep:,} more stay, so that no tool call loses its result.", "dim"))
+    return blocks
+
+
+def _first_kept(ws: Workspace, plan: SessionCompaction) -> list[Block]:
+    """What the transcript begins with after the cut."""
+    session = ws.sessions.get(plan.key)
+    if plan.removed >= len(session.messages):
+        return []
+    first = session.messages[plan.removed]
+    at = f"{first.timestamp[:16].replace('T', ' ')} {first.role}: "
+    return [
+        Body("Metadata and unknown keys stay; every kept line stays byte for byte.", "dim"),
+        Spans((("begins with  ", "label"), (at, "dim"), (one_line(first.content, 200), "")), 13),
+    ]

@@ -1,0 +1,238 @@
+"""The WAL screen: turns as they were written, before and after the model, and those that never ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.widget import Widget
+
+from nanomem_tui import clock
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.rows import age_of
+from nanomem_tui.screens.sessions import size_text
+from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.parts_view import Part, PartsView
+from nanomem_tui.widgets.side_by_side import side_by_side
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.wal_state import Turn, WalState
+    from nanomem_tui.memory.wal import WalInfo
+
+SHOWN_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What the right pane shows for a log: a line that stays, and its turns."""
+
+    key: str
+    title: tuple[Span, ...]
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """One turn: what was known before the model was called, beside what came of it."""
+
+    turn: Turn
+    stops: bool = True
+
+    @property
+    def key(self) -> str:
+        """The number of the turn."""
+        return f"t{self.turn.number}"
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """A heading, then PRE and POST."""
+        heading = lay_out((Spans(_heading(self.turn)),), width, wrapped)
+        sides = side_by_side(_before(self.turn), _after(self.turn), width)
+        return [*heading, *sides, ()]
+
+    def plain(self) -> str:
+        """Both sides as text."""
+        return Document((*_before(self.turn), *_after(self.turn))).plain()
+
+
+class WalScreen(WorkspaceScreen["WalInfo"]):
+    """Turn logs."""
+
+    SCREEN = "wal"
+    EMPTY = "No turn logs here: this agent keeps none, or nothing was said yet."
+    HELP = (
+        "Each turn as it was written: PRE before the model was called, POST after. A PRE without its POST is a turn "
+        "that never ended. Signs: ! an unfinished turn. n and N go from turn to turn."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "session": "text", "channel": "text", "age": "age", "turns": "number", "open": "number", "size": "number",
+        "problems": "number",
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = ""
+        self._with_transcript: frozenset[str] = frozenset()
+
+    # The list
+
+    def columns(self) -> Sequence[Column[WalInfo]]:
+        """Whose log, how many turns, how many of them unfinished."""
+        return (
+            Column("session", "Session", lambda row: row.session_key, min_width=20,
+                   sort=lambda row: row.session_key.casefold()),
+            Column("turns", "Turns", lambda row: f"{row.turns:,}", width=6, align="right", sort=lambda row: row.turns),
+            Column("open", "Unfinished", lambda row: f"{row.open_turns:,}" if row.open_turns else "", width=10,
+                   align="right", tone="bad", sort=lambda row: row.open_turns),
+            Column("size", "Size", lambda row: size_text(row.size), width=6, priority=3, align="right",
+                   sort=lambda row: row.size),
+            Column("age", "Last", lambda row: age_of(row.updated_at), width=6, priority=1, align="right", tone="dim"),
+            Column("problems", "State", lambda row: f"{row.problems:,} problems" if row.problems else "", width=12,
+                   priority=2, tone="warn"),
+        )  # fmt: skip
+
+    def row_id(self, row: WalInfo) -> str:
+        """The key of the session."""
+        return row.session_key
+
+    def load(self) -> Iterable[Sequence[WalInfo]]:
+        """All of them, the last written first."""
+        ws = self.ws
+        rows = ws.wal.list()
+        if rows:
+            self._with_transcript = frozenset(info.key for info in ws.sessions.list())
+        yield rows
+
+    def search_text(self, row: WalInfo) -> str:
+        """Words are searched in the keys."""
+        return row.session_key
+
+    def field(self, row: WalInfo, name: str) -> Any:
+        """The fields of the filter language."""
+        values: dict[str, Any] = {
+            "session": row.session_key,
+            "channel": row.session_key.partition(":")[0],
+            "age": row.updated_at,
+            "open": row.open_turns,
+        }
+        return values[name] if name in values else getattr(row, name)
+
+    def sign(self, row: WalInfo) -> str:
+        """A turn that never ended, or lines that could not be read."""
+        return "!" if row.open_turns or row.problems else ""
+
+    def facts(self, row: WalInfo) -> frozenset[str]:
+        """Whether there is a transcript of that session."""
+        return frozenset({"source"}) if row.session_key in self._with_transcript else frozenset()
+
+    # The detail
+
+    def make_detail(self) -> Widget:
+        """A view that lays out only what is seen."""
+        return PartsView(id="detail")
+
+    @property
+    def view(self) -> PartsView:
+        """The turns."""
+        return self.query_one("#detail", PartsView)
+
+    def detail(self, row: WalInfo) -> Log:
+        """The turns with what is known about the log."""
+        state = self.ws.wal.get(row.session_key)
+        title: list[Span] = [(row.session_key, "heading"), (f"{row.turns:,} turns", "dim")]
+        if row.open_turns:
+            title.append((f"{row.open_turns:,} unfinished", "bad"))
+        parts: list[Part] = [Preface(tuple(_facts(row, state)))]
+        parts += [ShownTurn(turn) for turn in state.turns]
+        return Log(row.session_key, tuple(title), parts)
+
+    def show_detail(self, detail: Any) -> None:
+        """From its end; the place stays when it is the same log that went on, unless it is followed."""
+        if isinstance(detail, Log):
+            same, self._shown = detail.key == self._shown, detail.key
+            title = (*detail.title, ("following (f stops)", "good")) if self.view.follow else detail.title
+            self.view.show(detail.parts, title, keep_place=same)
+        elif isinstance(detail, Document):
+            self._shown = ""
+            self.view.show((), empty="No log is chosen.")
+
+    def copy_text(self) -> str:
+        """The turn at the cursor, else the key of the session."""
+        part = self.view.current if self.view.has_focus else None
+        return part.plain() if part is not None else super().copy_text()
+
+    # Actions
+
+    def do_follow(self) -> None:
+        """Keep to the end of this log as the agent writes it, or not any more."""
+        self.view.follow = not self.view.follow
+        if self.view.follow:
+            self.show_pane("detail")
+            self.view.move_to_edge(last=True)
+            say(self, "Following: new turns appear at the end")
+        self.refresh_detail()
+
+    def do_source(self) -> None:
+        """The transcript of the session."""
+        row = self.table.cursor_row
+        if row is not None:
+            self.console.go("sessions", row.session_key)
+
+
+def _facts(row: WalInfo, state: WalState) -> list[Block]:
+    blocks: list[Block] = [
+        Field("session", state.session_key),
+        Field("channel", state.channel),
+        Field("chat", state.chat_id),
+        Field("file", f"{row.path} ({row.size:,} bytes)"),
+    ]
+    unfinished = state.open_turns
+    if unfinished:
+        blocks.append(Heading(f"Unfinished turns ({len(unfinished)})"))
+        blocks += [
+            Spans(((f"#{turn.number} {_time(turn.at_pre)} ", "bad"), (turn.pre.get("user", ""), "")), 4)
+            for turn in unfinished
+        ]
+    if state.problems:
+        blocks.append(Heading(f"Problems ({len(state.problems)})"))
+        blocks += [Body(problem.text(), "warn") for problem in state.problems[:SHOWN_PROBLEMS]]
+    return blocks
+
+
+def _heading(turn: Turn) -> tuple[Span, ...]:
+    number: Span = (f"#{turn.number} ", "heading")
+    if turn.open:
+        return (number, (_time(turn.at_pre), "dim"), ("  UNFINISHED: it began and has no end", "bad"))
+    began, ended = clock.parse(turn.at_pre), clock.parse(turn.at_post or "")
+    took = f"  {(ended - began).total_seconds():,.0f} s" if began and ended else ""
+    return (number, (_time(turn.at_pre or turn.at_post or "") + took, "dim"))
+
+
+def _before(turn: Turn) -> list[Block]:
+    blocks: list[Block] = [Spans((("PRE", "accent"), (f" {_time(turn.at_pre)[11:]}", "dim")))]
+    if not turn.pre:
+        return [*blocks, Body("(there is no PRE block)", "warn")]
+    blocks.append(Body(turn.pre.get("user", "") or "(nothing)"))
+    fields = [(name, value) for name, value in turn.pre.items() if name != "user" and value]
+    if fields:
+        blocks.append(Body("  ".join(f"{name}: {value}" for name, value in fields), "dim"))
+    return blocks
+
+
+def _after(turn: Turn) -> list[Block]:
+    if turn.open:
+        return [Spans((("POST  none", "bad"),)), Body("Nothing was written after the model was called.", "bad")]
+    blocks: list[Block] = [Spans((("POST", "good"), (f" {_time(turn.at_post or '')[11:]}", "dim")))]
+    blocks.append(Body(turn.assistant or "(nothing)"))
+    blocks += [Spans((("pending: ", "warn"), (action, "")), 4) for action in turn.pending_actions]
+    return blocks
+
+
+def _time(at: str) -> str:
+    """Local ``YYYY-MM-DD HH:MM:SS``, or the beginning of what stands there instead."""
+    moment = clock.parse(at)
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}" if moment else at[:20]
