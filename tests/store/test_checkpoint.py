@@ -1,0 +1,387 @@
+"""Checkpoints: seed 000's triggers, their cost, what they export, the compaction that they start."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store import checkpoint, memory_store
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from nanomem_tui.workspace import Workspace
+from tests.store.homes import Agent, files, item, kill, make_home, state
+
+
+class Clock:
+    """A monotonic clock that a test turns."""
+
+    def __init__(self) -> None:
+        self.at = 1000.0
+
+    def monotonic(self) -> float:
+        return self.at
+
+    @staticmethod
+    def perf_counter() -> float:
+        return 0.0
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    turned = Clock()
+    monkeypatch.setattr(memory_store, "time", turned)
+    monkeypatch.setattr("nanomem_tui.store.rows.time", turned)
+    return turned
+
+
+def stored(workspace: Path, query: str = "SELECT count(*) FROM operations") -> list[Any]:
+    path = workspace.parent / "nanomem" / "nanomem.db"
+    if not path.exists():
+        return [0]
+    connection = sqlite3.connect(path)
+    try:
+        return [row[0] for row in connection.execute(query)]
+    finally:
+        connection.close()
+
+
+# -- the four triggers ------------------------------------------------------------------------------------------------
+
+
+def test_due_after_enough_changes(tmp_path: Path, time: Clock) -> None:
+    with open_workspace(make_home(tmp_path, items=10)) as ws:
+        for number in range(1, 9):
+            assert ws.checkpoint_if_due() is None, f"after {number - 1} changes"
+            ws.items.set_pinned([f"ltm_{number}"], True)
+        assert ws.checkpoint_state()["dirty"] == 8
+        result = ws.checkpoint_if_due()
+        assert result is not None
+        assert (result.operations, result.rows) == (8, 10 + 3)
+        assert ws.checkpoint_state()["dirty"] == 0
+        assert ws.checkpoint_if_due() is None
+
+
+def test_the_number_is_a_setting_of_the_agent(tmp_path: Path, time: Clock) -> None:
+    workspace = make_home(tmp_path, config={"agents": {"memory": {"flushEveryUpdates": 2, "flushIntervalSeconds": 9}}})
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned(["ltm_1"], True)
+        time.at += 8.9
+        assert ws.checkpoint_if_due() is None
+        ws.items.set_pinned(["ltm_2"], True)
+        assert ws.checkpoint_if_due() is not None
+        ws.items.set_pinned(["ltm_3"], True)
+        time.at += 9
+        assert ws.checkpoint_if_due() is not None
+
+
+def test_due_after_enough_time_with_a_change(tmp_path: Path, time: Clock) -> None:
+    with open_workspace(make_home(tmp_path)) as ws:
+        time.at += 1000
+        assert ws.checkpoint_if_due() is None, "nothing changed"
+        ws.items.set_pinned(["ltm_1"], True)
+        time.at += 119
+        ws.items.set_pinned(["ltm_2"], True)
+        assert ws.checkpoint_if_due() is None
+        time.at += 1
+        assert ws.checkpoint_if_due() is not None, "120 s after the first of them"
+        time.at += 1000
+        assert ws.checkpoint_if_due() is None
+
+
+def test_at_once_when_asked(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    ws = open_workspace(workspace)
+    ws.items.add("remember this")
+    assert ws.flush().operations == 1
+    kill(ws)
+    assert stored(workspace) == [1]
+    assert "remember this" in [row["text"] for row in Agent(workspace).items.values()]
+
+
+def test_when_the_process_stops(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.add("remember this")
+        assert stored(workspace) == [0]
+    assert stored(workspace) == [1]
+    assert list((workspace.parent / "nanomem" / "ledger").rglob("*.ledger")) == []
+
+
+def test_stopping_after_reading_writes_nothing(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    agent = Agent(workspace)
+    for _ in range(2):
+        before = files(tmp_path)
+        with open_workspace(workspace) as ws:
+            ws.items.all()
+            ws.lessons.all()
+            ws.status()
+            ws.log()
+            ws.refresh()
+        assert files(tmp_path) == before
+        with open_workspace(workspace) as ws:
+            ws.items.set_pinned(["ltm_1"], not ws.items.get("ltm_1").pinned)
+        agent.items["ltm_2"]["hits"] += 1
+        agent.flush()
+
+
+# -- exports ----------------------------------------------------------------------------------------------------------
+
+
+def test_exports_come_at_most_once_in_an_interval_and_at_the_end(tmp_path: Path, time: Clock) -> None:
+    workspace = make_home(tmp_path)
+    agent = Agent(workspace)
+    with open_workspace(workspace) as ws:
+        for number in range(8):
+            ws.items.add(f"added {number}")
+        result = ws.checkpoint_if_due()
+        assert result is not None
+        assert (result.operations, result.exported) == (8, ()), "too early for the files"
+        assert len(agent.read_items()) == 4
+        time.at += 120
+        result = ws.checkpoint_if_due()
+        assert result is not None
+        assert (result.operations, result.exported) == (0, ("LTM_SNAPSHOT.json",))
+        assert ws.checkpoint_if_due() is None
+        ws.items.add("the last")
+    assert len(agent.read_items()) == 13
+
+
+def test_an_export_that_a_kill_prevented_is_made_good(tmp_path: Path, time: Clock) -> None:
+    workspace = make_home(tmp_path)
+    ws = open_workspace(workspace)
+    for number in range(8):
+        ws.items.add(f"added {number}")
+    assert ws.checkpoint_if_due() is not None
+    kill(ws)
+    assert len(Agent(workspace).items) == 4
+    with open_workspace(workspace) as console:
+        console.items.all()
+        assert console.checkpoint_if_due() is None
+        time.at += 120
+        assert console.checkpoint_if_due() is not None
+        assert len(Agent(workspace).items) == 12
+        time.at += 120
+        assert console.checkpoint_if_due() is None
+    with open_workspace(workspace) as console:
+        console.items.all()
+        time.at += 120
+        assert console.checkpoint_if_due() is None, "and is not owed any more"
+
+
+def test_audit_lines_that_a_kill_left_unmarked_are_not_written_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = make_home(tmp_path)
+    ws = open_workspace(workspace)
+    ws.items.delete(["ltm_1"])
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "remember", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            ws.flush()
+    kill(ws)
+    log = workspace / "memory" / "LTM_AUDIT.jsonl"
+    assert log.read_bytes().count(b"memory_delete") == 1
+    with open_workspace(workspace) as ws:
+        ws.items.delete(["ltm_2"])
+    assert [line.count(b"memory_delete") for line in log.read_bytes().split(b"\n")] == [1, 1, 0]
+    with open_workspace(workspace) as ws:
+        assert {row.id for row in ws.items.all()} == {"ltm_3", "ltm_4"}
+
+
+# -- cost -------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def statements(ws: Workspace) -> Iterator[list[tuple[str, int]]]:
+    """The SQL statements that run meanwhile, each with the number of rows that it was given."""
+    seen: list[tuple[str, int]] = []
+
+    def note(_c: Any, _cursor: Any, statement: str, values: Any, _context: Any, many: bool) -> None:
+        seen.append((statement, len(values) if many else 1))
+
+    engine = ws.store.database._engine
+    event.listen(engine, "before_cursor_execute", note)
+    yield seen
+    event.remove(engine, "before_cursor_execute", note)
+
+
+def test_the_cost_of_a_checkpoint_grows_with_the_changes_and_not_with_the_store(tmp_path: Path) -> None:
+    costs = []
+    for size in (20, 2_000):
+        workspace = make_home(tmp_path / str(size), items=size)
+        with open_workspace(workspace) as ws:
+            ws.items.set_pinned(["ltm_1"], True)
+            ws.flush()
+            for number in range(2, 5):
+                ws.items.edit(f"ltm_{number}", text=f"changed {number}")
+            with statements(ws) as seen:
+                ws.store.checkpoint()
+            costs.append([(statement.split("(")[0], rows) for statement, rows in seen])
+    assert costs[0] == costs[1]
+    assert sum(rows for _, rows in costs[0]) < 40, costs[0]
+
+
+def test_many_rows_go_in_batches(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path, items=1_200)
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned(["ltm_1"], True)
+        ws.flush()
+        ws.items.delete([row.id for row in ws.items.all()])
+        with statements(ws) as seen:
+            ws.store.checkpoint()
+    assert len(seen) < 30
+    assert Agent(workspace).items == {}
+
+
+# -- the compaction that a checkpoint starts ----------------------------------------------------------------------------
+
+
+def test_items_are_compacted_only_beyond_the_buffer_and_undoably(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOMEM_MAX_ITEMS", "10")
+    workspace = make_home(tmp_path, items=10)
+    with open_workspace(workspace) as ws:
+        ws.items.add("the eleventh")
+        ws.flush()
+        assert len(ws.items.all()) == 11, "11 is not beyond 1.1 times 10"
+        before = state(workspace)
+        added = ws.items.add("the twelfth")[1]
+        ws.flush()
+        assert len(ws.items.all()) == 10
+        operation = ws.log()[0].operation
+        assert (operation.actor, operation.kind, operation.meta["removed"]) == ("compaction", "items.compact", 2)
+    with open_workspace(workspace) as ws:
+        ws.undo(operation.id)
+        ws.flush()
+        assert len(ws.items.all()) == 12, "not done again at once"
+    assert {key: row for key, row in state(workspace).items() if key != added.id} == before
+    with open_workspace(workspace) as ws:
+        for number in range(2):
+            ws.items.add(f"and more {number}")
+        ws.flush()
+        assert len(ws.items.all()) == 10, "again once it grew by another tenth"
+
+
+def test_what_a_compaction_may_not_remove_stops_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOMEM_MAX_ITEMS", "2")
+    workspace = make_home(tmp_path, items=8)
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned([f"ltm_{n}" for n in range(1, 5)], True)
+        ws.items.set_enabled([f"ltm_{n}" for n in range(5, 9)], False)
+    assert {e.operation.kind for e in open_workspace(workspace).log()} == {"items.pin", "items.disable"}
+    assert stored(workspace) == [2]
+
+
+def test_no_cap_no_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NANOMEM_MAX_ITEMS", "0")
+    with open_workspace(make_home(tmp_path, items=50)) as ws:
+        ws.items.set_pinned(["ltm_1"], True)
+        ws.flush()
+        assert len(ws.items.all()) == 50
+
+
+# -- adoption, files, trouble -----------------------------------------------------------------------------------------
+
+
+def test_the_first_change_adopts_what_the_agent_wrote(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned(["ltm_1"], True)
+    assert stored(workspace, "SELECT count(*) FROM memory_entries UNION ALL SELECT count(*) FROM lessons") == [4, 3]
+    with open_workspace(workspace) as ws:
+        assert len(ws.log()) == 1, "taking over what was there is no operation"
+        assert ws.items.get("ltm_2").source == "explicit_user"
+
+
+def test_everything_of_ours_is_private(tmp_path: Path) -> None:
+    import os
+
+    before = os.umask(0)
+    try:
+        workspace = make_home(tmp_path)
+        ws = open_workspace(workspace)
+        ws.items.set_pinned(["ltm_1"], True)
+        ws.flush()
+        ws.items.set_pinned(["ltm_2"], True)
+        ours = workspace.parent / "nanomem"
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [ours, *ours.rglob("*")]}
+        folders = {path.name for path in [ours, *ours.rglob("*")] if path.is_dir()}
+        assert {"nanomem.db", "nanomem.db-wal", "nanomem.db-shm", "store.lock", "nanomem", "ledger"} <= modes.keys()
+        assert {name: mode for name, mode in modes.items() if mode != (0o700 if name in folders else 0o600)} == {}
+        ws.close()
+    finally:
+        os.umask(before)
+
+
+def test_degraded_while_the_database_cannot_be_written_and_well_again_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_1", text="kept")
+        with monkeypatch.context() as patch:
+            patch.setattr("os.open", _no_lock)
+            with pytest.raises(NanomemError, match="no space"):
+                ws.flush()
+        assert "no space" in ws.degraded
+        assert [p.where for p in ws.problems()] == ["store"]
+        assert ws.items.get("ltm_1").text == "kept"
+        ws.items.edit("ltm_2", text="also kept")
+        assert "no space" in ws.degraded, "that the ledger takes it makes the database no better"
+        ws.flush()
+        assert (ws.degraded, ws.problems()) == ("", [])
+    assert state(workspace)["ltm_2"].text == "also kept"
+
+
+_open = __import__("os").open
+
+
+def _no_lock(path: Any, *rest: Any, **named: Any) -> int:
+    if str(path).endswith("store.lock"):
+        raise OSError(28, "No space left on device", str(path))
+    return int(_open(path, *rest, **named))
+
+
+def test_a_turn_that_is_not_durable_survives_a_kill(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    ws = open_workspace(workspace)
+    row = ws.items.get("ltm_1")
+    change = change_of("item", row, row._replace(hits=8))
+    ws.store.perform(new_operation("turn", "a turn", [change], actor="agent"), durable=False)
+    kill(ws)
+    assert state(workspace)["ltm_1"].hits == 8
+
+
+def test_texts_of_every_kind_come_back_from_the_database(tmp_path: Path) -> None:
+    texts = ["plain", "小满 记住", "emoji 🧠👨‍👩‍👧", "nul \0 in it", "line\u2028sep\nnew\ttab", "\x1b[31mred", "' -- \"; %", "x" * 300_000]
+    workspace = make_home(tmp_path, items=0)
+    with open_workspace(workspace) as ws:
+        for text in texts:
+            ws.items.add(text)
+    assert sorted(row.text for row in state(workspace).values() if isinstance(row, Item)) == sorted(texts)
+    assert sorted(row["text"] for row in Agent(workspace).read_items()) == sorted(texts)
+
+
+def test_the_agent_finds_a_file_of_its_own_form(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.delete(["ltm_1"])
+    data = (workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes()
+    rest = b",\n    ".join(
+        __import__("json").dumps(item(n), indent=2).replace("\n", "\n    ").encode() for n in (2, 3, 4)
+    )
+    assert data.endswith(b'"items": [\n    ' + rest + b"\n  ]\n}")
