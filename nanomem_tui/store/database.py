@@ -125,6 +125,7 @@ class Database:
 
 
 def _prepare(connection: Any, _record: object) -> None:
+    connection.text_factory = reader.tolerant
     connection.isolation_level = None  # SQLAlchemy's own BEGIN below is the only one
     cursor = connection.cursor()
     for pragma in (

@@ -6,15 +6,17 @@ What commands that only read are made of. The column lists here are held to `mod
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError
+from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.operations import Operation
 from nanomem_tui.store.values import Item, Lesson
 
@@ -37,25 +39,64 @@ class StoredOperation:
 
 @contextlib.contextmanager
 def open_database(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection. Raises NewerDatabase, CorruptDatabase or AccessDenied.
+    """A read-only connection. Raises NewerDatabase, CorruptDatabase, DiskFull or AccessDenied.
 
-    Without a `-wal` beside it the file is opened as immutable, so that reading leaves no `-wal` and `-shm`.
+    Without a `-wal` beside it the file is opened as immutable, so that reading leaves no `-wal` and `-shm`. Where a
+    `-wal` lies on a full disk or in a folder that we may not write to, SQLite cannot make its `-shm`: a copy is read.
     """
-    wal = path.with_name(path.name + "-wal")
-    flags = "mode=ro" if wal.exists() else "mode=ro&immutable=1"
-    connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect(f"{path.as_uri()}?{flags}", uri=True, timeout=5, check_same_thread=False)
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > SCHEMA_VERSION:
-            what = f"the database has schema {version}, this nanomem knows {SCHEMA_VERSION}"
-            raise NewerDatabase(what, str(path), "install a newer nanomem; nothing was changed")
-        yield connection
+        with contextlib.ExitStack() as stack:
+            connection, version = _connected(path, stack)
+            if version > SCHEMA_VERSION:
+                what = f"the database has schema {version}, this nanomem knows {SCHEMA_VERSION}"
+                raise NewerDatabase(what, str(path), "install a newer nanomem; nothing was changed")
+            yield connection
     except sqlite3.Error as error:
         raise database_error(error, path) from error
-    finally:
-        if connection is not None:
-            connection.close()
+
+
+def _connected(path: Path, stack: contextlib.ExitStack) -> tuple[sqlite3.Connection, int]:
+    wal = path.with_name(path.name + "-wal")
+    flags = "mode=ro" if wal.exists() else "mode=ro&immutable=1"
+    try:
+        return _connect(path, flags, stack)
+    except sqlite3.OperationalError as error:
+        if not wal.exists() or not any(sign in str(error).lower() for sign in ("i/o", "unable to open", "full")):
+            raise
+    try:
+        return _connect(_private_copy(path, stack), "mode=rw", stack)
+    except OSError as error:
+        raise from_os_error(error, "copying the database to read it") from error
+
+
+def _connect(path: Path, flags: str, stack: contextlib.ExitStack) -> tuple[sqlite3.Connection, int]:
+    connection = sqlite3.connect(f"{path.as_uri()}?{flags}", uri=True, timeout=5, check_same_thread=False)
+    stack.callback(connection.close)
+    return connection, int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _private_copy(path: Path, stack: contextlib.ExitStack) -> Path:
+    """The database and its `-wal` in a temporary folder, also where the usual one is full; removed with `stack`."""
+    import shutil
+    import tempfile
+
+    from nanomem_tui.store import atomic
+
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            held.enter_context(atomic.locked(path.with_name("store.lock")))
+        for base in (None, "/dev/shm"):  # noqa: S108  memory, where the disk is full
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-", dir=base))
+            try:
+                for name in (path.name, f"{path.name}-wal"):
+                    shutil.copyfile(path.with_name(name), Path(folder, name))
+            except OSError as error:
+                if error.errno != errno.ENOSPC or base is not None or not os.path.isdir("/dev/shm"):  # noqa: S108
+                    raise
+                shutil.rmtree(folder)
+            else:
+                return Path(folder, path.name)
+    raise AssertionError
 
 
 def is_made(path: Path) -> bool:
@@ -76,10 +117,22 @@ def database_error(error: sqlite3.Error, path: Path) -> StoreError | AccessDenie
         return AccessDenied("the database cannot be opened", str(path), "check its owner, mode and free space")
     if "locked" in text or "busy" in text:
         return StoreError("the database is locked by another process", str(path), "try again in a moment")
-    if "full" in text:
+    if "full" in text or ("i/o" in text and _is_full(path.parent)):
         return DiskFull("no space left for the database", str(path), "free some space; nothing was lost")
-    fix = "run `nanomem doctor`; the file is kept as it is, copies are in backups/"
+    if "i/o" in text:
+        return StoreError(f"the disk failed under the database ({error})", str(path), "run `nanomem doctor`")
+    fix = "run `nanomem doctor`; the file is kept as it is"
     return CorruptDatabase(f"the database cannot be read ({error})", str(path), fix)
+
+
+def _is_full(folder: Path) -> bool:
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize < 256 * 1024
+
+
+def tolerant(data: bytes) -> str:
+    """A text of the database, also where a bit flipped in it."""
+    return data.decode("utf-8", "replace")
 
 
 def _rows(
@@ -88,10 +141,10 @@ def _rows(
     """The rows of a query; a bit that flipped in a text costs a character, not the table."""
     try:
         return list(map(make, connection.execute(query, values)))
-    except sqlite3.OperationalError as error:
-        if "could not decode" not in str(error).lower():
+    except (sqlite3.OperationalError, UnicodeDecodeError) as error:
+        if "decode" not in str(error).lower():
             raise
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    connection.text_factory = tolerant
     return list(map(make, connection.execute(query, values)))
 
 
@@ -135,13 +188,13 @@ def item_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple
         "SELECT kind, scope_type, source, enabled, count(*) FROM memory_entries"
         " WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2, 3, 4"
     )
-    return [(k, s, o, bool(e), n) for k, s, o, e, n in connection.execute(query, (workspace_id,))]
+    return [(k, s, o, bool(e), n) for k, s, o, e, n in _rows(connection, tuple, query, (workspace_id,))]
 
 
 def lesson_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, bool, int]]:
     """Counts of active lessons by (scope, enabled)."""
     query = "SELECT scope, enabled, count(*) FROM lessons WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
-    return [(scope, bool(enabled), n) for scope, enabled, n in connection.execute(query, (workspace_id,))]
+    return [(scope, bool(enabled), n) for scope, enabled, n in _rows(connection, tuple, query, (workspace_id,))]
 
 
 def operations(
@@ -215,7 +268,8 @@ def operation_count(connection: sqlite3.Connection, workspace_id: str) -> int:
 def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
     """The markers of a workspace, by name without its id."""
     prefix = f"{workspace_id}:"
-    rows = connection.execute("SELECT key, value FROM memory_meta WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))
+    query = "SELECT key, value FROM memory_meta WHERE substr(key, 1, ?) = ?"
+    rows = _rows(connection, tuple, query, (len(prefix), prefix))
     return {key[len(prefix) :]: value for key, value in rows}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.config import Settings
-from nanomem_tui.errors import AccessDenied, CorruptDatabase, Problem, StoreError
+from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, Problem, StoreError
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import ledger as ledger_files
@@ -52,6 +52,7 @@ class RowStore:
         self._ledger_problems: list[Problem] = []
         self._changed_at: float | None = None
         self._export_due = False
+        self._looked: tuple[object, object] | None = None
 
     @property
     def has_database(self) -> bool:
@@ -156,8 +157,11 @@ class RowStore:
                 return False
             counter = self.snapshot.counter
             wrote = self.files.read()
-            with contextlib.suppress(StoreError, AccessDenied):
-                self._refresh_rows()
+            now = (_stat(self.paths.database), _stat(self.paths.database.with_name("nanomem.db-wal")))
+            if now != self._looked:
+                with contextlib.suppress(StoreError, AccessDenied, DiskFull):
+                    self._refresh_rows()
+                    self._looked = now
             if self._adopted or self.ledger.pending:
                 self._notice_agent()
             elif wrote:

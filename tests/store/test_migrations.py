@@ -1,0 +1,107 @@
+"""The schema is made in numbered steps; a database of an earlier one is backed up before it moves."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import NewerDatabase, StoreError
+from nanomem_tui.store import migrations, reader
+from tests.store.homes import make_home, state
+
+
+def version(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    try:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def test_every_version_up_to_the_present_has_its_step() -> None:
+    assert sorted(migrations.STEPS) == list(range(1, reader.SCHEMA_VERSION + 1))
+
+
+def test_a_newer_schema_is_refused() -> None:
+    with create_engine("sqlite://").begin() as connection, pytest.raises(NewerDatabase):
+        migrations.migrate(connection, reader.SCHEMA_VERSION + 1, "here")
+
+
+def test_nothing_runs_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[int] = []
+    real = dict(migrations.STEPS)
+    for number, step in real.items():
+        monkeypatch.setitem(
+            migrations.STEPS, number, lambda c, number=number, step=step: (ran.append(number), step(c))
+        )
+    workspace = make_home(tmp_path)
+    for pinned in (True, False):
+        with open_workspace(workspace) as ws:
+            ws.items.set_pinned(["ltm_1"], pinned)
+    assert ran == sorted(real)
+
+
+@pytest.fixture
+def next_schema(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A release with one schema more than this one."""
+    wanted = reader.SCHEMA_VERSION + 1
+    for module in (reader, migrations):
+        monkeypatch.setattr(module, "SCHEMA_VERSION", wanted)
+
+    def step(connection: Any) -> None:
+        connection.exec_driver_sql("ALTER TABLE memory_entries ADD COLUMN mood TEXT")
+
+    monkeypatch.setitem(migrations.STEPS, wanted, step)
+    return wanted
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_1", text="before the migration")
+    return workspace
+
+
+def test_a_migration_backs_up_first(old: Path, next_schema: int) -> None:
+    ours = old.parent / "nanomem"
+    assert state(old)["ltm_1"].text == "before the migration", "an older schema is read as it is"
+    assert version(ours / "nanomem.db") == next_schema - 1
+    with open_workspace(old) as ws:
+        ws.items.set_pinned(["ltm_2"], True)
+    assert version(ours / "nanomem.db") == next_schema
+    backup = next((ours / "backups").glob("*.db"))
+    assert version(backup) == next_schema - 1
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    connection = sqlite3.connect(backup)
+    assert connection.execute("SELECT content FROM memory_entries WHERE id = 'ltm_1'").fetchone() == (
+        "before the migration",
+    )
+    connection.close()
+    assert state(old)["ltm_2"].pinned
+
+
+def test_a_migration_that_fails_leaves_the_schema_it_found(
+    old: Path, next_schema: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(connection: Any) -> None:
+        connection.exec_driver_sql("ALTER TABLE memory_entries ADD COLUMN mood TEXT")
+        connection.exec_driver_sql("ALTER TABLE no_such_table ADD COLUMN mood TEXT")
+
+    monkeypatch.setitem(migrations.STEPS, next_schema, half)
+    path = old.parent / "nanomem" / "nanomem.db"
+    ws = open_workspace(old)
+    ws.items.edit("ltm_3", text="acknowledged")
+    with pytest.raises(StoreError):
+        ws.close()
+    assert version(path) == next_schema - 1
+    connection = sqlite3.connect(path)
+    assert "mood" not in {row[1] for row in connection.execute("PRAGMA table_info(memory_entries)")}
+    connection.close()
+    assert state(old)["ltm_3"].text == "acknowledged"
