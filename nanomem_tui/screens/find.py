@@ -134,10 +134,10 @@ class FindScreen(Dialog["Found | None"]):
         if self._asked:
             self._search(self._asked)
         else:
-            self.workers.cancel_group(self, "find")
+            self.workers.cancel_group(self, "view")
             self._table.set_rows([], empty="Type what to look for.")
 
-    @work(thread=True, exclusive=True, group="find", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="view", exit_on_error=False)
     def _search(self, query: str) -> None:
         worker = get_current_worker()
         time.sleep(REST)

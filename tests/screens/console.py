@@ -1,0 +1,85 @@
+"""The console on a workspace, driven by keys, without a terminal. Waits for conditions, never for time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from textual.pilot import Pilot
+
+from nanomem_tui import config, paths
+from nanomem_tui.app import NanomemApp
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+
+
+class Console:
+    """A running console: press keys, read the screen."""
+
+    def __init__(self, app: NanomemApp, pilot: Pilot[int]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def screen(self) -> WorkspaceScreen[Any]:
+        return cast("WorkspaceScreen[Any]", self.app.main_screen)
+
+    @property
+    def text(self) -> str:
+        return self.app.screen_text()
+
+    @property
+    def ids(self) -> list[str]:
+        return [self.screen.row_id(row) for row in self.screen.table.rows]
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, each after the one before has done all that it does."""
+        for key in keys:
+            await self.pilot.press(key)
+            await self.app.settled()
+            await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        await self.pilot.press(*(_NAMES.get(char, char) for char in text))
+        await self.pilot.pause()
+
+    async def until(self, true: Callable[[], Any], what: str = "") -> None:
+        """Wait until something is true; fails with the screen after ten seconds."""
+        end = time.monotonic() + 10
+        while not true():
+            if time.monotonic() > end:
+                raise AssertionError(f"never: {what or true}\n{self.text}")
+            await asyncio.sleep(0.01)
+            await self.pilot.pause()
+
+    async def shows(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.text for text in texts), f"the screen shows {texts}")
+
+    async def at(self, row_id: str) -> None:
+        """Put the cursor on a row."""
+        assert self.screen.table.move_to_id(row_id), f"{row_id} is not among {self.ids}"
+        await self.app.settled()
+        await self.pilot.pause()
+
+
+_NAMES = {" ": "space", ":": "colon", '"': "quotation_mark", "-": "minus", "_": "underscore", ".": "full_stop"}
+
+
+@asynccontextmanager
+async def console(
+    workspace: Path, screen: str, size: tuple[int, int] = (140, 40), kind: type[NanomemApp] = NanomemApp
+) -> AsyncIterator[Console]:
+    """The console on `workspace`, showing `screen`, all read."""
+    found = paths.locate(workspace)
+    app = kind(found, config.load(found), first_screen=screen)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await app.settled()
+        app.look()
+        await app.settled()
+        await pilot.pause()
+        yield Console(app, pilot)
+    if app.opened is not None:
+        app.opened.close()

@@ -1,0 +1,224 @@
+"""The Sessions screen: transcripts, search in all of them, compaction with undo, and the way to what came of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from nanomem_tui.formats.session_names import key_to_name
+from nanomem_tui.screens.sessions import SessionsScreen, size_text
+from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.parts_view import PartsView
+from nanomem_tui.workspace import open_workspace
+from tests.screens.console import Console, console
+
+KEY = "telegram:20417"
+
+
+def view(on: Console) -> PartsView:
+    return cast("SessionsScreen", on.screen).view
+
+
+def sessions_folder(workspace: Path) -> Path:
+    with open_workspace(workspace) as ws:
+        folder = ws.layout.sessions_dir
+    assert folder is not None
+    return folder
+
+
+def write_session(workspace: Path, key: str, count: int) -> Path:
+    head = {"_type": "metadata", "key": key, "created_at": "2026-01-01T00:00:00", "metadata": {"title": "A long one"}}
+    lines = [json.dumps(head)]
+    for number in range(count):
+        role = "assistant" if number % 2 else "user"
+        lines.append(json.dumps({"role": role, "content": f"message {number}", "timestamp": "2026-01-01T10:00:00"}))
+    path = sessions_folder(workspace) / key_to_name(key)
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+async def test_it_lists_every_session_and_shows_the_end_of_one(sample: Callable[[str], Path]) -> None:
+    async with console(sample("nb035"), "sessions", (160, 45)) as on:
+        assert len(on.ids) == 39
+        await on.at("discord:2600079")
+        await on.shows("Caroline & Melanie #26", "51 messages")
+        last = view(on).parts[-1]
+        assert view(on).current is last, "a conversation is read from its end"
+
+
+async def test_a_conversation_is_read_with_the_keyboard(demo: Path) -> None:
+    async with console(demo, "sessions", (80, 24)) as on:
+        await on.at(KEY)
+        await on.press("enter")
+        await on.shows("Safe travels!", "ขอบคุณ", "> web_fetch", "= web_fetch ok")
+        await on.press("g")
+        await on.shows("archived", "0 of 8 messages are in summaries, 8 are not yet", "memories")
+        await on.press("n", "n", "enter")
+        assert "> web_fetch {}" not in on.text
+        await on.press("escape")
+        assert on.screen.table.has_focus
+
+
+async def test_it_goes_to_the_memories_of_a_session(demo: Path) -> None:
+    async with console(demo, "sessions") as on:
+        await on.at(KEY)
+        await on.press("o")
+        await on.until(lambda: on.screen.SCREEN == "items")
+        await on.until(lambda: on.screen.query_one(FilterBar).query_text == f'session:"{KEY}"')
+        await on.app.settled()
+        with open_workspace(demo) as ws:
+            expected = {item.id for item in ws.items.all() if item.session_key == KEY}
+        assert set(on.ids) == expected
+        assert expected
+
+
+async def test_search_in_all_transcripts_jumps_to_the_message(demo: Path) -> None:
+    async with console(demo, "sessions") as on:
+        await on.press("F")
+        await on.type("calendar")
+        await on.shows("slack:C0LANTERN", "1 found")
+        await on.press("enter")
+        await on.until(lambda: view(on).current is not None and view(on).current.key == "m5", "at the tool call")
+        assert on.screen.table.cursor_id == "slack:C0LANTERN"
+
+
+async def test_search_finds_summaries_and_notes_too(demo: Path) -> None:
+    async with console(demo, "sessions") as on:
+        await on.press("F")
+        await on.type("Elin called")
+        await on.shows("note ")
+        await on.press("enter")
+        await on.until(lambda: on.screen.SCREEN == "notes")
+        await on.shows("Release notes drafted; Elin called about the weekend.")
+        await on.press("F")
+        await on.type("nothing of that kind anywhere")
+        await on.shows("Nothing found.")
+        await on.press("escape")
+        assert on.screen.SCREEN == "notes"
+
+
+async def test_notes_and_archive_are_a_key_away_and_searched(demo: Path) -> None:
+    async with console(demo, "sessions") as on:
+        await on.press("l")
+        await on.shows("Release notes drafted")
+        await on.press("l")
+        await on.until(lambda: on.screen.SCREEN == "archive")
+        await on.app.settled()
+        total = len(on.ids)
+        with open_workspace(demo) as ws:
+            assert total == ws.history.count()["entries"]
+        await on.press("slash")
+        await on.type("dreamt:no")
+        await on.press("enter")
+        assert 0 < len(on.ids) < total
+        await on.press("escape", "l")
+        assert on.screen.SCREEN == "sessions"
+
+
+async def test_a_compaction_shows_what_it_keeps_and_can_be_undone(demo: Path) -> None:
+    path = sessions_folder(demo) / key_to_name(KEY)
+    before = path.read_bytes()
+    async with console(demo, "sessions") as on:
+        await on.at(KEY)
+        await on.press("c", "enter")
+        await on.shows("8 → 4", "(4 go)", "bytes", "begins with", "Yes please")
+        await on.press("n")
+        assert path.read_bytes() == before
+        await on.press("c", "enter", "y")
+        await on.until(lambda: path.read_bytes() != before)
+        assert path.read_bytes().splitlines()[1:] == before.splitlines()[5:]
+        await on.shows("u undoes it")
+        await on.press("u")
+        await on.until(lambda: path.read_bytes() == before)
+
+
+async def test_a_number_is_asked_for_and_the_reason_said_when_there_is_nothing_to_cut(demo: Path) -> None:
+    async with console(demo, "sessions") as on:
+        await on.at(KEY)
+        await on.press("c")
+        await on.shows("Keep how many messages")
+        await on.press("backspace", "5", "0", "enter")
+        await on.shows("Nothing to cut: 50 messages are kept")
+        await on.press("y")
+        await on.shows("Nothing to cut")
+        await on.press("escape", "c", "backspace", "minus", "2", "enter")
+        await on.shows("a session keeps at least one message")
+
+
+async def test_a_turn_in_flight_refuses_the_compaction(demo: Path) -> None:
+    path = sessions_folder(demo) / key_to_name(KEY)
+    sidecar = path.with_name(path.name.removesuffix(".jsonl") + ".checkpoint.json")
+    sidecar.write_text("{}")
+    async with console(demo, "sessions") as on:
+        await on.at(KEY)
+        assert on.screen.sign(on.screen.table.cursor_row) == "~"
+        await on.shows("in flight")
+        await on.press("c", "enter")
+        await on.shows("Not now:")
+        await on.press("y")
+        assert len(path.read_bytes().splitlines()) == 9
+
+
+async def test_what_the_agent_writes_appears(demo: Path) -> None:
+    path = sessions_folder(demo) / key_to_name(KEY)
+    async with console(demo, "sessions") as on:
+        await on.at(KEY)
+        with path.open("a") as file:
+            file.write(json.dumps({"role": "user", "content": "one more thing"}) + "\n")
+        on.app.look()
+        await on.until(lambda: view(on).parts[-1].plain() == "one more thing")
+        assert on.screen.table.cursor_id == KEY
+
+
+async def test_ten_thousand_messages_open_at_once(demo: Path) -> None:
+    write_session(demo, "cli:long", 10_000)
+    async with console(demo, "sessions") as on:
+        await on.at("cli:long")
+        await on.press("tab")
+        await on.shows("message 9999")
+        await on.press("g")
+        await on.shows("-- 2026-01-01 --", "message 0")
+        await on.press("escape", "F")
+        await on.type("message 5000")
+        await on.shows("1 found")
+        await on.press("enter")
+        await on.until(lambda: view(on).current is not None and view(on).current.key == "m5000")
+
+
+async def test_damage_is_said_and_the_rest_is_readable(sample: Callable[[str], Path]) -> None:
+    async with console(sample("torn"), "sessions", (160, 45)) as on:
+        await on.at("cli:direct")
+        assert on.screen.sign(on.screen.table.cursor_row) == "!"
+        await on.shows("1 problem")
+        await on.press("tab", "g")
+        await on.shows("Problems (1)")
+        assert len([part for part in view(on).parts if part.key.startswith("m")]) == 139
+
+
+async def test_a_file_that_cannot_be_shown_says_why(demo: Path) -> None:
+    folder = sessions_folder(demo)
+    (folder / key_to_name("cli:linked")).symlink_to("/etc/hostname")
+    async with console(demo, "sessions") as on:
+        await on.shows("hidden")
+        row = next(row for row in on.screen.table.rows if row.key == "cli:linked")
+        await on.at(on.screen.row_id(row))
+        await on.shows("This transcript cannot be shown")
+
+
+async def test_letters_typed_into_a_field_are_no_keys(demo: Path) -> None:
+    async with console(demo, "sessions") as on:
+        await on.press("slash")
+        await on.type("qcoflu")
+        assert on.screen.query_one(FilterBar).query_text == "qcoflu"
+        assert on.screen.SCREEN == "sessions"
+        await on.press("escape", "F")
+        await on.type("qcoflu")
+        await on.shows("qcoflu", "Nothing found.")
+
+
+def test_sizes_read_well() -> None:
+    assert [size_text(size) for size in (0, 999, 1_000, 27_123, 1_440_000, 3_000_000_000)] == [
+        "0", "999", "1.0k", "27k", "1.4M", "3.0G",
+    ]  # fmt: skip

@@ -1,0 +1,30 @@
+"""Two texts beside each other, or below each other where that can't be read."""
+
+from __future__ import annotations
+
+from nanomem_tui.text import cell_width
+from nanomem_tui.widgets.document import Body, Line
+from nanomem_tui.widgets.side_by_side import side_by_side
+
+
+def text(line: Line) -> str:
+    return "".join(part for part, _ in line)
+
+
+def test_with_room_there_are_two_columns() -> None:
+    lines = side_by_side([Body("one\ntwo\nthree")], [Body("un")], 70)
+    assert [text(line).rstrip() for line in lines] == [
+        "one" + " " * 30 + " │ un",
+        "two" + " " * 30 + " │",
+        "three" + " " * 28 + " │",
+    ]
+
+
+def test_wide_letters_do_not_move_the_second_column() -> None:
+    lines = side_by_side([Body("记住：小满每周三要接 🎉 ชอบกาแฟ")], [Body("POST")], 80)
+    before, _, _ = text(lines[0]).partition("│")
+    assert cell_width(before) == (80 - 3) // 2 + 1
+
+
+def test_without_room_they_are_stacked() -> None:
+    assert [text(line) for line in side_by_side([Body("one")], [Body("two")], 60)] == ["one", "two"]
