@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Evidence = Callable[["merge.Hunk"], tuple[str, ...]]
 
 SHOWN_ENTRIES = 60
-ENTRY_CHARACTERS = 400
+ENTRY_CHARACTERS = 240
 EVIDENCE_CHARACTERS = 160
 _SIGNS: Mapping[str, Sign] = {"equal": " ", "delete": "-", "insert": "+"}
 

@@ -1,0 +1,217 @@
+"""The Dream screen: what was changed and why, the way back part by part, a dry run, and the memory files themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from nanomem_tui.screens.diffs import evidence_among, file_diff
+from nanomem_tui.screens.dream import DreamScreen
+from nanomem_tui.store.presence import Presence
+from nanomem_tui.widgets.diff_view import DiffView
+from nanomem_tui.workspace import Workspace, open_workspace
+from tests.screens.console import Console, console
+
+PENICILLIN = "- User is allergic to penicillin"
+
+
+def view(on: Console) -> DiffView:
+    return cast("DreamScreen", on.screen).view
+
+
+def user(workspace: Path) -> str:
+    return (workspace / "USER.md").read_text()
+
+
+async def bad_dream(on: Console) -> str:
+    """Put the cursor on the Dream that lost the allergy; its id."""
+    row = next(row for row in on.screen.table.rows if row.subject == "dream: periodic memory consolidation")
+    await on.at(row.sha)
+    await on.shows("- User is allergic to penicillin")
+    return row.sha
+
+
+async def test_every_commit_is_listed_with_what_it_did(sample: Callable[[str], Path]) -> None:
+    async with console(sample("nb035"), "dream", (160, 45)) as on:
+        rows = on.screen.table.rows
+        assert len(rows) == 22
+        assert [row.actor for row in rows].count("dream") == 20
+        await on.shows("revert: undo 9847f2a3", "+22 -4", "SOUL, USER, MEMORY")
+        assert "dream_cursor" not in on.text
+        await on.press("h")
+        await on.until(lambda: len(on.ids) == 20)
+        await on.press("h")
+        await on.until(lambda: len(on.ids) == 22)
+
+
+async def test_the_detail_shows_the_diff_and_the_entries_that_were_read(sample: Callable[[str], Path]) -> None:
+    async with console(sample("nb035"), "dream", (160, 60)) as on:
+        await on.at(next(row.sha for row in on.screen.table.rows if row.short == "51617caa"))
+        await on.shows("USER.md", "cursor", "252 → 265", "by nanobot <nanobot@dream>")
+        await on.press("tab", "G")
+        await on.shows("#265")
+        assert any("Entries it read (13)" in text for line in view(on).lines for text, _ in line)
+
+
+async def test_an_old_release_says_that_its_entries_are_not_known(sample: Callable[[str], Path]) -> None:
+    async with console(sample("v0_1_5"), "dream", (160, 45)) as on:
+        await on.press("j")
+        await on.shows("Not known: this commit does not carry the cursor.")
+
+
+async def test_a_hunk_knows_the_entry_that_asked_for_it(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        entries = ws.history.entries()
+        lines = [
+            evidence
+            for commit in ws.dream.commits()
+            if commit.is_dream
+            for diff in ws.dream.show(commit.sha)[1]
+            for hunk in file_diff(diff, evidence_among(entries)).hunks
+            for evidence in hunk.evidence
+        ]
+    assert lines
+    assert all(line.startswith("#") for line in lines)
+
+
+async def test_a_run_is_taken_back_and_that_can_be_undone(demo: Path) -> None:
+    async with console(demo, "dream") as on:
+        await bad_dream(on)
+        assert PENICILLIN not in user(demo)
+        await on.press("t")
+        await on.shows("All of this run; later edits stay", "+ - User is allergic", "y take it back")
+        await on.press("y")
+        await on.until(lambda: PENICILLIN in user(demo))
+        await on.shows("u undoes it", "take back dream")
+        await on.shows("No longer in force")
+        await on.press("u")
+        await on.until(lambda: PENICILLIN not in user(demo))
+
+
+async def test_only_a_hunk_or_a_file_is_taken_back(demo: Path) -> None:
+    memory = demo / "memory" / "MEMORY.md"
+    async with console(demo, "dream") as on:
+        await bad_dream(on)
+        await on.press("tab", "n")
+        assert view(on).hunk_index == 1
+        await on.press("t")
+        await on.shows("Hunk 1 of memory/MEMORY.md")
+        await on.press("tab")
+        await on.shows("All that it changed in memory/MEMORY.md")
+        await on.press("left", "y")
+        await on.until(lambda: "restic" in memory.read_text())
+        assert PENICILLIN not in user(demo), "the other file stays as it is"
+
+
+async def test_leaving_or_enter_changes_nothing(demo: Path) -> None:
+    async with console(demo, "dream") as on:
+        await bad_dream(on)
+        before = user(demo)
+        await on.press("t", "enter", "t", "escape")
+        await on.press("r", "enter", "r", "n")
+        await on.press("T")
+        await on.shows("It would read")
+        await on.press("enter", "escape")
+        assert user(demo) == before
+
+
+async def test_what_later_edits_changed_is_a_conflict_in_words(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        text = ws.documents.read("memory/MEMORY.md") or ""
+        ws.documents.edit("memory/MEMORY.md", text.replace("- Backups are handled", "- Backups: somebody else does"))
+    async with console(demo, "dream") as on:
+        await bad_dream(on)
+        await on.shows("In part replaced by later edits")
+        await on.press("t")
+        await on.shows("as it is now", "as it was before", "- Backups: somebody else does", "restic")
+        await on.press("y")
+        await on.shows("Conflict in memory/MEMORY.md")
+        assert PENICILLIN not in user(demo)
+
+
+async def test_the_first_commit_cannot_be_taken_back(demo: Path) -> None:
+    async with console(demo, "dream") as on:
+        await on.press("G", "t")
+        await on.shows("The first commit cannot be taken back")
+        await on.press("y")
+        await on.shows("The first commit cannot be taken back")
+
+
+async def test_a_dry_run_shows_what_would_change_and_runs_it(demo: Path) -> None:
+    async with console(demo, "dream") as on:
+        commits = len(on.ids)
+        before = user(demo)
+        await on.press("T")
+        await on.shows("It would read", "from:")
+        assert user(demo) == before
+        await on.press("y")
+        await on.until(lambda: len(on.ids) == commits + 1)
+        assert user(demo) != before
+        await on.shows("Dream: ")
+        assert on.screen.table.cursor == 0
+        await on.press("u")
+        await on.until(lambda: user(demo) == before)
+
+
+async def test_a_dream_is_run_after_a_yes_and_says_when_nothing_waits(demo: Path) -> None:
+    async with console(demo, "dream") as on:
+        await on.press("r")
+        await on.shows("waiting", "entries since the last Dream")
+        await on.press("y")
+        await on.until(lambda: "u undoes it" in on.text or "nothing in them" in on.text)
+        for _ in range(5):
+            await on.press("r")
+            if "Nothing to dream about" in on.text:
+                break
+            await on.press("y")
+        await on.shows("Nothing to dream about: no entry is new since the last Dream.")
+        await on.press("escape", "T")
+        await on.shows("Nothing to dream about")
+
+
+async def test_no_dream_while_the_agent_dreams(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Workspace, "agent", lambda _: Presence(True, 1, "nanobot gateway", dreaming=True))
+    before = user(demo)
+    async with console(demo, "dream") as on:
+        await on.press("r")
+        await on.shows("The agent is dreaming now")
+        await on.press("y")
+        await on.shows("The agent is dreaming now")
+        await on.press("escape", "T", "y")
+        await on.shows("the agent is dreaming now")
+        assert user(demo) == before
+
+
+async def test_the_memory_files_are_a_key_away_and_edited_with_one_commit(demo: Path) -> None:
+    async with console(demo, "dream") as on:
+        await on.press("l")
+        assert on.ids == ["SOUL.md", "USER.md", "memory/MEMORY.md"]
+        await on.at("USER.md")
+        await on.shows("Mira Lindqvist")
+        await on.press("e")
+        await on.type("- Likes long walks")
+        await on.press("ctrl+s")
+        await on.until(lambda: "Likes long walks" in user(demo))
+        await on.press("l")
+        await on.until(lambda: on.screen.SCREEN == "dream" and on.screen.table.rows[0].actor == "human")
+        await on.press("u")
+        await on.until(lambda: "Likes long walks" not in user(demo))
+
+
+async def test_an_unchanged_file_makes_no_commit(demo: Path) -> None:
+    async with console(demo, "files") as on:
+        await on.press("e", "ctrl+s")
+        with open_workspace(demo) as ws:
+            assert len(ws.dream.commits()) == 5
+
+
+async def test_a_home_without_versions_says_so(sample: Callable[[str], Path]) -> None:
+    async with console(sample("ramfirst"), "dream") as on:
+        await on.shows("No Dream has run yet")
+        await on.press("t", "enter", "n", "y")
+        await on.shows("there is no row here")
+        await on.press("r")
+        await on.shows("Nothing to dream about")

@@ -1,0 +1,120 @@
+"""The WAL screen: PRE beside POST, unfinished turns in words, and new turns as the agent writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from nanomem_tui.formats import wal_state
+from nanomem_tui.screens.wal import WalScreen
+from nanomem_tui.widgets.parts_view import PartsView
+from tests.screens.console import Console, console
+
+KEY = "telegram:20417"
+
+
+def view(on: Console) -> PartsView:
+    return cast("WalScreen", on.screen).view
+
+
+def log_of(workspace: Path, key: str = KEY) -> Path:
+    return workspace / "memory" / "session-state" / wal_state.wal_name(key)
+
+
+def write(path: Path, *blocks: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(b"".join(blocks))
+
+
+async def test_the_logs_and_their_unfinished_turns_are_listed(sample: Callable[[str], Path]) -> None:
+    async with console(sample("ftswal"), "wal", (160, 45)) as on:
+        rows = on.screen.table.rows
+        assert (len(rows), sum(row.turns for row in rows), sum(row.open_turns for row in rows)) == (5, 400, 12)
+        await on.at("feishu:oc_a")
+        await on.shows("80 turns", "3 unfinished")
+        await on.press("tab", "g")
+        await on.shows("Unfinished turns (3)")
+
+
+async def test_pre_stands_beside_post_where_there_is_room(demo: Path) -> None:
+    async with console(demo, "wal", (160, 40)) as on:
+        await on.at(KEY)
+        await on.shows("UNFINISHED")
+        sides = [line for line in on.text.split("\n") if "PRE" in line]
+        assert all("POST" in line for line in sides)
+        assert any("POST  none" in line for line in sides)
+
+
+async def test_pre_stands_above_post_where_there_is_not(demo: Path) -> None:
+    async with console(demo, "wal", (62, 24)) as on:
+        await on.at("slack:C0LANTERN")
+        await on.press("enter")
+        await on.shows("PRE", "POST")
+        assert not any("PRE" in line and "POST" in line for line in on.text.split("\n"))
+
+
+async def test_it_goes_from_turn_to_turn(demo: Path) -> None:
+    async with console(demo, "wal") as on:
+        await on.at(KEY)
+        await on.press("tab", "g", "n", "n")
+        assert view(on).current is not None
+        assert view(on).current.key == "t2"
+        await on.press("N")
+        assert view(on).current.key == "t1"
+
+
+async def test_followed_new_turns_appear_as_the_agent_writes_them(demo: Path) -> None:
+    async with console(demo, "wal") as on:
+        await on.at("slack:C0LANTERN")
+        await on.press("f")
+        await on.shows("following (f stops)")
+        pre = wal_state.dump_pre("2026-01-02T10:00:00+00:00", {"speaker": "user", "user": "is anyone there?"})
+        write(log_of(demo, "slack:C0LANTERN"), pre)
+        on.app.look()
+        await on.shows("is anyone there?", "UNFINISHED")
+        write(log_of(demo, "slack:C0LANTERN"), wal_state.dump_post("2026-01-02T10:00:07+00:00", "I am."))
+        on.app.look()
+        await on.shows("is anyone there?", "I am.", "7 s")
+        await on.press("f")
+        await on.until(lambda: "following" not in on.text)
+
+
+async def test_not_followed_the_place_stays(sample: Callable[[str], Path]) -> None:
+    workspace = sample("ftswal")
+    async with console(workspace, "wal") as on:
+        await on.at("feishu:oc_a")
+        await on.press("tab", "g", "n", "n", "n")
+        before = view(on).current.key if view(on).current else ""
+        pre = wal_state.dump_pre("2026-03-02T10:00:00+00:00", {"speaker": "user", "user": "later"})
+        write(log_of(workspace, "feishu:oc_a"), pre)
+        on.app.look()
+        await on.until(lambda: len(view(on).parts) == 82)
+        assert view(on).current is not None
+        assert view(on).current.key == before == "t3"
+
+
+async def test_it_opens_the_transcript_where_there_is_one(demo: Path, sample: Callable[[str], Path]) -> None:
+    async with console(demo, "wal") as on:
+        await on.at(KEY)
+        await on.press("o")
+        await on.until(lambda: on.screen.SCREEN == "sessions" and on.screen.table.cursor_id == KEY)
+    async with console(sample("ftswal"), "wal") as on:
+        await on.press("o")
+        await on.shows("where this came from is not known")
+
+
+async def test_a_torn_log_is_shown_with_what_could_not_be_read(demo: Path) -> None:
+    write(log_of(demo), b"\n### 2026-01-02T10:00:00+00:00 PRE\n- speaker: user\n- user: half of it \xff\xfe", b"")
+    async with console(demo, "wal") as on:
+        await on.at(KEY)
+        await on.shows("half of it")
+        await on.press("tab", "g")
+        await on.shows("Problems (")
+
+
+async def test_no_logs_is_said(sample: Callable[[str], Path]) -> None:
+    async with console(sample("nb035"), "wal") as on:
+        await on.shows("No turn logs here")
+        await on.press("enter", "f", "o", "n", "y")
+        await on.shows("there is no row here")
