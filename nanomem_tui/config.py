@@ -8,64 +8,68 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, InvalidConfig, Problem, from_os_error
 from nanomem_tui.paths import Paths, user_settings
 
 
-def _setting(default: Any, help_text: str, agent_key: str = "", least: float | None = None) -> Any:
-    """A dataclass field with its help, the key in the agent's `config.json` and its smallest value."""
-    return field(default=default, metadata={"help": help_text, "agent": agent_key, "least": least})
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """Every setting with its default; the names are those of the TOML files and, as `NANOMEM_…`, of the environment."""
 
-    flush_every_updates: int = _setting(
-        8, "checkpoint after this many changed rows", "agents.memory.flushEveryUpdates", 1
-    )
-    flush_interval_seconds: float = _setting(
-        120.0, "checkpoint after this many seconds with changes", "agents.memory.flushIntervalSeconds", 0
-    )
-    max_items: int = _setting(
-        100_000, "items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", "", 0
-    )
-    export_max_items: int = _setting(300, "items written to the agent's LTM_SNAPSHOT.json", "", 1)
-    max_lessons: int = _setting(
-        200, "lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1
-    )
-    lesson_confidence_decay_hours: float = _setting(
-        168.0,
-        "hours after which a lesson's confidence is one less",
-        "agents.selfImprovement.lessonConfidenceDecayHours",
-        1,
-    )
-    audit: bool = _setting(True, "write the agent's audit logs where it keeps them")
-    export: bool = _setting(True, "write changes back to the files that the agent keeps")
-    session_keep_messages: int = _setting(
-        300, "messages that a session keeps when it is compacted", "agents.sessions.compactKeepMessages", 1
-    )
-    dream_max_batch_size: int = _setting(
-        20, "history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1
-    )
-    dream_max_iterations: int = _setting(
-        10, "edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1
-    )
-    theme: str = _setting("", "colour theme of the console (empty: chosen by the terminal)")
-    ascii: bool = _setting(False, "draw without box characters")
-    keys: Mapping[str, str] = field(
-        default_factory=dict, metadata={"help": "action = key, to remap the console", "agent": "", "least": None}
-    )
+    flush_every_updates: int = 8
+    flush_interval_seconds: float = 120.0
+    max_items: int = 100_000
+    export_max_items: int = 300
+    max_lessons: int = 200
+    lesson_confidence_decay_hours: float = 168.0
+    audit: bool = True
+    export: bool = True
+    session_keep_messages: int = 300
+    dream_max_batch_size: int = 20
+    dream_max_iterations: int = 10
+    theme: str = ""
+    ascii: bool = False
+    keys: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class About(NamedTuple):
+    """What there is to know of a setting: its help, the key in the agent's `config.json`, its smallest value."""
+
+    help: str
+    agent_key: str = ""
+    least: float | None = None
+
+
+ABOUT: Mapping[str, About] = {
+    "flush_every_updates": About("checkpoint after this many changed rows", "agents.memory.flushEveryUpdates", 1),
+    "flush_interval_seconds": About(
+        "checkpoint after this many seconds with changes", "agents.memory.flushIntervalSeconds", 0
+    ),
+    "max_items": About("items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", least=0),
+    "export_max_items": About("items written to the agent's LTM_SNAPSHOT.json", least=1),
+    "max_lessons": About("lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1),
+    "lesson_confidence_decay_hours": About(
+        "hours after which a lesson's confidence is one less", "agents.selfImprovement.lessonConfidenceDecayHours", 1
+    ),
+    "audit": About("write the agent's audit logs where it keeps them"),
+    "export": About("write changes back to the files that the agent keeps"),
+    "session_keep_messages": About(
+        "messages that a session keeps when it is compacted", "agents.sessions.compactKeepMessages", 1
+    ),
+    "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
+    "dream_max_iterations": About("edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1),
+    "theme": About("colour theme of the console (empty: chosen by the terminal)"),
+    "ascii": About("draw without box characters"),
+    "keys": About("action = key, to remap the console"),
+}
+"""Each setting of `Settings`, by name."""
+
+
+class Loaded(NamedTuple):
     """The settings in force, where each that is not a default came from, and what could not be used."""
 
     settings: Settings
@@ -73,7 +77,8 @@ class Loaded:
     problems: tuple[Problem, ...]
 
 
-NAMES = tuple(f.name for f in fields(Settings))
+NAMES = Settings._fields
+_DEFAULTS: Mapping[str, Any] = Settings._field_defaults
 
 
 def load(paths: Paths | None) -> Loaded:
@@ -104,11 +109,15 @@ def _sources(paths: Paths | None, problems: list[Problem]) -> Iterator[tuple[str
 def read_toml(path: Path) -> dict[str, Any]:
     """The table of a TOML file, `{}` when it is absent. Raises InvalidConfig with the line."""
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        data = path.read_bytes()
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise from_os_error(error, "reading the settings") from error
+    import tomllib  # 5 ms, and most workspaces have no settings file
+
+    try:
+        return tomllib.loads(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidConfig(
             f"the settings do not parse ({error})", str(path), "correct that line or remove the file"
@@ -117,12 +126,11 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def check(name: str, value: Any, source: str) -> Any:
     """`value` in the type of the setting. Raises InvalidConfig."""
-    spec = next(f for f in fields(Settings) if f.name == name)
-    kind = str(spec.type)
+    kind = _kind(name)
     types: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
     wanted = types.get(kind, (dict,))
     fits = isinstance(value, wanted) and (kind == "bool" or not isinstance(value, bool))
-    least = spec.metadata["least"]
+    least = ABOUT[name].least
     if not fits or (least is not None and value < least):
         bound = f" of at least {least:g}" if least is not None else ""
         raise InvalidConfig(f"`{name}` must be a {kind}{bound}, not {value!r}", source, "see `nanomem config show`")
@@ -133,7 +141,7 @@ def from_text(name: str, text: str, source: str) -> Any:
     """The value of a setting given as text, on the command line or in the environment. Raises BadInput."""
     if name not in NAMES:
         raise BadInput(f"unknown setting `{name}`", source, nearest(name, NAMES) or "see `nanomem config show`")
-    kind = str(next(f for f in fields(Settings) if f.name == name).type)
+    kind = _kind(name)
     words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
     value: Any = text
     with contextlib.suppress(ValueError):
@@ -144,6 +152,12 @@ def from_text(name: str, text: str, source: str) -> Any:
         elif kind != "str":
             value = json.loads(text)
     return check(name, value, source)
+
+
+def _kind(name: str) -> str:
+    """The type of a setting by name; a table is a `dict`."""
+    default = _DEFAULTS[name]
+    return "dict" if isinstance(default, Mapping) else type(default).__name__
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str:
@@ -171,14 +185,14 @@ def _agent_values(path: Path, problems: list[Problem]) -> dict[str, Any]:
         problems.append(Problem(f"the agent's configuration cannot be read ({error})", str(path), severity="warning"))
         return {}
     found: dict[str, Any] = {}
-    for spec in fields(Settings):
+    for name, about in ABOUT.items():
         value: Any = root
-        for part in spec.metadata["agent"].split(".") if spec.metadata["agent"] else ["\0"]:
+        for part in about.agent_key.split(".") if about.agent_key else ["\0"]:
             value = value.get(part) if isinstance(value, dict) else None
         if value is None:
             continue
         try:
-            found[spec.name] = check(spec.name, value, str(path))
+            found[name] = check(name, value, str(path))
         except InvalidConfig as error:
             problems.append(Problem(error.what, str(path), fix=error.fix, severity="warning"))
     return found

@@ -22,8 +22,7 @@ Each error carries what went wrong, where, and what to do: the command line make
 from __future__ import annotations
 
 import errno
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 
 class NanomemError(Exception):
@@ -104,8 +103,7 @@ class NothingToDo(NanomemError):
     exit_code = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that could not be read, or that wants attention.
 
     `where` is a file name relative to the workspace or a table; `line` counts from 1.
@@ -124,7 +122,7 @@ class Problem:
 
     def to_json(self) -> dict[str, Any]:
         """The fields as a JSON object."""
-        return asdict(self)
+        return self._asdict()
 
 
 def from_os_error(error: OSError, doing: str) -> NanomemError:

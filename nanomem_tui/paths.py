@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui.errors import AccessDenied, NotAWorkspace, WorkspaceMissing
 
@@ -15,8 +15,7 @@ TRACKED_FILES = ("SOUL.md", "USER.md", "memory/MEMORY.md")
 DREAM_CURSOR = "memory/.dream_cursor"
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(NamedTuple):
     """The places of one workspace: `workspace`, the agent's `home` when it has one, and `data`, our own folder."""
 
     workspace: Path

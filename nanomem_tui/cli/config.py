@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,8 +67,8 @@ def show(state: State) -> None:
         Column("Meaning", limit=100, drop=1),
     ]
     rows = [
-        (f.name, str(getattr(loaded.settings, f.name)), loaded.sources.get(f.name, "default"), str(f.metadata["help"]))
-        for f in dataclasses.fields(loaded.settings)
+        (name, str(value), loaded.sources.get(name, "default"), settings.ABOUT[name].help)
+        for name, value in values.plain(loaded.settings).items()
     ]
     notes = [entry.text() for entry in loaded.problems]
     state.show(body, lambda: [*table(columns, rows, output.terminal_width()), *notes])

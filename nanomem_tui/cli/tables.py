@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nanomem_tui.text import cell_width, cut, one_line, pad, safe_text, wrap
 
 GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column. Widths are terminal cells.
 
     `limit`: never wider than this. `least`: a column that may shrink gives way down to this. `drop`: columns with the
