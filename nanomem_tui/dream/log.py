@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import NotFound
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
@@ -12,8 +11,7 @@ from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.git_values import Commit, FileDiff
 
 
-@dataclass(frozen=True, slots=True)
-class DreamRun:
+class DreamRun(NamedTuple):
     """One Dream as it was committed. `at` is UTC ISO; the cursor file is not counted among `files`, `added`, `removed`.
 
     `entries` is how many history entries it went through, None where neither its message nor the cursor tells.
@@ -36,7 +34,7 @@ class DreamRun:
 
     def to_json(self) -> dict[str, Any]:
         """The fields as a JSON object."""
-        return {**asdict(self), "files": list(self.files)}
+        return {**self._asdict(), "files": list(self.files)}
 
 
 def run_of(commit: Commit) -> DreamRun:

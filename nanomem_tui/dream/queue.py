@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.history import HistoryEntry, clamp_cursor, parse_cursor, parse_history
@@ -18,8 +18,7 @@ from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.presence import Presence
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(NamedTuple):
     """Where Dream stands: its cursor (clamped to what exists), the last one, the entries it has not seen, and all."""
 
     cursor: int

@@ -9,9 +9,8 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.session_names import SUFFIX, name_to_key
@@ -30,8 +29,7 @@ _SESSION_KEY = re.compile(rb'"session_key"\s*:')
 _PEEK = 65536
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """What an agent home is.
 
     `release` is the oldest release that writes such files: `nanobot 0.1.4` to `nanobot 0.3.5`, `ram-first` (snapshot
@@ -49,8 +47,7 @@ class Layout:
     unlisted: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Sessions:
+class _Sessions(NamedTuple):
     folder: Path | None
     naming: SessionNaming
     release: str

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.jsonl import dump_line, records
-from nanomem_tui.formats.keep import unknown
+from nanomem_tui.formats.keep import NOTHING, unknown
 
 MARKS = ("permanent", "durable", "ephemeral", "correction", "skip", "SKILL")
 RAW_PREFIX = "[RAW]"
@@ -23,8 +22,7 @@ _MARK = re.compile(r"\[([A-Za-z]+)\]\s*")
 _STAMP = re.compile(r"\[(\d{4}-\d{2}-\d{2})(?:([ T])(\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?)?[^\]\n]*\][ \t]*")
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
+class HistoryEntry(NamedTuple):
     """One summary: its cursor, the text, and the session it came from.
 
     `timestamp` is the agent's local naive minute, `YYYY-MM-DD HH:MM`. `line` is the line in the file from 1, 0 for a
@@ -36,7 +34,7 @@ class HistoryEntry:
     content: str
     session_key: str | None = None
     line: int = 0
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = NOTHING
 
     @property
     def raw(self) -> bool:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""No keys: the default of a value's mappings, which nobody can write into."""
 
 
 def merged(

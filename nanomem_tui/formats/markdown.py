@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
@@ -36,8 +35,7 @@ class Bullet(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorLine:
+class MirrorLine(NamedTuple):
     """One entry of a mirror: when it was stored (aware UTC) and its text."""
 
     at: datetime

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import Record, dump_line_as_read, parse_jsonl, parse_object
@@ -19,8 +18,7 @@ BOUNDARY_TEXT = "Continue the active task from the working-memory checkpoint abo
 OFFSET_KEYS = ("last_archived", "last_consolidated")
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(NamedTuple):
     """A shorter transcript and what was taken out of it.
 
     `removed` holds the exact lines, in order. `boundary_at` is the place among them from which the boundary message was

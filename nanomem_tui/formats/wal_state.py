@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from nanomem_tui.errors import Problem
+from nanomem_tui.formats.keep import NOTHING
 from nanomem_tui.formats.session_names import key_to_lossy_name, lossy_name_to_key
 
 TEXT_LIMIT = 400
@@ -24,8 +25,7 @@ _BLOCK = re.compile(r"### (\S+) (PRE|POST)\s*")
 _FIELD = re.compile(r"- ([a-z_]+):(?: (.*))?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One turn. `pre` holds the fields of its PRE block, known ones and others, as text; times are UTC ISO.
 
     `open` turns began and never ended. `line` is where the PRE block starts (the POST block when there is no PRE).
@@ -33,7 +33,7 @@ class Turn:
 
     number: int
     at_pre: str
-    pre: Mapping[str, str] = field(default_factory=dict)
+    pre: Mapping[str, str] = NOTHING
     at_post: str | None = None
     assistant: str | None = None
     pending_actions: tuple[str, ...] = ()
@@ -41,8 +41,7 @@ class Turn:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WalState:
+class WalState(NamedTuple):
     """One file: whose it is, its turns from the oldest, and what could not be read."""
 
     session_key: str
@@ -57,16 +56,14 @@ class WalState:
         return tuple(turn for turn in self.turns if turn.open)
 
 
-@dataclass(slots=True)
 class _Block:
     """One block while it is read: the lines of each of its fields."""
 
-    kind: str
-    at: str
-    line: int
-    fields: dict[str, list[str]] = field(default_factory=dict)
-    actions: list[str] = field(default_factory=list)
-    last: list[str] | None = None
+    def __init__(self, kind: str, at: str, line: int) -> None:
+        self.kind, self.at, self.line = kind, at, line
+        self.fields: dict[str, list[str]] = {}
+        self.actions: list[str] = []
+        self.last: list[str] | None = None
 
     def text(self, name: str) -> str:
         return "\n".join(self.fields.get(name, ())).rstrip("\n")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from nanomem_tui.store.values import Item, Lesson
 
 R = TypeVar("R", Item, Lesson)
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction(Generic[R]):
+class Compaction(NamedTuple, Generic[R]):
     """A compaction that is not done yet: what stays and what goes, each with its reason.
 
     `absorbed`: the hits that a kept row takes over from its removed copies, by id.

@@ -58,7 +58,7 @@ class History:
 
     def get(self, cursor: int) -> HistoryEntry:
         """The entry of that cursor, the last where two writers gave it twice. Raises NotFound."""
-        for entry in reversed(self._entries()):
+        for entry in self._entries()[::-1]:
             if entry.cursor == cursor:
                 return entry
         raise NotFound("no history entry of that cursor", str(cursor), "`nanomem history list` shows them")

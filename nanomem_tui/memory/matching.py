@@ -6,7 +6,7 @@ Must not know a file: transcripts, history and notes are searched by their own m
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nanomem_tui.memory import filters
 
@@ -17,8 +17,7 @@ EXCERPT = 240
 """Characters of an excerpt, so that a message of megabytes costs a search no memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Matcher:
+class Matcher(NamedTuple):
     """A query made ready: all `needles` must occur and none of `excluded`, without regard to case or width."""
 
     needles: tuple[str, ...]

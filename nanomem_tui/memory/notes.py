@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -18,8 +17,7 @@ from nanomem_tui.paths import Paths
 MIRRORS = ("episodic", "semantic")
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """One note. `name` is its path below `memory/`, `date` is ISO or "", `size` in bytes, `updated_at` UTC ISO."""
 
     name: str

@@ -10,9 +10,8 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.formats.jsonl import parse_jsonl
@@ -31,8 +30,7 @@ from nanomem_tui.paths import Paths
 NO_METADATA = "no metadata line"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFile:
+class SessionFile(NamedTuple):
     """One transcript file; `current` when it lies where the agent of this layout looks."""
 
     path: Path
@@ -43,8 +41,7 @@ class SessionFile:
     checkpoint: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """What a listing says of a transcript: counted line by line, exactly. `header` is the metadata that agents obey."""
 
     header: Mapping[str, Any] | None

@@ -8,8 +8,8 @@ from __future__ import annotations
 import builtins
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
@@ -43,8 +43,7 @@ KEEP = 300
 _NOTHING = Summary(None, 0, 0, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(NamedTuple):
     """One transcript in a list. `path` is absolute, `size` in bytes, times are UTC ISO (of the file if it names none).
 
     `unarchived` messages are in no summary yet. `hidden_reason` says why the agent does not find it, "" when it does.
@@ -66,20 +65,18 @@ class SessionInfo:
     other_keys: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptHit:
+class TranscriptHit(NamedTuple):
     """A message that matches: `text` is an excerpt, `ranges` are the hits in it (start and end in characters)."""
 
     session_key: str
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's own `index` is never asked for
     role: str
     timestamp: str
     text: str
     ranges: tuple[Range, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCompaction:
+class SessionCompaction(NamedTuple):
     """What compacting a session would do; `refused` says why it may not be done now, "" when it may.
 
     `unarchived` of the removed messages are in no summary yet.

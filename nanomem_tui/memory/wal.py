@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import NotFound, Problem
@@ -14,8 +14,7 @@ from nanomem_tui.memory.reading import Parsed, regular_files
 from nanomem_tui.paths import Paths
 
 
-@dataclass(frozen=True, slots=True)
-class WalInfo:
+class WalInfo(NamedTuple):
     """One log. `path` is absolute, `size` in bytes, `updated_at` UTC ISO of the last block, else of the file."""
 
     session_key: str
@@ -27,8 +26,7 @@ class WalInfo:
     problems: int
 
 
-@dataclass(frozen=True, slots=True)
-class OpenTurn:
+class OpenTurn(NamedTuple):
     """A turn that began and never ended: what was asked when the agent stopped. `at` is UTC ISO."""
 
     session_key: str
