@@ -14,8 +14,8 @@ import base64
 import contextlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.formats import markdown
@@ -30,8 +30,7 @@ _OUTSIDE = "nanomem: keep what was edited outside\n\nbefore: {label}"
 _BARE_FEED = re.compile(r"(?<!\r)\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """One file: its text (None: there is no such file), its exact bytes, and what could not be read in it."""
 
     text: str | None
@@ -48,8 +47,7 @@ class Loaded:
         return {"text": self.text, "raw": base64.b64encode(self.data).decode("ascii")}
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(NamedTuple):
     key: str
     path: Path
     current: bytes | None

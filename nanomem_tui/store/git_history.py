@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NotFound, Problem, Refused, from_os_error
@@ -56,8 +56,7 @@ BlobChange = tuple[str, str | None, str | None]
 """A path and the ids of its blobs before and after, None where it was absent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """What was found: a readable history or none, and why one that is there cannot be read."""
 
     history: GitHistory | None
@@ -94,18 +93,14 @@ def _unusable(git_dir: Path, workspace: Path) -> str | None:
     return None
 
 
-@dataclass(slots=True)
 class GitHistory:
     """The commits of one repository, and the way to add one. File names are relative to the workspace."""
 
-    git_dir: Path
-    prefix: str = ""
-    _objects: ObjectStore = field(init=False, repr=False)
-    _stats: dict[str, tuple[FileStat, ...]] = field(default_factory=dict, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Open the objects; nothing is read yet."""
-        self._objects = ObjectStore(self.git_dir / "objects")
+    def __init__(self, git_dir: Path, prefix: str = "") -> None:
+        self.git_dir = git_dir
+        self.prefix = prefix
+        self._objects = ObjectStore(git_dir / "objects")
+        self._stats: dict[str, tuple[FileStat, ...]] = {}
 
     @classmethod
     def open(cls, paths: Paths) -> GitHistory | None:

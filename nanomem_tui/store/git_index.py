@@ -14,8 +14,8 @@ import os
 import struct
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui.errors import Refused
 from nanomem_tui.store import atomic, git_refs
@@ -25,16 +25,14 @@ _STAT = struct.Struct(">10L")
 _EXTENDED = 0x4000
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     name: bytes
     stage: int
     sha: str
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(NamedTuple):
     """One file for the index: its blob before and after our commit (None: absent) and its mode."""
 
     before: str | None

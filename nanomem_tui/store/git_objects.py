@@ -15,10 +15,9 @@ import uuid
 import weakref
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import NanomemError, from_os_error
 from nanomem_tui.store import atomic
@@ -35,8 +34,7 @@ class DamagedGit(NanomemError):
     """An object or a ref of the repository that cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(NamedTuple):
     """One name in a tree: its mode and the id of what it names."""
 
     mode: int
@@ -53,8 +51,7 @@ class TreeEntry:
         return self.mode & 0o170000 == 0o100000
 
 
-@dataclass(frozen=True, slots=True)
-class CommitObject:
+class CommitObject(NamedTuple):
     """A commit as stored. `at` is the committer's time in UTC ISO."""
 
     sha: str

@@ -14,8 +14,8 @@ import re
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui.errors import Refused
 from nanomem_tui.store import atomic
@@ -25,8 +25,7 @@ _MARK = b"nanomem\n"
 _REF = re.compile(r"refs/(?:[^\x00-\x20\x7f~^:?*\[\\/]+/)+[^\x00-\x20\x7f~^:?*\[\\/]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """Where HEAD points: the branch (None when detached) and the commit (None when the branch has none yet)."""
 
     branch: str | None

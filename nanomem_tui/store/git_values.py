@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.paths import DREAM_CURSOR
@@ -16,8 +15,7 @@ CommitActor = Literal["dream", "human", "agent"]
 _ENTRIES = re.compile(r"\b(\d+) entr(?:y|ies)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class FileStat:
+class FileStat(NamedTuple):
     """Lines added to and removed from one file."""
 
     path: str
@@ -25,8 +23,7 @@ class FileStat:
     removed: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileDiff:
+class FileDiff(NamedTuple):
     """One file of a commit as text; `before` or `after` is None where the file was absent."""
 
     path: str
@@ -53,12 +50,20 @@ class CommitSource(Protocol):
         """The Dream cursor in a commit's tree."""
 
 
-@dataclass(frozen=True)
 class Commit:
     """One commit; what costs reading more than the commit itself is computed at the first look."""
 
-    raw: CommitObject = field(repr=False)
-    _source: CommitSource = field(repr=False, compare=False)
+    def __init__(self, raw: CommitObject, source: CommitSource) -> None:
+        self.raw = raw
+        self._source = source
+
+    def __eq__(self, other: object) -> bool:
+        """The same commit, wherever it was read."""
+        return isinstance(other, Commit) and self.raw == other.raw
+
+    def __hash__(self) -> int:
+        """As `==` compares."""
+        return hash(self.raw)
 
     @property
     def sha(self) -> str:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Tag = Literal["equal", "delete", "insert"]
 _MAX_WORDS = 4000
@@ -28,8 +27,7 @@ def _words() -> re.Pattern[str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """The lines [start, stop) of one text became the lines [new_start, new_stop) of another; counted from 0."""
 
     start: int
@@ -38,8 +36,7 @@ class Edit:
     new_stop: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConflictHunk:
+class ConflictHunk(NamedTuple):
     """Lines that both sides changed differently. `line` is the first line in our text, counted from 1."""
 
     line: int
@@ -48,16 +45,14 @@ class ConflictHunk:
     theirs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(NamedTuple):
     """The merged text; where `conflicts` is not empty it holds our side of them."""
 
     text: str
     conflicts: tuple[ConflictHunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HunkLine:
+class HunkLine(NamedTuple):
     """One line of a hunk, without its line feed, and its number in the old and the new text (from 1, or None)."""
 
     tag: Tag
@@ -68,8 +63,7 @@ class HunkLine:
     """Whether a line feed follows; False only for the last line of a text without one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(NamedTuple):
     """Neighbouring changes with the lines around them. Starts count from 1; a start of 0 goes with a count of 0."""
 
     old_start: int

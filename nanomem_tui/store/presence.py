@@ -12,7 +12,6 @@ import os
 import pwd
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,8 +29,7 @@ CONTAINER_SIGNS = (b"docker", b"containerd", b"kubepods", b"libpod", b"lxc")
 DREAM_PREFIXES = ("ZHJlYW06", "dream_")
 
 
-@dataclass(frozen=True, slots=True)
-class Presence:
+class Presence(NamedTuple):
     """Whether an agent runs here: its process, what it is (`nanobot gateway`), and whether a Dream is under way."""
 
     running: bool = False
