@@ -18,7 +18,7 @@ from nanomem_tui.text import safe_text
 
 # What json leaves raw and a terminal or a reader must not meet: DEL and C1, joiners of lines, bidi and zero-width
 # controls, tag characters, lone surrogates. Escaped they are the same value for every JSON parser.
-_HOSTILE = re.compile(
+_HOSTILE = (
     "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
@@ -65,7 +65,9 @@ def json_text(value: Any) -> str:
         text = f"[\n{body}\n]"
     else:
         text = json.dumps(value, ensure_ascii=False, indent=2)
-    return _HOSTILE.sub(_escape, text)
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return re.sub(_HOSTILE, _escape, text)  # compiled here, and only here
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import Problem
@@ -17,9 +18,17 @@ TRUNCATED_SUFFIX = "\n... (truncated)"
 
 _KNOWN = frozenset({"cursor", "timestamp", "content", "session_key"})
 _MARK_NAMES = {name.lower(): name for name in MARKS}
-_BULLET = re.compile(r"[-*+•]\s+")
-_MARK = re.compile(r"\[([A-Za-z]+)\]\s*")
-_STAMP = re.compile(r"\[(\d{4}-\d{2}-\d{2})(?:([ T])(\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?)?[^\]\n]*\][ \t]*")
+
+
+# Compiled when first needed: counting the entries needs none of them.
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """A bullet, a mark, and the stamp before an entry of `HISTORY.md`."""
+    return (
+        re.compile(r"[-*+•]\s+"),
+        re.compile(r"\[([A-Za-z]+)\]\s*"),
+        re.compile(r"\[(\d{4}-\d{2}-\d{2})(?:([ T])(\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?)?[^\]\n]*\][ \t]*"),
+    )
 
 
 class HistoryEntry(NamedTuple):
@@ -111,14 +120,15 @@ def clamp_cursor(value: int | None, latest: int) -> int:
 
 def marks(content: str) -> list[tuple[str | None, str]]:
     """Each line of a summary that is not blank: its mark (of MARKS, or None) and its text without bullet and mark."""
+    bullet_at, mark_at, _ = _patterns()
     result: list[tuple[str | None, str]] = []
     for line in content.split("\n"):
         text = line.strip()
         if not text:
             continue
-        bullet = _BULLET.match(text)
+        bullet = bullet_at.match(text)
         body = text[bullet.end() :] if bullet else text
-        mark = _MARK.match(body)
+        mark = mark_at.match(body)
         name = _MARK_NAMES.get(mark[1].lower()) if mark else None
         result.append((name, body[mark.end() :] if mark and name else body))
     return result
@@ -157,9 +167,10 @@ def _md_blocks(lines: list[str]) -> Iterator[tuple[int, str | None, list[str]]]:
 
     Dumped messages inside an entry are stamped `[…T…]`: such a stamp starts an entry only after a blank line.
     """
+    stamp_at = _patterns()[2]
     start, stamp, body = 1, None, list[str]()
     for number, line in enumerate(lines, 1):
-        match = _STAMP.match(line)
+        match = stamp_at.match(line)
         if match and (match[2] != "T" or not body or not body[-1].strip()):
             yield start, stamp, body
             start, stamp, body = number, f"{match[1]} {match[3] or '00:00'}", [line[match.end() :]]

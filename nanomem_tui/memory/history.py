@@ -10,7 +10,6 @@ import os
 
 from nanomem_tui.errors import NotFound, Problem
 from nanomem_tui.formats.history import HistoryEntry, parse_cursor, parse_history, parse_history_md
-from nanomem_tui.memory.matching import matcher
 from nanomem_tui.memory.reading import Parsed
 from nanomem_tui.paths import Paths
 
@@ -65,6 +64,8 @@ class History:
 
     def search(self, query: str, limit: int = 100) -> list[HistoryEntry]:
         """The entries that hold every word of `query`, the newest first, at most `limit`."""
+        from nanomem_tui.memory.matching import matcher
+
         wanted = matcher(query)
         if not wanted:
             return []

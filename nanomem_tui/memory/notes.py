@@ -10,7 +10,6 @@ from typing import NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import NotFound, Problem
 from nanomem_tui.formats.markdown import daily_note_name, decode
-from nanomem_tui.memory.matching import matcher
 from nanomem_tui.memory.reading import Parsed, regular_files
 from nanomem_tui.paths import Paths
 
@@ -58,6 +57,8 @@ class Notes:
 
     def search(self, query: str, limit: int = 100) -> builtins.list[NoteHit]:
         """The lines that hold every word of `query`, in the order of `list`, at most `limit`."""
+        from nanomem_tui.memory.matching import matcher
+
         wanted = matcher(query)
         if not wanted:
             return []

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,7 +92,7 @@ class SessionLayer:
 
     def _swap(self, path: Path, stamp: Stamp | None, data: bytes | None) -> None:
         """Put `data` (None: nothing) where `stamp` was: made durable beside it first, then renamed under the lock."""
-        staged = path.with_name(f".{path.name[:80]}.{uuid.uuid4().hex[:12]}.nanomem-tmp")
+        staged = path.with_name(f".{path.name[:80]}.{os.urandom(6).hex()}.nanomem-tmp")
         try:
             if data is not None:
                 write_atomic(staged, data, mode=os.lstat(path).st_mode & 0o7777 if stamp else None)

@@ -9,14 +9,11 @@ import builtins
 from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.formats.keep import text_of
-from nanomem_tui.formats.sessions import Compacted, Message, Session, compact, parse_session
-from nanomem_tui.memory.matching import Matcher, Range, matcher
 from nanomem_tui.memory.reading import Stamp, chunks, read_file
 from nanomem_tui.memory.session_files import (
     SessionFile,
@@ -28,14 +25,17 @@ from nanomem_tui.memory.session_files import (
     session_files,
     summarise,
 )
-from nanomem_tui.memory.session_layer import INSIST, SessionLayer, refusal
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import blobs
 from nanomem_tui.store.atomic import sha256
-from nanomem_tui.store.presence import Presence
 
-__all__ = ["KEEP", "SessionCompaction", "SessionInfo", "SessionLayer", "Sessions", "TranscriptHit"]
+if TYPE_CHECKING:
+    from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.formats.sessions import Compacted, Message, Session
+    from nanomem_tui.memory.matching import Matcher, Range
+    from nanomem_tui.store.presence import Presence
+
+__all__ = ["KEEP", "SessionCompaction", "SessionInfo", "Sessions", "TranscriptHit"]
 
 KEEP = 300
 """Messages that a compaction keeps by default (seed 000: compactKeepMessages)."""
@@ -119,6 +119,8 @@ class Sessions:
 
         Raises NotFound.
         """
+        from nanomem_tui.formats.sessions import parse_session
+
         file = self._file(key, path)
         return parse_session(read_file(file.path), self._paths.relative(file.path), key)
 
@@ -131,6 +133,8 @@ class Sessions:
             if unreadable:
                 found.append(Problem(unreadable, where, None, "check its owner, its mode and what it is"))
             elif summary.problems:
+                from nanomem_tui.formats.sessions import parse_session
+
                 found.extend(parse_session(read_file(file.path), where, "").problems)
         return found
 
@@ -143,6 +147,8 @@ class Sessions:
 
     def hits(self, query: str, limit: int = 100) -> Iterator[TranscriptHit]:
         """What `search` finds, each hit as soon as its transcript is read."""
+        from nanomem_tui.memory.matching import matcher
+
         wanted = matcher(query)
         left = limit if wanted else 0
         for info in self.list() if left > 0 else ():
@@ -177,6 +183,8 @@ class Sessions:
 
         The list is empty when there is none. Raises Refused while an agent runs, unless `force`.
         """
+        from nanomem_tui.memory.session_layer import INSIST
+
         agent = self._agent()
         if agent.running and not force:
             raise Refused(f"{agent.what} runs (process {agent.pid})", "", INSIST)
@@ -188,6 +196,9 @@ class Sessions:
         return [self._perform(new_operation("session.compact", label, changes, meta={"keep": keep}))]
 
     def _change(self, key: str, keep: int, force: bool) -> Change:
+        from nanomem_tui.memory.session_layer import INSIST
+        from nanomem_tui.store import blobs
+
         file = self._file(key)
         data = read_file(file.path)
         result = _compacted(data, keep)
@@ -203,6 +214,8 @@ class Sessions:
         return Change("session", key, before, {**after, "keep": keep, **insisted})
 
     def _compaction(self, key: str, file: SessionFile, data: bytes, result: Compacted, keep: int) -> SessionCompaction:
+        from nanomem_tui.memory.session_layer import refusal
+
         refused = refusal(file.path, self._agent())
         if file.link or not file.current:
             refused = hidden_reason(file, None, self._layout)
@@ -271,6 +284,8 @@ class Sessions:
 
     def _hits(self, info: SessionInfo, wanted: Matcher) -> Iterator[TranscriptHit]:
         """The hits of one transcript, oldest first, a piece of the file at a time; an unreadable file has none."""
+        from nanomem_tui.formats.sessions import parse_session
+
         start = 0
         try:
             for chunk in chunks(self._paths.workspace / info.path):
@@ -290,6 +305,8 @@ class Sessions:
 def _compacted(data: bytes, keep: int) -> Compacted:
     if keep < 1:
         raise BadInput("a session keeps at least one message", str(keep))
+    from nanomem_tui.formats.session_compaction import compact
+
     return compact(data, keep)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import NotFound, Problem
-from nanomem_tui.formats.wal_state import WalState, parse_wal
 from nanomem_tui.memory.reading import Parsed, regular_files
 from nanomem_tui.paths import Paths
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.wal_state import WalState
 
 
 class WalInfo(NamedTuple):
@@ -41,7 +43,7 @@ class WalStates:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._parsed = Parsed(parse_wal)
+        self._parsed = Parsed(_parse)
 
     def list(self) -> builtins.list[WalInfo]:
         """Every log, the last written first."""
@@ -87,7 +89,7 @@ class WalStates:
             path = self._paths.wal_dir / name
             state, unreadable = self._parsed.get(path, self._paths.relative(path))
             if unreadable is not None:
-                state = WalState(state.session_key, "", "", ())
+                state = state._replace(channel="", chat_id="", turns=(), problems=())
             last = state.turns[-1] if state.turns else None
             spoken = clock.parse(last.at_post or last.at_pre) if last else None
             info = WalInfo(
@@ -100,3 +102,9 @@ class WalStates:
                 problems=len(state.problems) + (unreadable is not None),
             )
             yield info, state, unreadable
+
+
+def _parse(data: bytes, where: str) -> WalState:
+    from nanomem_tui.formats.wal_state import parse_wal  # only few homes have such files
+
+    return parse_wal(data, where)

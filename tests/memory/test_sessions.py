@@ -14,7 +14,8 @@ from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refuse
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.formats.sessions import key_to_name, parse_session
 from nanomem_tui.memory import reading
-from nanomem_tui.memory.sessions import SessionLayer, Sessions
+from nanomem_tui.memory.session_layer import SessionLayer
+from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.operations import new_operation
 from nanomem_tui.paths import locate
 from nanomem_tui.store.presence import Presence
