@@ -108,6 +108,11 @@ class Paths(NamedTuple):
         return (self.workspace / ".git", self.memory / ".git")
 
     @property
+    def is_versioned(self) -> bool:
+        """Whether anything lies where a history of the memory files may lie."""
+        return any(map(os.path.lexists, self.git_dirs))
+
+    @property
     def database(self) -> Path:
         return self.data / "nanomem.db"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.errors import NotFound
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
-from nanomem_tui.store.git_history import GitHistory
-from nanomem_tui.store.git_values import Commit, FileDiff
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.store.git_values import Commit, FileDiff
 
 
 class DreamRun(NamedTuple):
@@ -80,6 +82,8 @@ class DreamLog:
 
     def diff(self, first: str, second: str) -> list[FileDiff]:
         """The memory files as of one commit against another, those that differ. Raises NotFound."""
+        from nanomem_tui.store.git_values import FileDiff
+
         git = self._history(first)
         old, new = git.commit(first).sha, git.commit(second).sha
         pairs = ((path, git.file_at(old, path), git.file_at(new, path)) for path in TRACKED_FILES)

@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.history import HistoryEntry, clamp_cursor, parse_cursor, parse_history
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic
-from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.presence import Presence
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.files import FileLayer
+    from nanomem_tui.store.presence import Presence
 
 
 class Queue(NamedTuple):

@@ -10,15 +10,15 @@ from nanomem_tui.dream.log import DreamLog, DreamRun, run_of
 from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.operations import Operation, Perform
 from nanomem_tui.paths import Paths
-from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory
-from nanomem_tui.store.git_values import Commit, FileDiff
-from nanomem_tui.store.presence import Presence
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Settings
     from nanomem_tui.dream.restore import DreamRestore, RestorePreview
     from nanomem_tui.dream.run import DreamResult, DreamRunner
+    from nanomem_tui.store.files import FileLayer
+    from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.store.git_values import Commit, FileDiff
+    from nanomem_tui.store.presence import Presence
 
 
 class Dreams:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import hashlib
 import os
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +21,8 @@ PRIVATE_FOLDER = 0o700
 
 def sha256(data: bytes) -> str:
     """The SHA-256 of `data` in hex."""
+    import hashlib  # 3 ms, and who only reads compares no contents
+
     return hashlib.sha256(data).hexdigest()
 
 
@@ -55,7 +55,7 @@ def write_atomic(path: Path, data: bytes, *, expected: str | None = None, mode: 
     Raises the errors of `from_os_error`; the old file is untouched then.
     """
     target = path.resolve() if path.is_symlink() else path
-    temporary = target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex[:12]}.nanomem-tmp")
+    temporary = target.with_name(f".{target.name[:80]}.{os.urandom(6).hex()}.nanomem-tmp")
     try:
         kept = os.stat(target).st_mode & 0o7777 if target.exists() else (mode or PRIVATE_FILE)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)

@@ -10,24 +10,25 @@ Must not know what a line means, the ledger, or any other file of the workspace.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import atomic, merge
-from nanomem_tui.store.git_history import GitHistory, probe
+from nanomem_tui.store import atomic
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.git_history import GitHistory
 
 _MODE = 0o644
 _OUTSIDE = "nanomem: keep what was edited outside\n\nbefore: {label}"
-_BARE_FEED = re.compile(r"(?<!\r)\n")
+_BARE_FEED = r"(?<!\r)\n"
 
 
 class Loaded(NamedTuple):
@@ -44,6 +45,8 @@ class Loaded(NamedTuple):
             return None
         if self.data == (self.text or "").encode("utf-8", "surrogatepass"):
             return {"text": self.text}
+        import base64
+
         return {"text": self.text, "raw": base64.b64encode(self.data).decode("ascii")}
 
 
@@ -103,7 +106,11 @@ class FileLayer:
 
     def problems(self) -> list[Problem]:
         """What cannot be read in the memory files and in their git history."""
-        found = list(probe(self._paths).problems)
+        found: list[Problem] = []
+        if self._paths.is_versioned:
+            from nanomem_tui.store.git_history import probe
+
+            found += probe(self._paths).problems
         for name in self.names():
             try:
                 found += self.load(name).problems
@@ -129,8 +136,8 @@ class FileLayer:
         """
         loaded = self.load(key)
         old = loaded.text or ""
-        if "\r\n" in old and not _BARE_FEED.search(old):
-            new_text = _BARE_FEED.sub("\r\n", new_text)
+        if "\r\n" in old and not re.search(_BARE_FEED, old):
+            new_text = re.sub(_BARE_FEED, "\r\n", new_text)
         after = {"text": new_text}
         if _bytes(key, after) == loaded.data:
             raise NothingToDo("nothing was changed", key)
@@ -218,6 +225,8 @@ def _bytes(key: str, value: Value | None) -> bytes | None:
     if value is None:
         return None
     if "raw" in value:
+        import base64
+
         return base64.b64decode(str(value["raw"]))
     text = value.get("text")
     if not isinstance(text, str):
@@ -230,6 +239,8 @@ def _bytes(key: str, value: Value | None) -> bytes | None:
 
 def _merged(key: str, before: bytes | None, current: bytes | None, after: bytes | None) -> bytes | None:
     """What was changed between `before` and `after`, made in `current`. Raises Conflict, naming the lines."""
+    from nanomem_tui.store import merge
+
     fix = "look at the file and repeat the change"
     try:
         base, ours, theirs = ((data or b"").decode("utf-8") for data in (before, current, after))

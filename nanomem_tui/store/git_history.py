@@ -23,7 +23,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.commit_ids import decode_short_id
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import atomic, git_index, git_refs, merge
+from nanomem_tui.store import atomic, git_refs
 from nanomem_tui.store.git_objects import (
     FILE_MODE,
     FOLDER_MODE,
@@ -209,6 +209,8 @@ class GitHistory:
         """Lines added and removed in each file of a commit; counted once."""
         found = self._stats.get(sha)
         if found is None:
+            from nanomem_tui.store import merge
+
             rows = []
             for path, old, new in self.changed(sha):
                 added, removed = merge.count_changes(self._text(old) or "", self._text(new) or "")
@@ -312,6 +314,8 @@ class GitHistory:
                 raise Conflict("another commit changed the file meanwhile", path, "look at it again and repeat it")
 
     def _update_index(self, old_tree: str | None, tree: str, files: Contents) -> None:
+        from nanomem_tui.store import git_index
+
         rows = {}
         for local in files:
             before = self._entry(old_tree, self.prefix + local) if old_tree else None

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import struct
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -60,7 +59,7 @@ def update(git_dir: Path, files: Mapping[str, Staged], *, wait: float = 0.2) -> 
 
 
 def _replace(path: Path, old: bytes, new: bytes, wait: float) -> bool:
-    ready = path.with_name(f"nanomem-{uuid.uuid4().hex[:12]}.tmp")
+    ready = path.with_name(f"nanomem-{os.urandom(6).hex()}.tmp")
     try:
         handle = os.open(ready, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import re
-import uuid
 import weakref
 import zlib
 from collections.abc import Iterable, Mapping
@@ -237,7 +236,7 @@ class ObjectStore:
             # It may have been written without an fsync, and an old time makes it a candidate for `git gc`.
             _sync_existing(path)
             return changed
-        temporary = folder / f"tmp_obj_{uuid.uuid4().hex[:12]}"
+        temporary = folder / f"tmp_obj_{os.urandom(6).hex()}"
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o444)
         try:
             atomic.write_all(handle, zlib.compress(raw, 1))

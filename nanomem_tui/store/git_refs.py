@@ -12,7 +12,6 @@ import fcntl
 import os
 import re
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -92,7 +91,7 @@ def swap(git_dir: Path, head: Head, new: str, person: str, reason: str) -> bool:
     """
     target = git_dir / head.name
     target.parent.mkdir(parents=True, exist_ok=True)
-    ready = git_dir / f"nanomem-{uuid.uuid4().hex[:12]}.tmp"
+    ready = git_dir / f"nanomem-{os.urandom(6).hex()}.tmp"
     try:
         _write(ready, new.encode() + b"\n")
         with lock(target):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.paths import DREAM_CURSOR
-from nanomem_tui.store import merge
-from nanomem_tui.store.git_objects import CommitObject
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.git_objects import CommitObject
+    from nanomem_tui.store.merge import Hunk
 
 CommitActor = Literal["dream", "human", "agent"]
 _ENTRIES = re.compile(r"\b(\d+) entr(?:y|ies)\b")
@@ -31,12 +33,16 @@ class FileDiff(NamedTuple):
     after: str | None
 
     @property
-    def hunks(self) -> tuple[merge.Hunk, ...]:
+    def hunks(self) -> tuple[Hunk, ...]:
         """The differences, three lines of context."""
+        from nanomem_tui.store import merge
+
         return merge.hunks(self.before or "", self.after or "")
 
     def unified(self) -> str:
         """The differences as a unified diff."""
+        from nanomem_tui.store import merge
+
         return merge.unified(self.path, self.before, self.after)
 
 

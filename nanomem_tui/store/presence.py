@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pwd
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -126,7 +125,7 @@ def _table_of_proc(proc: Path) -> Iterator[tuple[int, list[str]]]:
     wanted = [name.encode() for name in PROGRAMS]
     for entry in os.listdir(proc):
         if entry.isdigit():
-            line = _read(proc / entry / "cmdline")
+            line = _read(f"{proc}/{entry}/cmdline")
             if any(name in line for name in wanted):
                 yield int(entry), [os.fsdecode(part) for part in line.split(b"\0") if part]
 
@@ -212,6 +211,8 @@ def _home_of(pid: int, proc: Path) -> str | None:
             return os.fsdecode(variable[5:])
     if any(sign in _read(folder / "cgroup") for sign in CONTAINER_SIGNS):
         return None
+    import pwd  # only for a process that hides its environment
+
     try:
         return pwd.getpwuid(os.stat(folder).st_uid).pw_dir
     except (OSError, KeyError):
@@ -253,7 +254,7 @@ def _inside(path: Path, folder: Path) -> bool:
     return False
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path | str) -> bytes:
     """The start of a small file, empty when it cannot be read."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
