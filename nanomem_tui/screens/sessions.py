@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.widget import Widget
@@ -258,7 +259,7 @@ def _facts(ws: Workspace, row: SessionInfo) -> tuple[list[Block], int]:
         Field("archived", archived + (f", {row.unarchived:,} are not yet" if row.unarchived else "")),
         Field("created", when(row.created_at)),
         Field("last", when(row.updated_at)),
-        Field("file", f"{row.path} ({row.size:,} bytes)"),
+        Field("file", f"{ws.paths.relative(Path(row.path))} ({row.size:,} bytes)"),
     ]
     memories = 0
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.widget import Widget
@@ -142,11 +143,12 @@ class WalScreen(WorkspaceScreen["WalInfo"]):
 
     def detail(self, row: WalInfo) -> Log:
         """The turns with what is known about the log."""
-        state = self.ws.wal.get(row.session_key)
+        ws = self.ws
+        state = ws.wal.get(row.session_key)
         title: list[Span] = [(row.session_key, "heading"), (f"{row.turns:,} turns", "dim")]
         if row.open_turns:
             title.append((f"{row.open_turns:,} unfinished", "bad"))
-        parts: list[Part] = [Preface(tuple(_facts(row, state)))]
+        parts: list[Part] = [Preface(tuple(_facts(row, state, ws.paths.relative(Path(row.path)))))]
         parts += [ShownTurn(turn) for turn in state.turns]
         return Log(row.session_key, tuple(title), parts)
 
@@ -183,12 +185,13 @@ class WalScreen(WorkspaceScreen["WalInfo"]):
             self.console.go("sessions", row.session_key)
 
 
-def _facts(row: WalInfo, state: WalState) -> list[Block]:
+def _facts(row: WalInfo, state: WalState, where: str) -> list[Block]:
+    """What is known about a log beside its turns."""
     blocks: list[Block] = [
         Field("session", state.session_key),
         Field("channel", state.channel),
         Field("chat", state.chat_id),
-        Field("file", f"{row.path} ({row.size:,} bytes)"),
+        Field("file", f"{where} ({row.size:,} bytes)"),
     ]
     unfinished = state.open_turns
     if unfinished:
