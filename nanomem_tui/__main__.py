@@ -20,6 +20,10 @@ def main() -> int:
     try:
         wanted = _console_request(args)
         if wanted is None:
+            from nanomem_tui.cli import quick
+
+            if quick.run(args):
+                return 0
             from nanomem_tui.cli.main import run
 
             return run(args)

@@ -9,7 +9,8 @@ import click
 
 from nanomem_tui import paths
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.shared import Group, State, Words, pass_state
+from nanomem_tui.cli.shared import Group, Words, pass_state
+from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import NanomemError
 

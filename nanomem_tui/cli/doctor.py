@@ -6,7 +6,8 @@ import click
 
 from nanomem_tui import __version__
 from nanomem_tui.cli import values, words
-from nanomem_tui.cli.shared import Command, State, pass_state
+from nanomem_tui.cli.shared import Command, pass_state
+from nanomem_tui.cli.state import State
 
 
 @click.command(cls=Command)

@@ -9,7 +9,8 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, State, Words, agreed, decided, page, paged, pass_state
+from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, State, asked_query, page, paged, pass_state, query_options
+from nanomem_tui.cli.shared import Group, asked_query, paged, pass_state, query_options
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
 
 if TYPE_CHECKING:

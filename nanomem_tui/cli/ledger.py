@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Command, State, Words, pass_state
+from nanomem_tui.cli.shared import Command, Words, pass_state
+from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 
 if TYPE_CHECKING:

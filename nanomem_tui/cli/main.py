@@ -15,7 +15,8 @@ from click.core import ParameterSource
 from nanomem_tui import __version__, errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.console import open_console
-from nanomem_tui.cli.shared import Group, State, Words, pass_state, usage_line
+from nanomem_tui.cli.shared import Group, Words, pass_state, usage_line
+from nanomem_tui.cli.state import State
 
 _COMMANDS = {
     "memory": "nanomem_tui.cli.memory:memory",

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli import memory_answers, output, values, words
 from nanomem_tui.cli.ledger import entry_lines
-from nanomem_tui.cli.shared import Group, State, Words, asked_query, page, paged, pass_state, query_options
-from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.cli.memory_answers import marks
+from nanomem_tui.cli.shared import Group, Words, asked_query, paged, pass_state, query_options
+from nanomem_tui.cli.state import State, page
+from nanomem_tui.cli.tables import paragraph
 
 if TYPE_CHECKING:
     from nanomem_tui.store.oplog import LogEntry
-    from nanomem_tui.store.values import Hit, Item
+    from nanomem_tui.store.values import Item
 
 _CHANGES = "nanomem_tui.cli.memory_changes"
 _CHANGING = ("add", "edit", "enable", "disable", "delete", "flush", "compact", "prune")
 _LATE = {**{name: f"{_CHANGES}:{name}" for name in _CHANGING}, "lessons": "nanomem_tui.cli.lessons:lessons"}
-_SORTS = {
-    "updated": lambda row: row.updated_at,
-    "created": lambda row: row.created_at,
-    "hits": lambda row: row.hits,
-    "importance": lambda row: row.importance,
-}
 
 
 @click.group("memory", cls=Group, late=_LATE)
@@ -47,53 +43,7 @@ def status(state: State) -> None:
     Example:
       nanomem memory status --json
     """
-    with state.open() as ws:
-        found = values.plain(ws.status())
-    state.show(found, lambda: _status_lines(found))
-
-
-def _status_lines(found: dict[str, Any]) -> list[str]:
-    def count(part: str, name: str) -> str:
-        value = (found.get(part) or {}).get(name)
-        return "?" if value is None else str(value)
-
-    items, lessons, agent, store = (found.get(part) or {} for part in ("items", "lessons", "agent", "store"))
-    who = f"running ({agent.get('what') or 'agent'}, pid {agent.get('pid')})" if agent.get("running") else "not running"
-    last = words.when((found.get("checkpoint") or {}).get("last_at"))
-    database = f"{store['database'] or 'none yet'} (SQLite {store['sqlite']})" if store else "cannot be read"
-    lines = output.fields(
-        [
-            ("Workspace", str(found["workspace"])),
-            ("Agent", f"{found['release'] or 'unknown release'}, {who}"),
-            ("Items", f"{count('items', 'total')} ({count('items', 'enabled')} enabled)"),
-            ("  by kind", words.tally(items.get("by_kind") or {})),
-            ("  by scope", words.tally(items.get("by_scope") or {})),
-            ("  by source", words.tally(items.get("by_source") or {})),
-            ("  foreign", str(items.get("foreign") or "")),
-            ("Lessons", f"{count('lessons', 'total')} ({count('lessons', 'enabled')} enabled)"),
-            ("  by scope ", words.tally(lessons.get("by_scope") or {})),
-            ("Sessions", "?" if found["sessions"] is None else str(found["sessions"])),
-            ("History", f"{count('history', 'entries')} entries, {count('history', 'unprocessed')} not yet dreamt"),
-            ("Dream", f"{count('dream', 'runs')} Dreams, cursor {count('dream', 'cursor')}"),
-            ("WAL", f"{count('wal', 'files')} files, {count('wal', 'turns')} turns, {count('wal', 'open')} open"),
-            ("Notes", "?" if found["notes"] is None else str(found["notes"])),
-            ("Checkpoint", f"{count('checkpoint', 'dirty')} changes waiting, last {last}"),
-            ("Database", database),
-        ]
-    )
-    for foreign in found["foreign"] or []:
-        lines.append(f"Foreign database, read only: {foreign['path']} ({foreign['active']} active rows)")
-    problems = found["problems"]
-    if problems:
-        lines.append(f"{words.counted(len(problems), 'problem')}:")
-        lines.extend(f"  {problem_line(entry)}" for entry in problems)
-    return lines
-
-
-def problem_line(entry: dict[str, Any]) -> str:
-    """A problem's JSON object as one line."""
-    place = str(entry["where"]) + (f":{entry['line']}" if entry.get("line") is not None else "")
-    return f"{place}: {entry['what']}" + (f" ({entry['fix']})" if entry.get("fix") else "")
+    memory_answers.status(state)
 
 
 @memory.command("list")
@@ -102,7 +52,7 @@ def problem_line(entry: dict[str, Any]) -> str:
 @click.option("--session", type=Words(), help="Only what this session gave.")
 @click.option("--source", type=Words(), help="Only what came this way.")
 @click.option("--disabled", is_flag=True, help="Only what is switched off.")
-@click.option("--sort", type=click.Choice(sorted(_SORTS)), default="updated", help="What comes first.")
+@click.option("--sort", type=click.Choice(sorted(memory_answers.SORTS)), default="updated", help="What comes first.")
 @paged
 @pass_state
 def list_items(
@@ -122,47 +72,7 @@ def list_items(
     Example:
       nanomem memory list --kind preference --limit 20
     """
-    with state.open() as ws:
-        found = [*ws.items.all(), *ws.items.foreign()]
-    rows = [
-        row
-        for row in found
-        if (kind is None or row.kind == kind)
-        and (scope in (None, "all", row.scope_type, row.scope_key))
-        and (session is None or row.session_key == session)
-        and (source is None or row.source == source)
-        and not (disabled and row.enabled)
-    ]
-    rows.sort(key=_SORTS[sort], reverse=True)
-    shown = page(rows, limit, offset)
-    state.show([values.item(row) for row in shown], lambda: [*item_lines(shown), _total(len(shown), len(rows), "item")])
-
-
-def _total(shown: int, total: int, one: str) -> str:
-    return words.counted(total, one) if shown == total else f"{shown} of {words.counted(total, one)}"
-
-
-def item_lines(rows: Sequence[Item]) -> list[str]:
-    """The items as a table."""
-    columns = [
-        Column("ID"),
-        Column("Text", limit=90, least=28),
-        Column("State", drop=1, optional=True),
-        Column("Source", limit=24, drop=2),
-        Column("Hits", right=True),
-        Column("Session", limit=28, least=12, drop=3, optional=True),
-        Column("Updated At"),
-    ]
-    cells = [
-        (row.id, row.text, _state(row), row.source, str(row.hits), row.session_key or "", words.when(row.updated_at))
-        for row in rows
-    ]
-    return table(columns, cells, output.terminal_width())
-
-
-def _state(row: Item) -> str:
-    foreign = "foreign" if row.source.startswith(values.FOREIGN) else ""
-    return " ".join(filter(None, ["" if row.enabled else "disabled", "pinned" if row.pinned else "", foreign]))
+    memory_answers.list_items(state, kind, scope, session, source, disabled, sort, limit, offset)
 
 
 @memory.command()
@@ -184,7 +94,7 @@ def _item_detail(row: Item) -> list[str]:
     pairs = [
         ("ID", row.id),
         ("Kind", row.kind),
-        ("State", _state(row)),
+        ("State", marks(row)),
         ("Scope", f"{row.scope_type} {row.scope_key}".strip()),
         ("Session", row.session_key or ""),
         ("Chat", " ".join(filter(None, (row.channel, row.chat_id)))),
@@ -257,37 +167,7 @@ def search(
       nanomem memory search --query "window seat" --explain
     """
     text = asked_query(query, terms)
-    with state.open() as ws:
-        hits = ws.items.search(
-            text, channel=channel, chat_id=chat_id, sender_id=sender_id, scope=scope, kind=kind, limit=limit + offset
-        )[offset:]
-    state.show([values.hit(found) for found in hits], lambda: _hit_lines(hits, explain) or ["Nothing found."])
-
-
-def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:
-    columns = [
-        Column("Score", right=True),
-        Column("ID"),
-        Column("Kind", drop=2),
-        Column("Scope", drop=3),
-        Column("Updated", drop=1),
-        Column("Content", limit=120, least=28),
-    ]
-    cells = [
-        (f"{h.score:.3f}", h.item.id, h.item.kind, h.item.scope_type, words.when(h.item.updated_at), h.item.text)
-        for h in hits
-    ]
-    lines = table(columns, cells, output.terminal_width())
-    if not explain:
-        return lines
-    parts = ["       " + ", ".join(f"{name} {_part(value)}" for name, value in h.parts.items()) for h in hits]
-    return lines[:1] + [line for pair in zip(lines[1:], parts, strict=True) for line in pair]
-
-
-def _part(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    memory_answers.search(state, text, channel, chat_id, sender_id, scope, kind, explain, limit, offset)
 
 
 @memory.command()

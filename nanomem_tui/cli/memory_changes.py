@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Command, State, Words, agreed, decided, pass_state
+from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state
+from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Operation
@@ -145,7 +146,7 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
 
 
 def _removal(verb: str, rows: Sequence[Item]) -> list[str]:
-    from nanomem_tui.cli.memory import item_lines
+    from nanomem_tui.cli.memory_answers import item_lines
 
     return [f"{verb} {words.counted(len(rows), 'item')}:", *item_lines(rows)] if rows else ["Nothing to remove."]
 

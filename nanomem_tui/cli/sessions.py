@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import (
-    Group,
-    State,
-    Words,
-    agreed,
-    asked_query,
-    decided,
-    page,
-    paged,
-    pass_state,
-    query_options,
-)  # fmt: skip
+from nanomem_tui.cli.shared import Group, Words, agreed, asked_query, decided, paged, pass_state, query_options
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.text import one_line
 

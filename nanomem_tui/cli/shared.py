@@ -8,45 +8,19 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output
+from nanomem_tui.cli.state import Lines, State
 
-if TYPE_CHECKING:
-    from nanomem_tui.workspace import Workspace
-
-T = TypeVar("T")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 if TYPE_CHECKING:
     _TextType = click.ParamType[str]
 else:  # releases before 8.3 do not know the bracket
     _TextType = click.ParamType
-Lines = Sequence[str] | Callable[[], Sequence[str]]
-
-
-@dataclass
-class State:
-    """The global options of this run, wherever on the line they stood."""
-
-    workspace: str | None = None
-    json: bool = False
-
-    def open(self) -> Workspace:
-        """The workspace asked for. Raises WorkspaceMissing, NotAWorkspace or AccessDenied."""
-        from nanomem_tui import open_workspace
-
-        return open_workspace(self.workspace)
-
-    def show(self, value: Any, human: Lines) -> None:
-        """Print `value` as JSON, or the lines of `human`, whichever was asked for."""
-        if self.json:
-            output.document(value)
-        else:
-            output.lines(human() if callable(human) else human)
 
 
 pass_state = click.make_pass_decorator(State, ensure=True)
@@ -150,7 +124,6 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-
 Group.group_class = Group
 
 
@@ -178,11 +151,6 @@ def paged(command: Decorated) -> Decorated:
     """`--limit` and `--offset`, handed over as `limit` (None: all) and `offset`."""
     command = click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")(command)
     return click.option("--limit", type=click.IntRange(min=0), help="Print N at most (default: all).")(command)
-
-
-def page(rows: Sequence[T], limit: int | None, offset: int) -> list[T]:
-    """The part of `rows` that was asked for."""
-    return list(rows[offset:] if limit is None else rows[offset : offset + limit])
 
 
 def query_options(command: Decorated) -> Decorated:

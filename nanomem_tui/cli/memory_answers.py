@@ -1,0 +1,179 @@
+"""What `memory status`, `memory list` and `memory search` do and print.
+
+Must not import click: with plain arguments these commands do without it (see `quick`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.state import State, page
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.values import Hit, Item
+
+SORTS = {
+    "updated": lambda row: row.updated_at,
+    "created": lambda row: row.created_at,
+    "hits": lambda row: row.hits,
+    "importance": lambda row: row.importance,
+}
+
+
+def status(state: State) -> None:
+    """Counts by kind, scope and source, and how the files and the database are."""
+    with state.open() as ws:
+        found = values.plain(ws.status())
+    state.show(found, lambda: _status_lines(found))
+
+
+def _status_lines(found: dict[str, Any]) -> list[str]:
+    def count(part: str, name: str) -> str:
+        value = (found.get(part) or {}).get(name)
+        return "?" if value is None else str(value)
+
+    items, lessons, agent, store = (found.get(part) or {} for part in ("items", "lessons", "agent", "store"))
+    who = f"running ({agent.get('what') or 'agent'}, pid {agent.get('pid')})" if agent.get("running") else "not running"
+    last = words.when((found.get("checkpoint") or {}).get("last_at"))
+    database = f"{store['database'] or 'none yet'} (SQLite {store['sqlite']})" if store else "cannot be read"
+    lines = output.fields(
+        [
+            ("Workspace", str(found["workspace"])),
+            ("Agent", f"{found['release'] or 'unknown release'}, {who}"),
+            ("Items", f"{count('items', 'total')} ({count('items', 'enabled')} enabled)"),
+            ("  by kind", words.tally(items.get("by_kind") or {})),
+            ("  by scope", words.tally(items.get("by_scope") or {})),
+            ("  by source", words.tally(items.get("by_source") or {})),
+            ("  foreign", str(items.get("foreign") or "")),
+            ("Lessons", f"{count('lessons', 'total')} ({count('lessons', 'enabled')} enabled)"),
+            ("  by scope ", words.tally(lessons.get("by_scope") or {})),
+            ("Sessions", "?" if found["sessions"] is None else str(found["sessions"])),
+            ("History", f"{count('history', 'entries')} entries, {count('history', 'unprocessed')} not yet dreamt"),
+            ("Dream", f"{count('dream', 'runs')} Dreams, cursor {count('dream', 'cursor')}"),
+            ("WAL", f"{count('wal', 'files')} files, {count('wal', 'turns')} turns, {count('wal', 'open')} open"),
+            ("Notes", "?" if found["notes"] is None else str(found["notes"])),
+            ("Checkpoint", f"{count('checkpoint', 'dirty')} changes waiting, last {last}"),
+            ("Database", database),
+        ]
+    )
+    for foreign in found["foreign"] or []:
+        lines.append(f"Foreign database, read only: {foreign['path']} ({foreign['active']} active rows)")
+    problems = found["problems"]
+    if problems:
+        lines.append(f"{words.counted(len(problems), 'problem')}:")
+        lines.extend(f"  {problem_line(entry)}" for entry in problems)
+    return lines
+
+
+def problem_line(entry: dict[str, Any]) -> str:
+    """A problem's JSON object as one line."""
+    place = str(entry["where"]) + (f":{entry['line']}" if entry.get("line") is not None else "")
+    return f"{place}: {entry['what']}" + (f" ({entry['fix']})" if entry.get("fix") else "")
+
+
+def list_items(
+    state: State,
+    kind: str | None = None,
+    scope: str | None = None,
+    session: str | None = None,
+    source: str | None = None,
+    disabled: bool = False,
+    sort: str = "updated",
+    limit: int | None = None,
+    offset: int = 0,
+) -> None:
+    """The items that fit, sorted by `sort` (of SORTS), those of a foreign database too; `limit` None is all of them."""
+    with state.open() as ws:
+        found = [*ws.items.all(), *ws.items.foreign()]
+    rows = [
+        row
+        for row in found
+        if (kind is None or row.kind == kind)
+        and (scope in (None, "all", row.scope_type, row.scope_key))
+        and (session is None or row.session_key == session)
+        and (source is None or row.source == source)
+        and not (disabled and row.enabled)
+    ]
+    rows.sort(key=SORTS[sort], reverse=True)
+    shown = page(rows, limit, offset)
+    state.show([values.item(row) for row in shown], lambda: [*item_lines(shown), _total(len(shown), len(rows), "item")])
+
+
+def _total(shown: int, total: int, one: str) -> str:
+    return words.counted(total, one) if shown == total else f"{shown} of {words.counted(total, one)}"
+
+
+def item_lines(rows: Sequence[Item]) -> list[str]:
+    """The items as a table."""
+    from nanomem_tui.cli.tables import Column, table
+
+    columns = [
+        Column("ID"),
+        Column("Text", limit=90, least=28),
+        Column("State", drop=1, optional=True),
+        Column("Source", limit=24, drop=2),
+        Column("Hits", right=True),
+        Column("Session", limit=28, least=12, drop=3, optional=True),
+        Column("Updated At"),
+    ]
+    cells = [
+        (row.id, row.text, marks(row), row.source, str(row.hits), row.session_key or "", words.when(row.updated_at))
+        for row in rows
+    ]
+    return table(columns, cells, output.terminal_width())
+
+
+def marks(row: Item) -> str:
+    """What sets an item apart: disabled, pinned, foreign."""
+    foreign = "foreign" if row.source.startswith(values.FOREIGN) else ""
+    return " ".join(filter(None, ["" if row.enabled else "disabled", "pinned" if row.pinned else "", foreign]))
+
+
+def search(
+    state: State,
+    query: str,
+    channel: str | None = None,
+    chat_id: str | None = None,
+    sender_id: str | None = None,
+    scope: str = "all",
+    kind: str | None = None,
+    explain: bool = False,
+    limit: int = 20,
+    offset: int = 0,
+) -> None:
+    """The items that fit `query`, best first; `explain`: with the parts of each score."""
+    with state.open() as ws:
+        hits = ws.items.search(
+            query, channel=channel, chat_id=chat_id, sender_id=sender_id, scope=scope, kind=kind, limit=limit + offset
+        )[offset:]
+    state.show([values.hit(found) for found in hits], lambda: _hit_lines(hits, explain) or ["Nothing found."])
+
+
+def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:
+    from nanomem_tui.cli.tables import Column, table
+
+    columns = [
+        Column("Score", right=True),
+        Column("ID"),
+        Column("Kind", drop=2),
+        Column("Scope", drop=3),
+        Column("Updated", drop=1),
+        Column("Content", limit=120, least=28),
+    ]
+    cells = [
+        (f"{h.score:.3f}", h.item.id, h.item.kind, h.item.scope_type, words.when(h.item.updated_at), h.item.text)
+        for h in hits
+    ]
+    lines = table(columns, cells, output.terminal_width())
+    if not explain:
+        return lines
+    parts = ["       " + ", ".join(f"{name} {_part(value)}" for name, value in h.parts.items()) for h in hits]
+    return lines[:1] + [line for pair in zip(lines[1:], parts, strict=True) for line in pair]
+
+
+def _part(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
