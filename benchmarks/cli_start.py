@@ -47,9 +47,8 @@ def main() -> int:
         workspace = options.workspace or home_with(options.items, Path(folder))
         figures = measure(workspace, options.runs)
     what = str(options.workspace or f"{options.items:,} items")
-    print(
-        f"start, {what}, {options.runs} turns beside `python -c 'import sqlite3'`: {figures['bare']['wall_ms']:.1f} ms\n"
-    )
+    bare = figures["bare"]["wall_ms"]
+    print(f"start, {what}, {options.runs} turns beside `python -c 'import sqlite3'`: {bare:.1f} ms\n")
     print("  {:16} {:>9} {:>9} {:>16} {:>16} {:>6}".format("", "wall ms", "CPU ms", "wall ratio", "CPU ratio", "goal"))
     over = 0
     for name, (_, goal) in COMMANDS.items():
