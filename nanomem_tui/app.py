@@ -12,7 +12,6 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial, partialmethod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -20,52 +19,36 @@ from rich.text import Text
 from textual import events, on, work
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.filter import Monochrome, NoColor
 from textual.message import Message
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.worker import get_current_worker
 
-from nanomem_tui import clock
 from nanomem_tui.actions import Context, remap
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.looking import State, context_of, looked_at, status_of
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import safe_text
-from nanomem_tui.widgets.bars import Status
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, choose_theme
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-    from nanomem_tui.config import Loaded
-    from nanomem_tui.paths import Paths
+    from nanomem_tui.opening import Opening
     from nanomem_tui.workspace import Workspace
 
 LOOK_SECONDS = 1.0
-PRESENCE_LOOKS = 3  # looks between two looks for an agent's process
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
-LOOKED_BACK = 50  # operations
-READING = frozenset({"load", "view", "detail", "keys"})  # groups of workers
+NOTICE_SECONDS = 4.0
+READING = frozenset({"load", "view", "detail", "look"})  # groups of workers
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The workspace as it was at the last look."""
-
-    agent: str = ""
-    agent_alive: bool = False
-    dirty: int = 0
-    saved_at: str = ""
-    saved_ms: float | None = None
-    problems: int = 0
-    degraded: str = ""
-    read_only: str = ""
-    can_undo: bool = False
-    can_redo: bool = False
 
 
 class NanomemApp(App[int]):
@@ -90,8 +73,7 @@ class NanomemApp(App[int]):
 
     def __init__(
         self,
-        found: Paths,
-        loaded: Loaded,
+        opening: Opening,
         *,
         ascii_only: bool = False,
         first_screen: str = "items",
@@ -99,25 +81,28 @@ class NanomemApp(App[int]):
         on_signal: Callable[[int], None] = lambda number: None,
     ) -> None:
         super().__init__(driver_class=driver_class)
+        loaded = opening.loaded
+        self.opening = opening
         self.ascii_only = ascii_only or loaded.settings.ascii
         self.state = State()
         self._on_signal = on_signal
-        self._paths = found
-        self._loaded = loaded
         self._first_screen = first_screen
         self._place = first_screen
         self._place_before = first_screen
-        self._workspace: Workspace | None = None
-        self._opening = threading.Lock()
         self._changing = asyncio.Lock()
         self._looks = 0
         self._looking = False
         self._stale: set[str] = set()
+        self._notice = ""
+        self._notice_timer: Timer | None = None
         self._held: list[events.Key] | None = []
         self._releasing = False
+        self._first_rows = threading.Event()
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = self._theme(choose_theme(loaded.settings.theme or "auto", os.environ))
+        if self.no_color:  # Textual chose its filter for the theme before this one, which turns "default" into black
+            self._filters = [NoColor() if isinstance(one, Monochrome) else one for one in self._filters]
 
     def _theme(self, name: str) -> str:
         return name if name in self.available_themes else choose_theme("auto", os.environ)
@@ -127,29 +112,16 @@ class NanomemApp(App[int]):
     @property
     def ws(self) -> Workspace:
         """The workspace; the first use opens it and takes some 50 ms, so ask for it in a thread."""
-        with self._opening:
-            if self._workspace is None:
-                from nanomem_tui.workspace import Workspace
-
-                self._workspace = Workspace(self._paths, self._loaded)
-            return self._workspace
+        return self.opening.workspace()
 
     @property
     def opened(self) -> Workspace | None:
         """The workspace when it has been opened, else None."""
-        return self._workspace
+        return self.opening.opened
 
     def context_for(self, screen: str) -> Context:
         """What actions on `screen` may know of the workspace: as it was at the last look."""
-        state = self.state
-        return Context(
-            screen,
-            dirty=state.dirty,
-            agent_alive=state.agent_alive,
-            can_undo=state.can_undo,
-            can_redo=state.can_redo,
-            read_only=state.read_only,
-        )
+        return context_of(self.state, screen)
 
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what it changed. Raises errors of the tree only."""
@@ -165,23 +137,24 @@ class NanomemApp(App[int]):
         shown = self.main_screen
         if isinstance(shown, WorkspaceScreen) and PLACES[self._place].shows(frozenset({*layers, "ledger"})):
             shown.operations_done(operations)
-        self._look()
+        self.look()
         return operations
 
     # Looking: checkpoints, what changed on disk, the state
 
     def on_mount(self) -> None:
         """Keys, signals, and the first look after the first frame."""
-        keymap, problems = remap(self._loaded.settings.keys)
+        keymap, problems = remap(self.opening.loaded.settings.keys)
         self.set_keymap(keymap)
         for problem in problems:
             say(self.main_screen, problem, "warning")
         self._catch_signals()
-        self.set_interval(LOOK_SECONDS, self._look)
+        self.set_interval(LOOK_SECONDS, self.look)
         self.set_timer(HOLD_SECONDS, self.release_keys)
 
-    def _look(self) -> None:
-        if not self._looking and self._workspace is not None:
+    def look(self) -> None:
+        """Look at the workspace in a thread, unless a look is under way."""
+        if not self._looking and self.opened is not None:
             self._looking = True
             self._looks += 1
             self._look_in_thread(self._looks)
@@ -189,38 +162,9 @@ class NanomemApp(App[int]):
     @work(thread=True, group="look", exit_on_error=False)
     def _look_in_thread(self, look: int) -> None:
         """The background task: a checkpoint when one is due, then what others changed, then the state of it all."""
-        changed: frozenset[str] = frozenset()
-        try:
-            ws, trouble = self.ws, ""
-            try:
-                ws.checkpoint_if_due()
-                changed = frozenset(ws.refresh())
-            except (NanomemError, OSError) as error:
-                trouble = error.line() if isinstance(error, NanomemError) else str(error)
-            state = self._see(ws, look, bool(changed), trouble)
-        except Exception as error:  # noqa: BLE001 - said in the status bar; the next look tries again
-            state = replace(self.state, degraded=f"{type(error).__name__}: {error}")
+        state, changed = looked_at(self.ws, self.state, look)
         if not get_current_worker().is_cancelled:
             self.post_message(self.Looked(state, changed))
-
-    def _see(self, ws: Workspace, look: int, changed: bool, trouble: str) -> State:
-        saved = ws.checkpoint_state()
-        moment = clock.parse(saved["last_at"])
-        state = replace(
-            self.state,
-            dirty=saved["dirty"],
-            saved_at=f"{moment.astimezone():%H:%M:%S}" if moment else "",
-            saved_ms=saved["last_ms"],
-            degraded=ws.degraded or trouble,
-        )
-        if look == 1 or changed or state.dirty != self.state.dirty or state.degraded != self.state.degraded:
-            can_undo, can_redo = _what_can_be_taken_back(ws)
-            state = replace(state, problems=len(ws.problems()), can_undo=can_undo, can_redo=can_redo)
-        if look % PRESENCE_LOOKS == 1:
-            agent = ws.agent()
-            words = "dreaming" if agent.dreaming else "agent alive" if agent.running else "no agent"
-            state = replace(state, agent=words, agent_alive=agent.running)
-        return state
 
     @on(Looked)
     def _looked(self, event: Looked) -> None:
@@ -235,22 +179,34 @@ class NanomemApp(App[int]):
         name = screen.name or ""
         if screen is not self.main_screen or not screen.is_mounted or not isinstance(screen, ListDetailScreen):
             return
-        screen.set_status(self._status())
+        screen.set_status(status_of(self.state, str(self.opening.paths.workspace), self._notice))
         if name in self._stale:
             self._stale.discard(name)
             screen.reload()
 
-    def _status(self) -> Status:
-        state = self.state
-        return Status(
-            workspace=str(self._paths.workspace),
-            agent=state.agent,
-            dirty=state.dirty,
-            checkpoint=state.saved_at,
-            cost_ms=state.saved_ms,
-            problems=state.problems,
-            degraded=f"not saving: {state.degraded}" if state.degraded else "",
-        )
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say something: what went well in the status bar for a while, trouble as one notice over the screen."""
+        if severity == "information" and not title:
+            self._notice = message
+            if self._notice_timer is not None:
+                self._notice_timer.stop()
+            self._notice_timer = self.set_timer(timeout or NOTICE_SECONDS, self._end_notice)
+            self.screen_shown(self.main_screen)
+        else:
+            self.clear_notifications()
+            super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    def _end_notice(self) -> None:
+        self._notice = ""
+        self.screen_shown(self.main_screen)
 
     # Screens
 
@@ -261,7 +217,9 @@ class NanomemApp(App[int]):
 
     def get_default_screen(self) -> Screen[Any]:
         """The first screen is a real one: no empty frame before it."""
-        return self.get_screen(self._first_screen)
+        screen = self.get_screen(self._first_screen)
+        screen._push_result_callback(self, None)  # as for a pushed screen, so that it can be switched from
+        return screen
 
     def go(self, name: str, row_id: str | None = None) -> None:
         """Show the main screen `name`, with the cursor on `row_id` when it is given."""
@@ -276,12 +234,6 @@ class NanomemApp(App[int]):
         """Show the main screen that was shown before."""
         self.go(self._place_before)
 
-    do_go_items = partialmethod(go, "items")
-    do_go_lessons = partialmethod(go, "lessons")
-    do_go_sessions = partialmethod(go, "sessions")
-    do_go_wal = partialmethod(go, "wal")
-    do_go_dream = partialmethod(go, "dream")
-    do_go_status = partialmethod(go, "status")
     do_ledger = partialmethod(go, "ledger")
 
     # What works everywhere
@@ -305,7 +257,7 @@ class NanomemApp(App[int]):
             say(self.main_screen, f"Saved {result.operations:,} changes, {rows} in {result.ms:,.0f} ms{wrote}")
         else:
             say(self.main_screen, f"Everything was saved already{wrote}")
-        self._look()
+        self.look()
 
     def do_theme(self) -> None:
         """The next theme."""
@@ -341,9 +293,14 @@ class NanomemApp(App[int]):
 
     def release_keys(self) -> None:
         """The first rows, or the reason why there are none, are shown: keys count from now."""
-        if self._held is not None and not self._releasing:
+        if not self._releasing:
             self._releasing = True
+            self.call_after_refresh(self._first_rows.set)
             self.run_worker(self._replay(), group="keys", exit_on_error=False)
+
+    def wait_for_first_rows(self) -> None:
+        """In a thread: wait until the first rows are painted (or a second is over)."""
+        self._first_rows.wait(1.0)
 
     async def _replay(self) -> None:
         while self._held:
@@ -361,12 +318,19 @@ class NanomemApp(App[int]):
 
     # Pictures of it
 
-    async def settled(self) -> None:
-        """Wait until every thread that reads for a screen is done: for pictures and tests."""
-        await self._quiet()
-        while any(worker.group in READING for worker in self.workers if not worker.is_finished):
-            await asyncio.sleep(0.005)
+    async def settled(self, seconds: float = 20) -> None:
+        """Wait until what the shown screen reads is on it: for pictures and tests. Raises TimeoutError."""
+        for _ in range(int(seconds / 0.005)):
             await self._quiet()
+            if self._held is None and not self._reading():
+                return
+            await asyncio.sleep(0.005)
+        raise TimeoutError("the screen still reads")
+
+    def _reading(self) -> bool:
+        shown = self.main_screen
+        busy = self._looking or any(worker.group in READING and not worker.is_finished for worker in self.workers)
+        return busy or (isinstance(shown, WorkspaceScreen) and shown.reading)
 
     def screen_text(self) -> str:
         """What is on the screen, as plain text."""
@@ -389,9 +353,5 @@ class NanomemApp(App[int]):
         self.panic(Text(safe_text(traceback.format_exc())))
 
 
-def _what_can_be_taken_back(ws: Workspace) -> tuple[bool, bool]:
-    """Whether there is something to undo and to redo, as far as the newest operations tell."""
-    from nanomem_tui.store import oplog
-
-    entries = ws.log(limit=LOOKED_BACK)
-    return oplog.undo_target(entries) is not None or len(entries) == LOOKED_BACK, oplog.redo_target(entries) is not None
+for _name in PLACES:  # the actions go_<name>
+    setattr(NanomemApp, f"do_go_{_name}", partialmethod(NanomemApp.go, _name))

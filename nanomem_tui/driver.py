@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
-PART_SECONDS = 0.01  # how often to look whether a lone ESC was the key, while one may be waiting
+PART_SECONDS = 0.005  # how often to look whether a lone ESC was the key, while one may be waiting
 PART_LOOKS = 20
 
 

@@ -7,21 +7,20 @@ is saved. It must not import Textual or the workspace before the first frame is 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.first_frame import rows_frame, words_frame
 
 if TYPE_CHECKING:
-    from nanomem_tui.config import Loaded
-    from nanomem_tui.paths import Paths
+    from nanomem_tui.opening import Opening
 
-ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H"
 # Mouse, focus, paste and resize reports off, kitty keys off, wrap on, screen back, cursor shown, colours off.
 LEAVE = (
     "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2048l"
@@ -29,50 +28,68 @@ LEAVE = (
 )
 KEYS, SCREEN = 0, 2  # file descriptors: the ones that Textual's driver uses
 PATIENCE = 5.0  # seconds
+FIRST_ROWS_SECONDS = 0.2  # how long the import of Textual waits for the first rows to be read and shown
 #: No animation; a lone ESC is the key after this many milliseconds.
-ENVIRONMENT = {"TEXTUAL_ANIMATIONS": "none", "ESCDELAY": "25"}
+ENVIRONMENT = {"TEXTUAL_ANIMATIONS": "none", "ESCDELAY": "15"}
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
-def run_console(workspace: str | None, *, demo: bool, ascii: bool) -> int:  # noqa: A002 - the option's name
+def run_console(workspace: str | None, *, demo: bool, ascii: bool) -> int:
     """Show the console until it is left; the exit code. Raises the errors of opening a workspace.
 
     Raises NanomemError, too, when what waited could not be saved at the end.
     """
-    from nanomem_tui import config, paths
-
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    if demo:
-        return _demonstrate(ascii)
-    found = paths.locate(workspace)
-    loaded = config.load(found)
+    code = _demonstrate(ascii) if demo else _show(workspace, ascii)
+    if threading.active_count() > 1:  # a thread still reads for a screen that is gone; everything is saved
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _show(workspace: str | None, ascii_only: bool) -> int:
     with terminal("loading") as ending:
-        return _run(found, loaded, ascii, ending)
+        from nanomem_tui import config, paths
+        from nanomem_tui.opening import Opening
+
+        found = paths.locate(workspace)
+        return _run(Opening(found, config.load(found)), ascii_only, ending)
 
 
 def _demonstrate(ascii_only: bool) -> int:
     with terminal("making a demonstration") as ending:
         from nanomem_tui import config, paths
         from nanomem_tui.demo import demo_home
+        from nanomem_tui.opening import Opening
 
         with demo_home() as folder:
             found = paths.locate(folder)
-            return _run(found, config.load(found), ascii_only, ending)
+            return _run(Opening(found, config.load(found)), ascii_only, ending)
 
 
-def _run(found: Paths, loaded: Loaded, ascii_only: bool, ending: Ending) -> int:
+def _run(opening: Opening, ascii_only: bool, ending: Ending) -> int:
+    gc.disable()  # until the app is there: nothing that an import makes is garbage
+    opening.ahead()
+    ending.show(lambda columns, lines: rows_frame(columns, lines, opening.wait(FIRST_ROWS_SECONDS)))
+    import asyncio
+
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.driver import console_driver
 
     driver = console_driver(ending.state) if ending.state is not None else None
-    app = NanomemApp(found, loaded, ascii_only=ascii_only, driver_class=driver, on_signal=ending.by_signal)
+    app = NanomemApp(opening, ascii_only=ascii_only, driver_class=driver, on_signal=ending.by_signal)
+    gc.freeze()
+    gc.enable()
+    loop = asyncio.new_event_loop()  # one that does not wait for reading threads at its end
+    asyncio.set_event_loop(loop)
     try:
-        result = app.run()
+        result = app.run(loop=loop)
     finally:
         ending.given_back = driver is not None and driver.left
-        if app.opened is not None:
-            app.opened.close()
+        if opening.opened is not None:
+            opening.opened.close()
     return result if isinstance(result, int) else app.return_code or 0
 
 
@@ -85,6 +102,12 @@ class Ending:
     def __init__(self, state: list[Any] | None = None) -> None:
         self.state = state
         self.given_back = state is None
+
+    def show(self, frame: Callable[[int, int], str]) -> None:
+        """Write a frame made for the terminal's columns and lines."""
+        if self.state is not None:
+            with contextlib.suppress(OSError):
+                os.write(SCREEN, frame(*os.get_terminal_size(SCREEN)).encode())
 
     def give_back(self) -> None:
         """Restore the terminal, once."""
@@ -129,7 +152,8 @@ def terminal(words: str) -> Iterator[Ending]:
     ending = Ending(termios.tcgetattr(KEYS))
     before = {number: signal.signal(number, _end) for number in SIGNALS}
     try:
-        _take(ending.state or [], words)
+        _take(ending.state or [])
+        ending.show(lambda columns, lines: words_frame(columns, lines, words))
         yield ending
     finally:
         ending.give_back()
@@ -142,8 +166,8 @@ def _end(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
-def _take(state: list[Any], words: str) -> None:
-    """Raw keys without echo (ctrl+c still ends the program), and the first frame."""
+def _take(state: list[Any]) -> None:
+    """Raw keys without echo; ctrl+c still ends the program."""
     import termios
 
     raw = [*state[:6], list(state[6])]
@@ -151,15 +175,6 @@ def _take(state: list[Any], words: str) -> None:
     raw[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
     raw[6][termios.VMIN], raw[6][termios.VTIME] = 1, 0
     termios.tcsetattr(KEYS, termios.TCSANOW, raw)
-    with contextlib.suppress(OSError):
-        columns, lines = os.get_terminal_size(SCREEN)
-        os.write(SCREEN, first_frame(columns, lines, words).encode())
-
-
-def first_frame(columns: int, lines: int, words: str) -> str:
-    """The frame before the app: its title, what is being done, and how to leave, in the terminal's own colours."""
-    title, leave = " 1 Items "[:columns], " q quit"[:columns]
-    return f"{ENTER}\x1b[1;7m{title}\x1b[0m\x1b[3;3H{words[: max(columns - 3, 0)]}\x1b[{lines};1H{leave}"
 
 
 # One screen without a terminal
@@ -171,25 +186,29 @@ def snapshot_screen(workspace: str | None, screen: str, size: tuple[int, int], s
     Raises BadInput for an unknown screen, and the errors of opening a workspace.
     """
     from nanomem_tui import actions, config, paths
+    from nanomem_tui.errors import BadInput
+    from nanomem_tui.opening import Opening
 
     if screen not in actions.SCREENS:
         raise BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
     found = paths.locate(workspace)
-    loaded = config.load(found)
+    opening = Opening(found, config.load(found))
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     import asyncio
 
-    return asyncio.run(_snapshot(found, loaded, screen, size, svg))
+    return asyncio.run(_snapshot(opening, screen, size, svg))
 
 
-async def _snapshot(found: Paths, loaded: Loaded, screen: str, size: tuple[int, int], svg: bool) -> str:
+async def _snapshot(opening: Opening, screen: str, size: tuple[int, int], svg: bool) -> str:
     from nanomem_tui.app import NanomemApp
 
-    app = NanomemApp(found, loaded, first_screen=screen)
+    app = NanomemApp(opening, first_screen=screen)
     async with app.run_test(size=size) as pilot:
+        await app.settled()
+        app.look()
         await app.settled()
         await pilot.pause()
         picture = app.export_screenshot(title=f"nanomem: {screen}") if svg else app.screen_text()
-    if app.opened is not None:
-        app.opened.close()
+    if opening.opened is not None:
+        opening.opened.close()
     return picture

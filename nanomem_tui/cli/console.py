@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from nanomem_tui.errors import BadInput
-
 
 def open_console(workspace: str | None, *, demo: bool, ascii_only: bool) -> int:
     """Show the console until it is left; the exit code. Raises BadInput where there is no terminal to draw on."""
     # A driver named in the environment (a browser, a test) brings its own screen.
     if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
+        from nanomem_tui.errors import BadInput
+
         raise BadInput("the console needs a terminal", "", "name a command, see `nanomem --help`")
     from nanomem_tui.launch import run_console
 

@@ -7,18 +7,15 @@ from typing import Any, ClassVar
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.filters import FIELDS, Kind
+from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.operations import Operation
-from nanomem_tui.screens.rows import RowsScreen, age_of, key_of, when
+from nanomem_tui.screens.item_columns import FOREIGN, is_foreign, item_columns, scope_of, sign_of, source_of
+from nanomem_tui.screens.rows import RowsScreen, key_of, when
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import one_line
 from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
-from nanomem_tui.widgets.prompt import EditScreen
 from nanomem_tui.widgets.toast import say
-
-FIRST_PAGE = 100  # rows
-FOREIGN = "foreign:"
 
 
 class ItemsScreen(RowsScreen[Item]):
@@ -42,15 +39,13 @@ class ItemsScreen(RowsScreen[Item]):
 
     def columns(self) -> Sequence[Column[Item]]:
         """The text, and as much about it as fits."""
-        return (
-            Column("text", "Text", lambda item: item.text, min_width=24, sort=lambda item: item.text.casefold()),
-            Column("kind", "Kind", lambda item: item.kind, width=10, priority=3, sort=lambda item: item.kind),
-            Column("scope", "Scope", scope_of, width=16, priority=5, tone="dim"),
-            Column("hits", "Hits", lambda item: str(item.hits), width=5, priority=2, align="right",
-                   sort=lambda item: item.hits),
-            Column("age", "Age", lambda item: age_of(item.updated_at), width=6, priority=1, align="right", tone="dim"),
-            Column("source", "Source", source_of, width=14, priority=4, tone="dim"),
-        )  # fmt: skip
+        return item_columns()
+
+    def reload(self) -> None:
+        """Read the rows again; at the start the first page may be there already, for the very first frame."""
+        super().reload()
+        if not self.listing.rows and self.console.opening.first_page:
+            self.table.set_rows(self.console.opening.first_page)
 
     def load(self) -> Iterable[Sequence[Item]]:
         """A first page straight from the database, then everything, then other systems' rows."""
@@ -59,6 +54,7 @@ class ItemsScreen(RowsScreen[Item]):
             first = ws.items.first(FIRST_PAGE)
             if first:
                 self.post_message(self.RowsLoaded(self._load_turn, first, False, frozenset(), frozenset()))
+                self.console.wait_for_first_rows()  # what comes next would slow their painting
         rows = list(ws.items.all())
         try:
             rows += ws.items.foreign()
@@ -88,17 +84,11 @@ class ItemsScreen(RowsScreen[Item]):
 
     def foreign(self, row: Item) -> bool:
         """Whether the row is shown from another system's database."""
-        return row.source.startswith(FOREIGN)
+        return is_foreign(row)
 
     def sign(self, row: Item) -> str:
-        """The state of a row in one character: the one that matters most."""
-        if "conflict" in row.meta_json:
-            return "!"
-        if not row.enabled:
-            return "-"
-        if self.foreign(row):
-            return "="
-        return "^" if row.pinned else ""
+        """The state of a row in one character."""
+        return sign_of(row)
 
     def dimmed(self, row: Item) -> bool:
         """Disabled items are never recalled."""
@@ -170,6 +160,7 @@ class ItemsScreen(RowsScreen[Item]):
 
     def do_add(self) -> None:
         """Write a new item."""
+        from nanomem_tui.widgets.prompt import EditScreen
 
         async def add(text: str | None) -> None:
             if not text:
@@ -208,25 +199,10 @@ class ItemsScreen(RowsScreen[Item]):
             await self.done(await self.change(lambda ws: ws.items.merge(ids)))
             self.table.clear_selection()
 
-        self.ask(ConfirmScreen(f"Merge {len(rows)} items into the newest", blocks, opened_by=key_of("merge")), merge)
+        self.confirm(f"Merge {len(rows)} items into the newest", blocks, merge, opened_by=key_of("merge"))
 
     def do_source(self) -> None:
         """Jump to the session that the item came from."""
         row = self.table.cursor_row
         if row is not None and row.session_key:
             self.console.go("sessions", row.session_key)
-
-
-def scope_of(item: Item) -> str:
-    """A scope as people say it: `global`, `telegram:42`, `telegram:@7` for a user."""
-    if item.scope_type == "global":
-        return "global"
-    channel, _, who = item.scope_key.removeprefix("channel:").partition(f":{item.scope_type}:")
-    if who:
-        return f"{channel}:{'@' if item.scope_type == 'user' else ''}{who}"
-    return item.scope_key or item.scope_type
-
-
-def source_of(item: Item) -> str:
-    """Where an item came from, short."""
-    return item.source.removeprefix(FOREIGN)

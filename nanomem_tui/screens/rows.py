@@ -14,9 +14,7 @@ from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import one_line
-from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
-from nanomem_tui.widgets.prompt import EditScreen
 from nanomem_tui.widgets.toast import say
 
 Row = TypeVar("Row", bound=Any)
@@ -91,11 +89,12 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         if len(rows) == 1:
             await delete()
             return
-        title = f"Delete {len(rows):,} {self.NOUN}s"
-        self.ask(ConfirmScreen(title, self.listed(rows), opened_by=key_of("delete")), delete)
+        self.confirm(f"Delete {len(rows):,} {self.NOUN}s", self.listed(rows), delete, opened_by=key_of("delete"))
 
     def do_edit(self) -> None:
         """Edit the row at the cursor here."""
+        from nanomem_tui.widgets.prompt import EditScreen
+
         row = self._row_to_edit()
 
         async def save(text: str | None) -> None:
@@ -147,7 +146,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         async def compact(_yes: bool) -> None:
             await self.done(await self.change(lambda ws: self.part().compact()))
 
-        self.ask(ConfirmScreen(title, blocks, opened_by=key_of("compact")), compact)
+        self.confirm(title, blocks, compact, opened_by=key_of("compact"))
 
     def listed(self, rows: Sequence[Row]) -> list[Block]:
         """Rows in a preview, one line each."""
@@ -236,18 +235,23 @@ def _before_and_after(change: Change) -> list[Block]:
     """The fields of a row before and after one change."""
     if change.before is None or change.after is None:
         return []
-    return [
-        Spans((("    ", ""), (f"{name}: ", "dim"), (_short(change.before.get(name)), "removed"), (" → ", "dim"),
-               (_short(value), "added")), 6)
-        for name, value in change.after.items()
-        if name not in {"updated_at", "meta_json", "key"}
-    ]  # fmt: skip
+    blocks: list[Block] = []
+    for name, value in change.after.items():
+        if name not in {"updated_at", "meta_json", "key"}:
+            old, new = (one_line(shown(name, one), 160) for one in (change.before.get(name), value))
+            blocks.append(
+                Spans((("    ", ""), (f"{name}: ", "dim"), (old, "removed"), (" → ", "dim"), (new, "added")), 6)
+            )
+    return blocks
 
 
-def _short(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return "-" if value is None else "yes" if value else "no"
-    return one_line(str(value), 160) or "(empty)"
+def shown(name: str, value: object) -> str:
+    """The value of a recorded field in words: switches are yes or no, nothing is a dash."""
+    if value in (None, "", "{}"):
+        return "-"
+    if name in {"enabled", "pinned", "is_deleted"}:
+        return "yes" if value else "no"
+    return str(value)
 
 
 def _patched(rows: Sequence[Row], now: dict[str, Row | None]) -> tuple[list[Row], list[Row]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from textual import on
 from textual.screen import ModalScreen
 
 from nanomem_tui.actions import Context
@@ -20,6 +21,7 @@ from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
+    from nanomem_tui.widgets.document import Block
     from nanomem_tui.workspace import Workspace
 
 Row = TypeVar("Row")
@@ -42,6 +44,14 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     def ws(self) -> Workspace:
         """The workspace. The first use opens it: ask in a thread, as ``load`` and ``detail`` are."""
         return self.console.ws
+
+    @property
+    def reading(self) -> bool:
+        """Whether rows or the detail of the row at the cursor are still to come."""
+        if self._loading or not self.is_mounted:
+            return True
+        row = self.table.cursor_row
+        return row is not None and bool(self.detail_pane.display) and self._detail_of != self.row_id(row)
 
     def workspace_context(self) -> Context:
         """Dirty, undo, agent: as the app last saw them."""
@@ -71,10 +81,18 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         self.app.push_screen(dialog, answered)
 
+    def confirm(
+        self, title: str, blocks: Sequence[Block], then: Callable[[bool], Awaitable[None]], **options: str
+    ) -> None:
+        """Show what will change and do `then` after a yes; `options` are those of `ConfirmScreen`."""
+        from nanomem_tui.widgets.confirm import ConfirmScreen  # dialogs are no part of the start
+
+        self.ask(ConfirmScreen(title, blocks, **options), then)
+
     def show_row(self, row_id: str) -> None:
         """Put the cursor on a row, at once or when it has been read; says so when there is none."""
         self._wanted_row = row_id
-        if not self._loading:
+        if self.is_mounted and not self._loading:
             self._go_to_wanted()
 
     def _go_to_wanted(self) -> None:
@@ -89,8 +107,14 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     def _show_view(self, view: View[Row]) -> None:
         super()._show_view(view)
+        if view.rows or not self._loading:
+            self.console.release_keys()
         if self._wanted_row is not None and view.done and not self._loading:
             self._go_to_wanted()
+
+    @on(ListDetailScreen.LoadFailed)
+    def _keys_after_failure(self) -> None:
+        self.console.release_keys()
 
     def on_screen_resume(self, event: Any) -> None:
         """Shown again: show the state of the workspace now, and what changed meanwhile."""

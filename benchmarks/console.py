@@ -1,0 +1,193 @@
+"""The console against an empty Textual app, side by side in one run: start, keys, bytes, idle, search, memory.
+
+    python benchmarks/console.py [--items 100000] [--runs 7] [--json FILE] [--assert]
+
+A home with that many items is made once with the product's own code and kept in the temporary folder. Both programs
+run in pseudo-terminals of 80x24 with warm caches, in turns, so that a busy machine slows both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from _pty import Terminal
+
+ROOT = Path(__file__).resolve().parent.parent
+EMPTY = """
+from textual.app import App
+from textual.widgets import Static
+class Empty(App):
+    def compose(self):
+        yield Static("ready")
+Empty().run()
+"""
+START = "from nanomem_tui.__main__ import main; raise SystemExit(main())"  # what the installed command does
+FIRST_ROW = "first remembered thing"
+FOOTER = "compact"  # a key that only the app itself names
+GOALS = {  # figure → (the most it may be, what it is)
+    "start_ratio": (1.5, "start to first rows, of an empty Textual app"),
+    "app_ratio": (1.5, "start to the app answering keys, of an empty Textual app"),
+    "first_frame_ms": (60, "ms to the first frame"),
+    "down_p50_ms": (5, "ms from cursor down to frame, p50"),
+    "down_p95_ms": (10, "ms from cursor down to frame, p95"),
+    "down_bytes": (400, "bytes for cursor down, p50"),
+    "idle_bytes": (0, "bytes in 5 idle seconds"),
+    "idle_cpu_percent": (1, "% CPU while idle"),
+    "typed_p50_ms": (20, "ms to a typed character of the filter, p50"),
+    "typed_p95_ms": (50, "ms to a typed character of the filter, p95"),
+    "esc_ms": (30, "ms to the answer to Esc"),
+    "quit_ms": (120, "ms from q to the end of the program"),
+    "peak_mb": (250, "MB of memory at most"),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--items", type=int, default=100_000)
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--assert", action="store_true", dest="judge", help="fail when a figure is over its goal")
+    options = parser.parse_args()
+    figures = measure(home_with(options.items), options.items, options.runs)
+    print(f"console, {options.items:,} items, 80x24, medians of {options.runs} starts beside an empty Textual app\n")
+    for name, (goal, words) in GOALS.items():
+        mark = "ok  " if figures[name] <= goal else "OVER"
+        print(f"  {mark} {figures[name]:>9,.2f}  (goal ≤ {goal:g})  {words}")
+    print(f"\n  empty app {figures['empty_start_ms']:,.0f} ms, ours {figures['start_ms']:,.0f} ms to the first rows")
+    print(json.dumps(figures))
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n")
+    return int(options.judge and any(figures[name] > goal for name, (goal, _) in GOALS.items()))
+
+
+def environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "LC_ALL", "VIRTUAL_ENV") if name in os.environ}
+    return {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT)}
+
+
+def ours(workspace: Path) -> Terminal:
+    return Terminal([sys.executable, "-c", START, "--workspace", str(workspace)], env=environment())
+
+
+def measure(workspace: Path, count: int, runs: int) -> dict[str, float]:
+    empty_ms: list[float] = []
+    ours_ms: list[float] = []
+    app_ms: list[float] = []
+    frame_ms: list[float] = []
+    quit_ms: list[float] = []
+    for turn in range(runs + 1):  # the first turn warms the caches
+        with Terminal([sys.executable, "-c", EMPTY], env=environment()) as empty:
+            empty_time = empty.wait_for("ready")
+        with ours(workspace) as console:
+            our_time = console.wait_for(FIRST_ROW)
+            answering = console.wait_for(FOOTER)
+            console.drain(0.5)
+            console.send("q")
+            leaving = console.wait_end() * 1000
+        if turn:
+            empty_ms.append(empty_time)
+            ours_ms.append(our_time)
+            app_ms.append(answering)
+            frame_ms.append(console.first_byte_ms or 0)
+            quit_ms.append(leaving)
+    figures = {
+        "empty_start_ms": statistics.median(empty_ms),
+        "start_ms": statistics.median(ours_ms),
+        "start_ratio": statistics.median(a / b for a, b in zip(ours_ms, empty_ms, strict=True)),
+        "app_ratio": statistics.median(a / b for a, b in zip(app_ms, empty_ms, strict=True)),
+        "app_ms": statistics.median(app_ms),
+        "first_frame_ms": statistics.median(frame_ms),
+        "quit_ms": statistics.median(quit_ms),
+    }
+    return {**figures, **while_running(workspace, count)}
+
+
+def while_running(workspace: Path, count: int) -> dict[str, float]:
+    with ours(workspace) as console:
+        console.wait_for(FIRST_ROW)
+        console.wait_for(rf"{count + 1:,}\b")
+        console.drain(1.5)
+        down = [console.press("\x1b[B") for _ in range(60)]
+        idle_bytes, idle_cpu = idle(console)
+        console.press("/")
+        letters = [letter for word in ("amber", "quiet") for letter in word + "\x7f" * len(word)]
+        typed = [console.press(letter, quiet=0.15) for letter in letters]
+        escaped = console.press("\x1b", quiet=0.15)
+        console.drain(0.5)
+        return {
+            "down_p50_ms": percentile([answer.frame_ms for answer in down], 50),
+            "down_p95_ms": percentile([answer.frame_ms for answer in down], 95),
+            "down_bytes": percentile([answer.size for answer in down], 50),
+            "idle_bytes": idle_bytes,
+            "idle_cpu_percent": idle_cpu,
+            "typed_p50_ms": percentile([answer.first_ms for answer in typed], 50),
+            "typed_p95_ms": percentile([answer.first_ms for answer in typed], 95),
+            "found_p50_ms": percentile([answer.last_ms for answer in typed], 50),
+            "found_p95_ms": percentile([answer.last_ms for answer in typed], 95),
+            "esc_ms": escaped.first_ms,
+            "peak_mb": console.peak_mb(),
+        }
+
+
+def idle(console: Terminal, seconds: float = 5.0) -> tuple[float, float]:
+    console.drain(0.5)
+    before, cpu, started = len(console.output), console.cpu_seconds(), time.perf_counter()
+    while time.perf_counter() - started < seconds:
+        console.read(0.5)
+    return len(console.output) - before, (console.cpu_seconds() - cpu) / (time.perf_counter() - started) * 100
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    ranked = sorted(values)
+    return ranked[min(round(percent / 100 * (len(ranked) - 1)), len(ranked) - 1)]
+
+
+def home_with(count: int) -> Path:
+    """A workspace with `count` items in its database, made once; operations of a natural size come last."""
+    sys.path.insert(0, str(ROOT))
+    folder = Path(tempfile.gettempdir()) / f"nanomem-bench-{os.getuid()}" / f"items-{count}"
+    workspace = folder / "workspace"
+    if (folder / "made").exists():
+        return workspace
+    from nanomem_tui import clock
+    from nanomem_tui.operations import new_operation
+    from nanomem_tui.store.snapshot import change_of
+    from nanomem_tui.store.values import KINDS, Item
+    from nanomem_tui.workspace import open_workspace
+
+    (workspace / "memory").mkdir(parents=True, exist_ok=True)
+    dice = random.Random(1)
+    words = "amber quiet river window tea winter cargo north signal paper dinner market garden letter copper".split()
+    now = clock.now()
+    with open_workspace(workspace) as ws:
+        for start in range(0, count, 1000):
+            changes = []
+            for number in range(start, min(start + 1000, count)):
+                at = clock.iso(now - timedelta(minutes=5 * number + 60))
+                text = f"{' '.join(dice.choices(words, k=dice.randint(6, 18)))} {number}"
+                item = Item(id=f"ltm_{number}", text=text, kind=dice.choice(KINDS), scope_key="bench", created_at=at,
+                            updated_at=at, hits=dice.randint(0, 30))  # fmt: skip
+                changes.append(change_of("item", None, item))
+            ws.perform(new_operation("import", f"import {len(changes)} items", changes, actor="import"))
+        ws.flush()
+        for _ in range(40):
+            _operation, item, _warnings = ws.items.add(FIRST_ROW)
+            ws.items.delete([item.id])
+        ws.items.add(FIRST_ROW)
+    (folder / "made").touch()
+    return workspace
+
+
+if __name__ == "__main__":
+    sys.exit(main())

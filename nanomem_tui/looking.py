@@ -1,0 +1,102 @@
+"""A look at the workspace: checkpoint, what others changed, and the state that screens show until the next look.
+
+Everything here but the values runs in a thread. It must not touch a screen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.actions import Context
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.widgets.bars import Status
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+PRESENCE_LOOKS = 3  # looks between two looks for an agent's process
+LOOKED_BACK = 20  # operations
+
+
+class State(NamedTuple):
+    """The workspace as it was at the last look."""
+
+    agent: str = ""
+    agent_alive: bool = False
+    dirty: int = 0
+    saved_at: str = ""
+    saved_ms: float | None = None
+    problems: int = 0
+    degraded: str = ""
+    read_only: str = ""
+    can_undo: bool = False
+    can_redo: bool = False
+
+
+def context_of(state: State, screen: str) -> Context:
+    """What actions on `screen` may know of the workspace."""
+    return Context(
+        screen,
+        dirty=state.dirty,
+        agent_alive=state.agent_alive,
+        can_undo=state.can_undo,
+        can_redo=state.can_redo,
+        read_only=state.read_only,
+    )
+
+
+def status_of(state: State, workspace: str, notice: str) -> Status:
+    """What the status bar says."""
+    return Status(
+        workspace=workspace,
+        agent=state.agent,
+        dirty=state.dirty,
+        checkpoint=state.saved_at,
+        cost_ms=state.saved_ms,
+        problems=state.problems,
+        busy=notice,
+        degraded=f"not saving: {state.degraded}" if state.degraded else "",
+    )
+
+
+def looked_at(ws: Workspace, before: State, look: int) -> tuple[State, frozenset[str]]:
+    """A checkpoint when one is due, the layers that others changed, and the state after it. Never raises."""
+    changed: frozenset[str] = frozenset()
+    try:
+        trouble = ""
+        try:
+            ws.checkpoint_if_due()
+            changed = frozenset(ws.refresh())
+        except (NanomemError, OSError) as error:
+            trouble = error.line() if isinstance(error, NanomemError) else str(error)
+        return _see(ws, before, look, trouble, everything=bool(changed)), changed
+    except Exception as error:  # noqa: BLE001 - said in the status bar; the next look tries again
+        return before._replace(degraded=f"{type(error).__name__}: {error}"), changed
+
+
+def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool) -> State:
+    saved = ws.checkpoint_state()
+    moment = clock.parse(saved["last_at"])
+    state = before._replace(
+        dirty=saved["dirty"],
+        saved_at=f"{moment.astimezone():%H:%M:%S}" if moment else "",
+        saved_ms=saved["last_ms"],
+        degraded=ws.degraded or trouble,
+    )
+    if everything or look == 1 or state != before:
+        can_undo, can_redo = _what_can_be_taken_back(ws)
+        state = state._replace(problems=len(ws.problems()), can_undo=can_undo, can_redo=can_redo)
+    if look % PRESENCE_LOOKS == 1:
+        agent = ws.agent()
+        words = "dreaming" if agent.dreaming else "agent alive" if agent.running else "no agent"
+        state = state._replace(agent=words, agent_alive=agent.running)
+    return state
+
+
+def _what_can_be_taken_back(ws: Workspace) -> tuple[bool, bool]:
+    """Whether there is something to undo and to redo, as far as the newest operations tell."""
+    from nanomem_tui.store import oplog
+
+    entries = ws.log(limit=LOOKED_BACK)
+    return oplog.undo_target(entries) is not None or len(entries) == LOOKED_BACK, oplog.redo_target(entries) is not None

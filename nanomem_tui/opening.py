@@ -1,0 +1,54 @@
+"""Opening the workspace beside the start of the console: a thread imports and reads while the screens are made.
+
+Owns the one workspace of the console and its first page of items. It must not import Textual.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nanomem_tui.config import Loaded
+    from nanomem_tui.paths import Paths
+    from nanomem_tui.store.values import Item
+    from nanomem_tui.workspace import Workspace
+
+FIRST_PAGE = 100  # rows
+
+
+class Opening:
+    """A workspace that is opened when it is first asked for, or ahead of that in a thread."""
+
+    def __init__(self, paths: Paths, loaded: Loaded) -> None:
+        self.paths = paths
+        self.loaded = loaded
+        self.opened: Workspace | None = None
+        self.first_page: list[Item] = []
+        self._lock = threading.Lock()
+        self._read = threading.Event()
+
+    def ahead(self) -> None:
+        """Begin now, in a thread: nobody has to wait, and an error is met again by who asks for the rows."""
+        threading.Thread(target=self._read_first_page, name="nanomem-opening", daemon=True).start()
+
+    def _read_first_page(self) -> None:
+        try:
+            self.first_page = self.workspace().items.first(FIRST_PAGE)
+        except Exception:  # noqa: BLE001 - the screen reads again and shows what is wrong
+            self.first_page = []
+        self._read.set()
+
+    def wait(self, seconds: float) -> list[Item]:
+        """The first page when it is there within `seconds`, else nothing."""
+        self._read.wait(seconds)
+        return self.first_page
+
+    def workspace(self) -> Workspace:
+        """The workspace; the first use takes some 50 ms, so ask in a thread."""
+        with self._lock:
+            if self.opened is None:
+                from nanomem_tui.workspace import Workspace
+
+                self.opened = Workspace(self.paths, self.loaded)
+            return self.opened

@@ -1,0 +1,156 @@
+"""The Ledger screen: every change by anyone, newest first, what each touched, and the way back from any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from nanomem_tui import clock
+from nanomem_tui.errors import Refused
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.operations import Change, Operation
+from nanomem_tui.screens.rows import age_of, key_of, shown, when
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
+from nanomem_tui.text import one_line
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
+from nanomem_tui.widgets.toast import say
+
+FIRST, MOST = 100, 10_000  # operations
+SHOWN_CHANGES = 100
+
+
+class LedgerScreen(WorkspaceScreen[LogEntry]):
+    """All operations."""
+
+    SCREEN = "ledger"
+    EMPTY = "No changes yet. Every change by you, a Dream, a compaction or the agent will be listed here."
+    HELP = "Every change, newest first. t takes back the one at the cursor, whatever came after it. esc goes back."
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "id": "text", "who": "text", "kind": "text", "key": "text", "age": "age", "undone": "switch",
+    }  # fmt: skip
+
+    def columns(self) -> Sequence[Column[LogEntry]]:
+        """When, who, what."""
+        return (
+            Column("when", "When", _when, width=16, priority=2, tone="dim"),
+            Column("age", "Age", lambda row: age_of(row.operation.at), width=6, priority=4, align="right", tone="dim"),
+            Column("who", "Who", lambda row: row.operation.actor, width=10, sort=lambda row: row.operation.actor),
+            Column("what", "What", lambda row: row.operation.label, min_width=36),
+            Column("touched", "Rows", lambda row: f"{len(row.operation.changes):,}", width=7, priority=1, align="right",
+                   sort=lambda row: len(row.operation.changes)),
+            Column("state", "State", lambda row: "taken back" if row.undone else "", width=10, priority=3, tone="warn"),
+        )  # fmt: skip
+
+    def row_id(self, row: LogEntry) -> str:
+        """The id of the operation."""
+        return row.operation.id
+
+    def load(self) -> Iterable[Sequence[LogEntry]]:
+        """The newest, then the rest of them."""
+        first = self.ws.log(limit=FIRST)
+        yield first
+        if len(first) == FIRST:
+            yield self.ws.log(limit=MOST, offset=FIRST)
+
+    def search_text(self, row: LogEntry) -> str:
+        """Words are searched in what was done."""
+        return f"{row.operation.label} {row.operation.kind}"
+
+    def field(self, row: LogEntry, name: str) -> Any:
+        """The fields of the filter language."""
+        operation = row.operation
+        if name == "key":
+            return [change.key for change in operation.changes]
+        if name == "undone":
+            return row.undone
+        return {"id": operation.id, "who": operation.actor, "kind": operation.kind, "age": operation.at}[name]
+
+    def dimmed(self, row: LogEntry) -> bool:
+        """What was taken back counts no more."""
+        return row.undone
+
+    def sign(self, row: LogEntry) -> str:
+        """Taken back, or only bookkeeping."""
+        return "-" if row.undone else ""
+
+    def copy_text(self) -> str:
+        """The id, as `nanomem undo ID` takes it."""
+        return "\n".join(row.operation.id for row in self.targets())
+
+    def detail(self, row: LogEntry) -> Document:
+        """Who, when, and each thing touched, before and after."""
+        operation = row.operation
+        blocks: list[Block] = [Body(operation.label)]
+        if row.undone:
+            blocks.append(Body("Taken back.", "warn"))
+        named = (
+            ("who", operation.actor),
+            ("when", when(operation.at)),
+            ("kind", operation.kind),
+            ("takes back", operation.undoes or ""),
+            ("does again", operation.redoes or ""),
+            ("id", operation.id),
+        )
+        blocks += [Field(name, value) for name, value in named if value]
+        blocks += [Field(str(name), str(value)) for name, value in operation.meta.items()]
+        return Document((*blocks, *changes_of(operation)), copy=operation.id)
+
+    # Actions
+
+    def do_dream_restore(self) -> None:
+        """Take back the change at the cursor, after a look at what that changes."""
+        row = self.table.cursor_row
+        if row is None:
+            return
+        operation = row.operation
+        if operation.kind in BOOKKEEPING:
+            raise Refused("that line only says something about another change", operation.label, "choose that one")
+        if row.undone:
+            raise Refused("that change is taken back already", operation.label, "^r does the last one again")
+        blocks = changes_of(Operation(operation.id, "", operation.actor, "", "", operation.inverse()))
+
+        async def take_back(_yes: bool) -> None:
+            for done in await self.change(lambda ws: ws.undo(operation.id)):
+                say(self, f"{done.label} (^r does it again)")
+
+        title = f"Take back: {one_line(operation.label, 50)}"
+        self.confirm(title, blocks, take_back, opened_by=key_of("dream_restore"))
+
+    def do_back(self) -> None:
+        """From the list, with nothing to clear, back to the screen before."""
+        if self._pane == "list" and not self.table.selected and not self.listing.filter.source and not self._zoomed:
+            self.console.go_back()
+        else:
+            super().do_back()
+
+
+def _when(row: LogEntry) -> str:
+    moment = clock.parse(row.operation.at)
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else row.operation.at
+
+
+def changes_of(operation: Operation) -> list[Block]:
+    """Each thing that an operation touches, before and after."""
+    total = len(operation.changes)
+    blocks: list[Block] = [Heading(f"{total:,} thing{'s' if total != 1 else ''} touched")]
+    for change in operation.changes[:SHOWN_CHANGES]:
+        blocks += _one(change)
+    if total > SHOWN_CHANGES:
+        blocks.append(Body(f"… and {total - SHOWN_CHANGES:,} more", "dim"))
+    return blocks
+
+
+def _one(change: Change) -> list[Block]:
+    blocks: list[Block] = [Spans((("", ""), (f"{change.layer} ", "dim"), (change.key, "accent")), 2)]
+    before, after = change.before or {}, change.after or {}
+    for name in dict.fromkeys((*before, *after)):
+        old, new = shown(name, before.get(name)), shown(name, after.get(name))
+        if name in {"updated_at", "key"} or old == new:
+            continue
+        if change.before is not None:
+            blocks.append(Spans((("  - ", "removed"), (f"{name}: ", "dim"), (one_line(old, 300), "removed")), 4))
+        if change.after is not None:
+            blocks.append(Spans((("  + ", "added"), (f"{name}: ", "dim"), (one_line(new, 300), "added")), 4))
+    return blocks

@@ -1,0 +1,160 @@
+"""The Lessons screen: what the agent learned to do otherwise, how sure it still is, and what to keep of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from nanomem_tui.actions import BY_NAME
+from nanomem_tui.errors import BadInput
+from nanomem_tui.memory.filters import FIELDS, Kind
+from nanomem_tui.operations import Operation
+from nanomem_tui.screens.rows import RowsScreen, age_of, when
+from nanomem_tui.store.values import Lesson
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
+
+#: The parts of a lesson as a person edits them, each under its own line.
+FORM: Mapping[str, str] = {"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_action"}
+
+
+class LessonsScreen(RowsScreen[Lesson]):
+    """Self-improvement lessons."""
+
+    SCREEN = "lessons"
+    LAYER = "lesson"
+    NOUN = "lesson"
+    EMPTY = "No lessons yet. The agent writes one when it is corrected."
+    HELP = "What the agent learned to do otherwise. Sure: its confidence now, one less for each week without use."
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        name: kind for name, kind in FIELDS.items() if name not in {"kind", "channel", "importance", "pinned"}
+    }
+
+    def part(self) -> Any:
+        """The lessons of the workspace."""
+        return self.ws.lessons
+
+    # The list
+
+    def columns(self) -> Sequence[Column[Lesson]]:
+        """When, what to do, and how sure."""
+        return (
+            Column("trigger", "When", lambda row: row.trigger, min_width=18, sort=lambda row: row.trigger.casefold()),
+            Column("action", "Do", lambda row: row.better_action, min_width=18, flex=2, priority=1),
+            Column("sure", "Sure", self._sure, width=5, priority=2, align="right", sort=self._confidence),
+            Column("hits", "Hits", lambda row: str(row.hits), width=5, priority=3, align="right",
+                   sort=lambda row: row.hits),
+            Column("on", "On", lambda row: "on" if row.enabled else "off", width=3, priority=5),
+            Column("scope", "Scope", lambda row: row.scope, width=7, priority=6, tone="dim"),
+            Column("age", "Age", lambda row: age_of(row.updated_at), width=6, priority=4, align="right", tone="dim"),
+        )  # fmt: skip
+
+    def load(self) -> Iterable[Sequence[Lesson]]:
+        """All of them; there are hundreds, not thousands."""
+        yield self.ws.lessons.all()
+
+    def _confidence(self, row: Lesson) -> float:
+        return float(self.ws.lessons.effective(row))
+
+    def _sure(self, row: Lesson) -> str:
+        return f"{self._confidence(row):.1f}"
+
+    def search_text(self, row: Lesson) -> str:
+        """Words are searched in all three texts."""
+        return f"{row.trigger}\n{row.better_action}\n{row.bad_action}"
+
+    def field(self, row: Lesson, name: str) -> Any:
+        """The fields of the filter language."""
+        if name == "age":
+            return row.updated_at
+        if name == "session":
+            return row.session_key
+        if name == "confidence":
+            return self._confidence(row)
+        return getattr(row, name)
+
+    def sign(self, row: Lesson) -> str:
+        """The state of a row in one character."""
+        return "!" if "conflict" in row.meta else "" if row.enabled else "-"
+
+    def dimmed(self, row: Lesson) -> bool:
+        """Disabled lessons are not told to the agent."""
+        return not row.enabled
+
+    def facts(self, row: Lesson) -> frozenset[str]:
+        """Whether it is known where the lesson was learned."""
+        return frozenset({"source"}) if row.session_key else frozenset()
+
+    # The detail
+
+    def headline(self, row: Lesson) -> str:
+        """When and what."""
+        return f"{row.trigger} → {row.better_action}"
+
+    def copy_text(self) -> str:
+        """The texts of the lesson, or of the selected ones."""
+        return "\n\n".join(self.edit_form(row) for row in self.targets())
+
+    def detail(self, row: Lesson) -> Document:
+        """Its texts, how sure it is and why, where it was learned, when it was applied, and its history."""
+        blocks: list[Block] = [Heading("When"), Body(row.trigger), Heading("Do"), Body(row.better_action, "good")]
+        if row.bad_action:
+            blocks += [Heading("Instead of"), Body(row.bad_action, "bad")]
+        if not row.enabled:
+            blocks.append(Body("Disabled: kept, never told to the agent (x enables it).", "warn"))
+        for name, theirs in row.meta.get("conflict", {}).items():
+            blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
+        sure = self._confidence(row)
+        named = (
+            ("sure", f"{sure:.1f} of 10 now; {row.confidence} when it was last confirmed"),
+            ("hits", f"{row.hits:,}"),
+            ("scope", row.scope),
+            ("session", row.session_key),
+            ("actor", row.actor_key),
+            ("source", row.source),
+            ("learned", when(row.created_at)),
+            ("updated", when(row.updated_at)),
+            ("applied", when(row.last_applied_at) if row.last_applied_at else "never"),
+            ("promoted", row.promoted_global_key),
+            ("id", row.id),
+        )
+        blocks += [Heading("Fields"), *(Field(name, str(value)) for name, value in named if value)]
+        blocks += [Field(name, str(value)) for name, value in row.meta.items() if name != "conflict" and value]
+        return Document(tuple(blocks + self.history_blocks(row)), copy=self.edit_form(row))
+
+    # Actions
+
+    def edit_form(self, row: Lesson) -> str:
+        """Its three texts, each under the name of its part."""
+        return "\n\n".join(f"{name}\n{getattr(row, field)}" for name, field in FORM.items()) + "\n"
+
+    def save_form(self, row: Lesson, text: str) -> Operation:
+        """Save the three texts."""
+        return self.ws.lessons.edit(row.id, **read_form(text))
+
+    def do_reset_lessons(self) -> None:
+        """Forget every lesson, after a typed word."""
+        rows = list(self.listing.rows)
+
+        async def reset(_yes: bool) -> None:
+            await self.done(await self.change(lambda ws: ws.lessons.reset()))
+
+        reason = "Every lesson of this workspace is forgotten, also in the agent's own file. u brings them back."
+        title = f"{BY_NAME['reset_lessons'].label_on('lessons').capitalize()}: {len(rows):,} would go"
+        self.confirm(title, self.listed(rows), reset, reason=reason, word="reset")
+
+
+def read_form(text: str) -> dict[str, str]:
+    """The fields of an edited form. Raises BadInput when a part was lost."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.split("\n"):
+        name = line.strip().rstrip(":")
+        if name in FORM and FORM[name] not in found:
+            lines = found.setdefault(FORM[name], [])
+        else:
+            lines.append(line)
+    missing = [name for name, field in FORM.items() if field not in found]
+    if missing:
+        raise BadInput(f"the line {missing[0]} is missing", "the edited lesson", "keep the lines WHEN, DO, INSTEAD OF")
+    return {field: "\n".join(lines).strip() for field, lines in found.items()}

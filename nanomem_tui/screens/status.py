@@ -1,0 +1,209 @@
+"""The Status screen: the health of every part, what waits to be saved, growth, and what the doctor finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from nanomem_tui.errors import Problem
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
+from nanomem_tui.widgets.look import ASCII, UNICODE
+from nanomem_tui.widgets.plots import bars, sparkline
+from nanomem_tui.widgets.toast import say
+
+PLOT_WIDTH = 44  # cells
+MONTHS = 12
+Health = Literal["good", "warn", "bad", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One line of the screen: a part of the workspace or a finding, and all that is known of it."""
+
+    name: str
+    value: str
+    health: Health = ""
+    blocks: tuple[Block, ...] = ()
+
+
+class StatusScreen(WorkspaceScreen[Part]):
+    """The health of the workspace."""
+
+    SCREEN = "status"
+    HELP = "The health of every part. ! is an error, ? wants attention. ^s saves now, D looks at every file and table."
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"health": "text"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._findings: tuple[Problem, ...] = ()
+        self._examined = False
+
+    def columns(self) -> Sequence[Column[Part]]:
+        """What, and how it is."""
+        return (
+            Column("name", "Part", lambda part: part.name, width=20),
+            Column("value", "State", lambda part: part.value, min_width=24),
+        )
+
+    def row_id(self, row: Part) -> str:
+        """Its name; findings have their text too, for one file can have many."""
+        return row.name if row.health in {"", "good"} else f"{row.name} {row.value}"
+
+    def search_text(self, row: Part) -> str:
+        """What is said of it."""
+        return f"{row.name} {row.value}"
+
+    def field(self, row: Part, name: str) -> Any:
+        """Only its health."""
+        return row.health or "good"
+
+    def sign(self, row: Part) -> str:
+        """Trouble, in one character."""
+        return {"bad": "!", "warn": "?"}.get(row.health, "")
+
+    def detail(self, row: Part) -> Document:
+        """All that is known of the part."""
+        return Document((Body(f"{row.name}: {row.value}"), *row.blocks))
+
+    def load(self) -> Iterable[Sequence[Part]]:
+        """Every part, then what is wrong."""
+        status = self.ws.status()
+        signs = ASCII if getattr(self.app, "ascii_only", False) else UNICODE
+        problems = [Problem(**problem) for problem in status["problems"]]
+        parts = [
+            _workspace(status),
+            _agent(status),
+            Part("Items", _count(status["items"]), blocks=tuple(self._item_plots(status["items"], signs))),
+            Part("Lessons", _count(status["lessons"]), blocks=tuple(_by(status["lessons"], signs))),
+            *_files(status),
+            *_saving(status, self.console.state.degraded),
+            *_foreign(status),
+        ]
+        found = list(dict.fromkeys([*problems, *self._findings]))
+        if not found:
+            said = "nothing is wrong" if self._examined else "nothing found yet; D looks at every file and table"
+            parts.append(Part("Problems", said, "good"))
+        yield [*parts, *map(_problem, found)]
+
+    def _item_plots(self, counts: Mapping[str, Any], signs: Any) -> Iterable[Block]:
+        yield from _by(counts, signs)
+        if not counts.get("total"):
+            return
+        rows = self.ws.items.all()
+        months = Counter(row.created_at[:7] for row in rows if row.created_at)
+        shown = sorted(months.items())[-MONTHS:]
+        yield Heading("Written, by month")
+        yield Body(sparkline([number for _, number in shown], PLOT_WIDTH, signs), "accent", keep=True)
+        yield Body("\n".join(bars(shown, PLOT_WIDTH, signs)), keep=True)
+        yield Heading("Recalled")
+        never = sum(1 for row in rows if not row.hits)
+        yield Body(
+            "\n".join(bars([("never", never), ("once or more", len(rows) - never)], PLOT_WIDTH, signs)), keep=True
+        )
+
+    async def do_doctor(self) -> None:
+        """Look at every file and table."""
+        say(self, "The doctor looks at every file and table …")
+        self._findings = tuple(await self.console.in_thread(lambda ws: ws.doctor()))
+        self._examined = True
+        count = len(self._findings)
+        say(
+            self,
+            f"The doctor found {count:,} thing{'s' if count != 1 else ''}" if count else "The doctor found nothing",
+        )
+        self.reload()
+
+
+def _count(counts: Mapping[str, Any]) -> str:
+    if counts.get("total") is None:
+        return "cannot be read"
+    foreign = f", {counts['foreign']:,} more of another system" if counts.get("foreign") else ""
+    return f"{counts['total']:,}, {counts['enabled']:,} enabled{foreign}"
+
+
+def _by(counts: Mapping[str, Any], signs: Any) -> Iterable[Block]:
+    for name, values in counts.items():
+        if name.startswith("by_") and values:
+            ranked = sorted(values.items(), key=lambda pair: -pair[1])[:10]
+            yield Heading(f"By {name.removeprefix('by_')}")
+            yield Body("\n".join(bars(ranked, PLOT_WIDTH, signs)), keep=True)
+
+
+def _workspace(status: Mapping[str, Any]) -> Part:
+    places = (("workspace", status["workspace"]), ("home", status["home"]), ("our data", status["data"]))
+    return Part("Agent home", status["release"], blocks=tuple(Field(name, str(place or "-")) for name, place in places))
+
+
+def _agent(status: Mapping[str, Any]) -> Part:
+    agent = status["agent"]
+    if not agent["running"]:
+        return Part("Agent", "not running")
+    return Part("Agent", f"{agent['what']} runs (pid {agent['pid']})", blocks=(
+        Body("Its sessions can't be compacted while it runs; everything else can be changed beside it.", "dim"),
+    ))  # fmt: skip
+
+
+def _files(status: Mapping[str, Any]) -> Iterable[Part]:
+    sessions, notes = status["sessions"], status["notes"]
+    yield Part("Sessions", "cannot be read" if sessions is None else f"{sessions:,}")
+    history, dream, wal = status["history"], status["dream"], status["wal"]
+    if history["entries"] is None:
+        yield Part("History", "cannot be read")
+    else:
+        waiting = f", {history['unprocessed']:,} not yet dreamt on" if history.get("unprocessed") else ""
+        yield Part("History", f"{history['entries']:,} entries{waiting}", blocks=_fields(history))
+    if dream["runs"] is None:
+        yield Part("Dream", "cannot be read")
+    else:
+        yield Part("Dream", f"{dream['runs']:,} runs, cursor {dream.get('cursor') or 0:,}", blocks=_fields(dream))
+    if wal["files"] is None:
+        yield Part("WAL", "cannot be read")
+    else:
+        unfinished = f", {wal['open']:,} unfinished" if wal["open"] else ""
+        text = f"{wal['turns']:,} turns in {wal['files']:,} files{unfinished}"
+        yield Part("WAL", text, "warn" if wal["open"] else "", _fields(wal))
+    yield Part("Notes", "cannot be read" if notes is None else f"{notes:,}")
+
+
+def _saving(status: Mapping[str, Any], degraded: str) -> Iterable[Part]:
+    saved, store = status["checkpoint"], status["store"] or {}
+    if degraded:
+        yield Part("Saving", degraded, "bad", (Body("Changes are kept in memory and in the ledger file."),))
+    elif saved["dirty"]:
+        yield Part("Saving", f"{saved['dirty']:,} unsaved: waiting for a checkpoint", "warn", (
+            Body("They are in the ledger already and survive a crash. ^s writes them into the database now."),
+        ))  # fmt: skip
+    else:
+        last = (
+            f"all saved, last {age_of(saved['last_at'])} ago" if saved["last_at"] else "nothing was ever changed here"
+        )
+        cost = f"{saved['last_ms']:,.1f} ms" if saved["last_ms"] is not None else "-"
+        yield Part("Saving", last, "good", (Field("last", when(saved["last_at"])), Field("took", cost)))
+    database = store.get("database")
+    words = f"schema {store['schema']}, {store['operations']:,} changes recorded" if database else "none yet"
+    yield Part("Database", words, blocks=_fields(store) + (
+        () if database else (Body("It is made at the first change; until then nothing is written here.", "dim"),)
+    ))  # fmt: skip
+
+
+def _foreign(status: Mapping[str, Any]) -> Iterable[Part]:
+    for found in status["foreign"] or ():
+        yield Part(found["path"], f"{found['active']:,} rows of another system, read-only", blocks=_fields(found))
+
+
+def _fields(values: Mapping[str, Any]) -> tuple[Block, ...]:
+    return tuple(Field(name.replace("_", " "), str(value)) for name, value in values.items() if value not in (None, ""))
+
+
+def _problem(problem: Problem) -> Part:
+    where = problem.where if problem.line is None else f"{problem.where}:{problem.line}"
+    blocks = [Field("where", where), Field("what", problem.what)]
+    if problem.fix:
+        blocks.append(Field("what to do", problem.fix, "accent"))
+    return Part(where or "problem", problem.what, "bad" if problem.severity == "error" else "warn", tuple(blocks))
