@@ -25,7 +25,8 @@ from nanomem_tui.store.values import Row
 
 EMPTY = AgentRows({}, True, ())
 AGENT = "#agent"
-"""Behind a file's name: the rows as the agent itself last wrote them."""
+PAST = "#past"
+"""Behind a file's name: the rows as the agent itself last wrote them, and what our exports since then replaced."""
 AUDIT_LOOK = 20_000_000
 """Bytes up to which an audit log is read for broken lines."""
 AUDIT_TAIL = 100_000
@@ -62,10 +63,20 @@ class SharedFile:
 
 @dataclass(frozen=True, slots=True)
 class Memo:
-    """What the database is to remember of the shared files: rows by source name, and markers."""
+    """What the database is to remember of one shared file: rows by source name, and markers by name."""
 
-    rows: Mapping[str, Mapping[str, Raw]]
-    marks: Mapping[str, str]
+    file: str
+    known: Known
+    fingerprint: str
+    order: Sequence[str]
+
+    def rows(self) -> dict[str, Mapping[str, Any]]:
+        """The remembered rows, by source name."""
+        return {self.file: self.known.seen, self.file + AGENT: self.known.agent, self.file + PAST: self.known.past}
+
+    def marks(self) -> dict[str, str]:
+        """The markers."""
+        return {f"stat:{self.file}": self.fingerprint, f"order:{self.file}": json.dumps(list(self.order))}
 
 
 @dataclass(slots=True)
@@ -149,12 +160,21 @@ class AgentFiles:
             file.known = Known(file.rows.rows, file.rows.rows)
             file.noticed, file.unsaved = _fingerprint(file.stat), True
 
-    def recall(self, meta: Mapping[str, str], rows: Callable[[str], Mapping[str, Raw]]) -> None:
+    def forget(self) -> None:
+        """The database that remembered them is gone: all is to be remembered again."""
+        for file in self.files:
+            file.mark, file.unsaved = "", True
+
+    def is_behind(self, meta: Mapping[str, str]) -> bool:
+        """Whether another process remembered a file later than we did."""
+        return any(meta.get(f"stat:{file.name}", file.mark) != file.mark for file in self.files)
+
+    def recall(self, meta: Mapping[str, str], rows: Callable[[str], Mapping[str, Any]]) -> None:
         """Take what the database remembers, of each file that another process remembered later than we did."""
         for file in self.files:
             mark = meta.get(f"stat:{file.name}", "")
             if mark and mark != file.mark:
-                file.known = Known(rows(file.name), rows(file.name + AGENT))
+                file.known = Known(rows(file.name), rows(file.name + AGENT), rows(file.name + PAST))
                 file.noticed = file.mark = mark
                 file.unsaved = False
                 file.order = exchange.woven(list(file.rows.rows), json.loads(meta.get(f"order:{file.name}", "[]")))
@@ -162,38 +182,40 @@ class AgentFiles:
     def notice(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[list[Change], bool]:
         """What the agent changed since, as changes to our rows, and whether it wrote at all.
 
-        A file that is gone, or cannot be read, removes nothing.
+        A file that is gone, or cannot be read, removes nothing. One that says what we would write is an export of ours
+        that was cut off before it was remembered.
         """
         changes: list[Change] = []
         wrote = False
-        for file in self.files:
-            if file.stat is None or file.error is not None or file.noticed == _fingerprint(file.stat):
-                continue
-            found, known = file.rows, file.known
-            changes += exchange.merge(file.source, known, found, tables[file.source.layer], self.workspace_id)
-            agent = found.rows if found.complete else {**known.agent, **found.rows}
-            file.known = Known(found.rows if found.complete else {**known.seen, **found.rows}, agent)
+        for file in filter(_is_new, self.files):
+            found, known, table = file.rows, file.known, tables[file.source.layer]
+            if found.complete and list(self._exported(file, table)[1].items()) == list(found.rows.items()):
+                file.known = known.exported(found.rows)
+            else:
+                changes += exchange.merge(file.source, known, found, table, self.workspace_id)
+                agent = found.rows if found.complete else {**known.agent, **found.rows}
+                file.known = Known(found.rows if found.complete else {**known.seen, **found.rows}, agent)
+                wrote = True
             file.noticed, file.unsaved = _fingerprint(file.stat), True
-            wrote = True
         return changes, wrote
 
-    def memo(self) -> Memo:
-        """What has changed of what the database is to remember; give it to `remembered` once it does."""
-        rows: dict[str, Mapping[str, Raw]] = {}
-        marks: dict[str, str] = {}
-        for file in self.files:
-            if file.unsaved:
-                rows[file.name], rows[file.name + AGENT] = file.known.seen, file.known.agent
-                marks[f"stat:{file.name}"] = file.noticed
-                marks[f"order:{file.name}"] = json.dumps(file.order[-ORDER:])
-        return Memo(rows, marks)
+    def has_new(self) -> bool:
+        """Whether a file was written since we noticed it last."""
+        return any(map(_is_new, self.files))
 
-    def remembered(self, memo: Memo) -> None:
-        """The database has that memo now."""
-        for file in self.files:
-            if file.name in memo.rows:
-                file.mark = memo.marks[f"stat:{file.name}"]
-                file.unsaved = file.known.seen is not memo.rows[file.name] or file.noticed != file.mark
+    def memo(self) -> tuple[Memo, ...]:
+        """What has changed of what the database is to remember; give what it took to `remembered`."""
+        return tuple(
+            Memo(file.name, file.known, file.noticed, tuple(file.order[-ORDER:])) for file in self.files if file.unsaved
+        )
+
+    def remembered(self, memos: Sequence[Memo]) -> None:
+        """The database has these now."""
+        for memo in memos:
+            for file in self.files:
+                if file.name == memo.file:
+                    file.mark = memo.fingerprint
+                    file.unsaved = file.known is not memo.known or file.noticed != memo.fingerprint
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
@@ -219,18 +241,22 @@ class AgentFiles:
         return tuple(written), done
 
     def _export(self, file: SharedFile, table: Mapping[str, Row]) -> bool:
-        limit = self.settings.export_max_items if file.source.layer == "item" else self.settings.max_lessons
-        data, rows = exchange.export(file.source, file.data, file.rows, table, limit, file.order)
+        data, rows = self._exported(file, table)
         if rows == dict(file.rows.rows) and file.rows.complete and list(rows) == list(file.rows.rows):
             return False
         if file.rows.problems:
             atomic.quarantine(self.paths.quarantine, file.name, file.data)
         atomic.write_atomic(file.path, data, expected=atomic.sha256(file.data))
-        file.known, file.unsaved = Known(rows, file.known.agent), True
+        file.known, file.unsaved = file.known.exported(rows), True
         self._read(file)
         # Had the agent written in between, what we just read is its own, and is yet to be noticed.
         file.noticed = _fingerprint(file.stat) if file.data == data else ""
         return True
+
+    def _exported(self, file: SharedFile, table: Mapping[str, Row]) -> tuple[bytes, dict[str, Raw]]:
+        """The file with our rows in it, and its rows."""
+        limit = self.settings.export_max_items if file.source.layer == "item" else self.settings.max_lessons
+        return exchange.export(file.source, file.data, file.rows, table, limit, file.order)
 
     def append_audit(self, entries: Sequence[LogEntry], tables: Mapping[str, Mapping[str, Row]]) -> bool:
         """Append what our operations did to the agent's audit logs, where it keeps them; False when that failed.
@@ -263,6 +289,10 @@ def _last_lines(path: Path, size: int) -> set[bytes]:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - size - 1))
         return {line + b"\n" for line in file.read().split(b"\n")}
+
+
+def _is_new(file: SharedFile) -> bool:
+    return file.stat is not None and file.error is None and file.noticed != _fingerprint(file.stat)
 
 
 def _stat(path: Path) -> tuple[int, int, int] | None:

@@ -26,7 +26,7 @@ from nanomem_tui.tokens import tokens
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from nanomem_tui.store.database import Database
+    from nanomem_tui.store.agent_files import Memo
 
 CHUNK = 500
 ENTRIES = MemoryEntry.__table__  # type: ignore[attr-defined]
@@ -39,11 +39,11 @@ META = Meta.__table__  # type: ignore[attr-defined]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one checkpoint writes. `foreign` replaces the remembered rows of an agent's file, by file name."""
+    """What one checkpoint writes; `memos`: what it is to remember of the agent's files."""
 
     operations: Sequence[Operation]
     rows: Sequence[DirtyRow]
-    foreign: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    memos: Sequence[Memo] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -55,31 +55,28 @@ class Written:
     revision: int
 
 
-def write(database: Database, workspace_id: str, batch: Batch) -> Written:
-    """Write one batch in one transaction. Raises the store's errors; nothing of the batch is kept then."""
-    with database.writing() as connection:
-        meta = _meta(connection, workspace_id)
-        revision = int(meta.get("revision", 0)) + 1
-        _insert_operations(connection, workspace_id, batch.operations)
-        items = _write_items(connection, workspace_id, _of("item", batch), revision)
-        lessons = _write_lessons(connection, workspace_id, _of("lesson", batch), revision)
-        for source, rows in batch.foreign.items():
-            _replace_foreign(connection, workspace_id, source, rows)
-        if meta.get("tokens") != str(TOKENS_VERSION):
-            _rebuild_index(connection, workspace_id)
-        markers = {"revision": str(revision), "tokens": str(TOKENS_VERSION), **batch.meta}
-        _set_meta(connection, workspace_id, markers)
+def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
+    """Write one batch in the transaction of `connection`. Raises the driver's errors."""
+    meta = _meta(connection, workspace_id)
+    revision = int(meta.get("revision", 0)) + 1
+    _insert_operations(connection, workspace_id, batch.operations)
+    items = _write_items(connection, workspace_id, _of("item", batch), revision)
+    lessons = _write_lessons(connection, workspace_id, _of("lesson", batch), revision)
+    if meta.get("tokens") != str(TOKENS_VERSION):
+        _rebuild_index(connection, workspace_id)
+    markers = {"revision": str(revision), "tokens": str(TOKENS_VERSION), **batch.meta}
+    remember(connection, workspace_id, batch.memos, markers)
     return Written([("item", i) for i in items] + [("lesson", lesson) for lesson in lessons], revision)
 
 
-def remember(
-    database: Database, workspace_id: str, foreign: Mapping[str, Mapping[str, Any]], meta: Mapping[str, str]
-) -> None:
-    """After an export: what the agent's files hold now, and markers."""
-    with database.writing() as connection:
-        for source, rows in foreign.items():
+def remember(connection: Connection, workspace_id: str, memos: Sequence[Memo], meta: Mapping[str, str]) -> None:
+    """Write what the agent's files hold now, and markers."""
+    markers = dict(meta)
+    for memo in memos:
+        markers |= memo.marks()
+        for source, rows in memo.rows().items():
             _replace_foreign(connection, workspace_id, source, rows)
-        _set_meta(connection, workspace_id, meta)
+    _set_meta(connection, workspace_id, markers)
 
 
 def _rebuild_index(connection: Connection, workspace_id: str) -> None:

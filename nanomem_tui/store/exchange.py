@@ -7,7 +7,7 @@ Pure: bytes and rows in, rows, changes and bytes out. The rules are in DESIGN ("
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nanomem_tui import clock
@@ -22,6 +22,8 @@ from nanomem_tui.store.values import Item, Lesson, Row
 AGENT_TEXT_LIMIT = 280
 """Characters that a RAM-first agent keeps of an item's text."""
 
+PAST = 20
+"""Exports that are remembered for a row until the agent writes again."""
 MOST = 2**53
 """Counts beyond this are no counts (and beyond 2**63 no database takes them)."""
 
@@ -41,12 +43,31 @@ class AgentRows:
 class Known:
     """An agent's file as we last saw it, whoever wrote it (`seen`), and as the agent itself last wrote it (`agent`).
 
-    The two differ after an export of ours: the agent loads its file once, so what it writes next still starts from
-    `agent`, until it was started again.
+    The agent loads its file once: what it writes next starts from `agent`, or from an export of ours that it was
+    started on. `past` holds, for each row that our exports changed since, what was there before each (None: nothing).
     """
 
     seen: Mapping[str, Raw]
     agent: Mapping[str, Raw]
+    past: Mapping[str, Sequence[Raw | None]] = field(default_factory=dict)
+
+    def starts(self, key: str) -> list[Raw]:
+        """What the agent may have started from, what it last wrote first."""
+        found = [self.agent.get(key), *self.past.get(key, ()), self.seen.get(key)]
+        return [raw for raw in found if raw is not None]
+
+    def removed_by(self, rows: Mapping[str, Raw]) -> list[str]:
+        """The rows that the agent surely had and that are not in what it wrote now."""
+        gone = (key for key in self.agent if key in self.seen and key not in rows)
+        return [key for key in gone if None not in self.past.get(key, ())]
+
+    def exported(self, rows: Mapping[str, Raw]) -> Known:
+        """The same after an export of ours."""
+        past = dict(self.past)
+        for key in {**self.seen, **rows}:
+            if self.seen.get(key) != rows.get(key):
+                past[key] = [*past.get(key, ()), self.seen.get(key)][-PAST:]
+        return Known(rows, self.agent, past)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +102,7 @@ def merge(source: Source, known: Known, theirs: AgentRows, ours: Mapping[str, Ro
     changes: list[Change] = []
     for key, raw in theirs.rows.items():
         row = ours.get(key)
-        starts = [before[key] for before in (known.agent, known.seen) if key in before]
+        starts = known.starts(key)
         if row is None:
             changes.append(change_of(source.layer, None, source.to_row(raw, workspace_id)))
         elif not row.is_deleted and raw not in starts:
@@ -89,7 +110,7 @@ def merge(source: Source, known: Known, theirs: AgentRows, ours: Mapping[str, Ro
             if merged != row:
                 changes.append(change_of(source.layer, row, merged))
     if theirs.complete:
-        for key in known.seen.keys() & known.agent.keys() - theirs.rows.keys():
+        for key in known.removed_by(theirs.rows):
             row = ours.get(key)
             if row is not None and not row.is_deleted and row.enabled and same_to_agent(source, row, known.agent[key]):
                 changes.append(change_of(source.layer, row, row._replace(is_deleted=True)))
@@ -113,14 +134,14 @@ def _as_agent(text: Any) -> str:
 def _take_fields(source: Source, row: Row, theirs: Row, starts: Sequence[Row]) -> Row:
     """Our row with the fields that only the agent changed; hits add up; a text that both changed: ours, and a note.
 
-    `starts`: what the agent may have started from, as it last wrote it and as we last saw it.
+    `starts`: what the agent may have started from, what it last wrote first.
     """
     taken: dict[str, Any] = {}
     conflicts: dict[str, Any] = {}
     for name in source.fields:
         mine, other = getattr(row, name), getattr(theirs, name)
         begun = [getattr(start, name) for start in starts]
-        if _same(name, mine, other) or other in begun:
+        if other in begun or (name != "hits" and _same(name, mine, other)):
             continue
         if name == "hits":
             taken[name] = mine + min((other - start for start in begun if other > start), default=0)

@@ -18,12 +18,12 @@ from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import ledger as ledger_files
-from nanomem_tui.store import reader
 from nanomem_tui.store.rows import ROW_LAYERS, RowStore
 from nanomem_tui.store.snapshot import DirtyRow, RowLayer
 from nanomem_tui.store.values import Item, Lesson
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.checkpoint import Batch
     from nanomem_tui.store.database import Database
 
 
@@ -71,7 +71,6 @@ class MemoryStore(RowStore):
                 self.load()
             for name, changes in by_layer.items():
                 self.layers[name].check(changes)
-            self._record_noticed()
             self._record(operation, durable=durable)
             try:
                 for name, changes in by_layer.items():
@@ -93,11 +92,6 @@ class MemoryStore(RowStore):
             self._trouble["recording"] = error.line()
             raise
         self._trouble["recording"] = ""
-
-    def _record_noticed(self) -> None:
-        if self._unrecorded is not None:
-            self._record(self._unrecorded, durable=False)
-            self._unrecorded = None
 
     # -- checkpoints --------------------------------------------------------------------------------------------
 
@@ -123,50 +117,65 @@ class MemoryStore(RowStore):
         """
         with self._checkpointing:
             started = time.perf_counter()
-            try:
-                operations, rows = self._commit(started)
-            except (NanomemError, OSError) as error:
-                trouble = error if isinstance(error, NanomemError) else from_os_error(error, "writing the database")
-                self._trouble["checkpoint"] = trouble.line()
-                raise trouble from error
-            self._trouble["checkpoint"] = ""
+            operations, rows = self._commit_or_tell(started)
             exported: tuple[str, ...] = ()
             if self.settings.export and self._export_due and (final or self._interval_over(self._exported_at)):
                 exported = self._export()
+                if final and self._export_due:  # somebody wrote a file meanwhile: merge that, then once more
+                    more_operations, more_rows = self._commit_or_tell(started)
+                    operations, rows = operations + more_operations, rows + more_rows
+                    exported += self._export()
             return CheckpointResult(operations, rows, (time.perf_counter() - started) * 1000, exported)
 
+    def _commit_or_tell(self, started: float) -> tuple[int, int]:
+        try:
+            done = self._commit(started)
+        except (NanomemError, OSError) as error:
+            trouble = error if isinstance(error, NanomemError) else from_os_error(error, "writing the database")
+            self._trouble["checkpoint"] = trouble.line()
+            raise trouble from error
+        self._trouble["checkpoint"] = ""
+        return done
+
     def _commit(self, started: float) -> tuple[int, int]:
+        """Under the lock of all writers: what others wrote meanwhile is merged in first, so nothing is taken twice."""
         from nanomem_tui.store import checkpoint
 
         with self._lock:
             self.load()
-            self.files.read()
-            self._refresh_rows()
             self._adopt_ledgers()
-            if self._adopted:
-                self._notice_agent()
-            self.before_checkpoint()
-            self._record_noticed()
-            operations, rows = list(self.ledger.pending), self.snapshot.dirty_rows()
-            if not operations and not rows:
+            self.files.read()
+            if not (self.dirty or self._noticed or self.files.has_new()):
                 return 0, 0
-            if not self._adopted or not self.has_database:
-                rows = self._everything()
-            memo = self.files.memo()
-        now, took = clock.iso(clock.now()), f"{(time.perf_counter() - started) * 1000:.1f}"
-        marks = {"last_at": now, "last_ms": took, **memo.marks}
-        written = checkpoint.write(
-            self.database, self.workspace_id, checkpoint.Batch(operations, rows, memo.rows, marks)
-        )
+        with self.database.writing() as connection:
+            with self._lock:
+                batch, noticed = self._batch(started)
+            if not batch.operations and not batch.rows:
+                return 0, 0
+            written = checkpoint.write(connection, self.workspace_id, batch)
         with self._lock:
-            self.snapshot.settle(rows, written.rows)
-            self.files.remembered(memo)
-            self.ledger.moved(operations, self.paths.quarantine)
-            if written.revision == self._revision + 1:
-                self._revision = written.revision
+            self.snapshot.settle(batch.rows, written.rows)
+            self.files.remembered(batch.memos)
+            self._noticed = self._noticed[noticed:]
+            self.ledger.moved(batch.operations, self.paths.quarantine)
+            self._revision = max(self._revision, written.revision)
             self._changed_at = None if not self.dirty else time.monotonic()
-            self.last_at, self.last_ms = now, (time.perf_counter() - started) * 1000
-        return len(operations), len(rows)
+            self.last_at, self.last_ms = batch.meta["last_at"], (time.perf_counter() - started) * 1000
+        return len(batch.operations), len(batch.rows)
+
+    def _batch(self, started: float) -> tuple[Batch, int]:
+        """What there is to write now, and how many notices of the agent's changes are in it."""
+        from nanomem_tui.store import checkpoint
+
+        self._refresh_rows()
+        if self._adopted:
+            self._notice_agent(wait=None)
+        self.before_checkpoint()
+        operations = ledger_files.in_order([self._noticed, self.ledger.pending])
+        rows = self.snapshot.dirty_rows() if self._adopted else self._everything()
+        took = f"{(time.perf_counter() - started) * 1000:.1f}"
+        marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
+        return checkpoint.Batch(operations, rows, self.files.memo(), marks), len(self._noticed)
 
     def _everything(self) -> list[DirtyRow]:
         """Every row, for a database that has none of this workspace yet."""
@@ -180,37 +189,36 @@ class MemoryStore(RowStore):
     def _adopt_ledgers(self) -> None:
         """Make the operations of processes that ended without a checkpoint ours to write."""
         for file in self.ledger.adopt():
-            known: set[str] = set()
-            if self.has_database:
-                with reader.open_database(self.paths.database) as connection:
-                    known = reader.known_operations(connection, [operation.id for operation in file.operations])
-            done = known | ledger_files.voided(file.operations)
+            done = self._known(file.operations) | ledger_files.voided(file.operations)
             for operation in file.operations:
                 for change in operation.changes if operation.id not in done else ():
                     if change.layer in ROW_LAYERS:
                         self.snapshot.adopt(operation.id, change)
 
     def _export(self) -> tuple[str, ...]:
+        """Write the agent's files, and remember what they hold, before any other process of ours looks at them."""
         from nanomem_tui.store import checkpoint
 
-        with self._lock:
+        with self.database.writing() as connection, self._lock:
+            self.files.read()
+            self._refresh_rows()
+            if self._noticed or self.files.has_new():
+                return ()
             meta = self._meta()
             written, done = self.files.export(self._tables())
             marks: dict[str, str] = {}
-            audited = int(meta.get("audit_seq", 0))
-            entries = self.journal.after(audited)
+            entries = self.journal.after(int(meta.get("audit_seq", 0)))
             if entries and (not self.settings.audit or self.files.append_audit(entries, self._tables())):
-                audited = entries[-1].position
-                marks["audit_seq"] = str(audited)
+                marks["audit_seq"] = str(entries[-1].position)
             self._export_due = not done or bool(entries and "audit_seq" not in marks)
             self._exported_at = time.monotonic()
             if not self._export_due and meta.get("exported") != str(self._revision):
                 marks["exported"] = str(self._revision)
             memo = self.files.memo()
-        if memo.marks or marks:
-            checkpoint.remember(self.database, self.workspace_id, memo.rows, {**memo.marks, **marks})
-            with self._lock:
-                self.files.remembered(memo)
+            if memo or marks:
+                checkpoint.remember(connection, self.workspace_id, memo, marks)
+        with self._lock:
+            self.files.remembered(memo)
         return written
 
     @property

@@ -25,10 +25,10 @@ def merge_row(base: Row | None, ours: Row, theirs: Row) -> Row:
     conflicts: dict[str, Any] = {}
     for name, value in mine.items():
         start = old.get(name)
-        if value == other[name] or (base is not None and other[name] == start):
-            merged[name] = value
-        elif name in _ADDED:
+        if name in _ADDED:
             merged[name] = other[name] + max(0, value - start) if start is not None else max(value, other[name])
+        elif value == other[name] or (base is not None and other[name] == start):
+            merged[name] = value
         elif name in _NEWEST:
             merged[name] = max(filter(None, (value, other[name])), default=value)
         elif base is not None and value == start:

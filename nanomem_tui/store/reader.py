@@ -273,11 +273,11 @@ def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
     return {key[len(prefix) :]: value for key, value in rows}
 
 
-def foreign_rows(connection: sqlite3.Connection, workspace_id: str, source: str) -> dict[str, dict[str, Any]]:
-    """The rows of an agent's file as we last saw them, by id."""
+def foreign_rows(connection: sqlite3.Connection, workspace_id: str, source: str) -> dict[str, Any]:
+    """What we remember of an agent's file, by id."""
     query = "SELECT id, raw_json FROM foreign_rows WHERE workspace_id = ? AND source = ?"
     rows = _rows(connection, tuple, query, (workspace_id, source))
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Any] = {}
     for key, raw in rows:
         with contextlib.suppress(ValueError):
             found[key] = json.loads(raw)

@@ -6,8 +6,9 @@ Reads only. Where changes come from and go to is `memory_store`.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from nanomem_tui.config import Settings
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, Problem, StoreError
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic, reader
 from nanomem_tui.store import ledger as ledger_files
-from nanomem_tui.store import reader
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.ledger import Ledger
@@ -48,7 +49,7 @@ class RowStore:
         self._loaded = False
         self._made = False
         self._revision = 0
-        self._unrecorded: Operation | None = None
+        self._noticed: list[Operation] = []
         self._ledger_problems: list[Problem] = []
         self._changed_at: float | None = None
         self._export_due = False
@@ -80,33 +81,39 @@ class RowStore:
         self.files.read()
         operations = ledger_files.in_order(file.operations for file in waiting)
         if self.has_database:
-            known = self._read_database([operation.id for operation in operations])
-            operations = [operation for operation in operations if operation.id not in known]
-        if not self._adopted:
+            self._read_database()
+        if self._adopted:
+            self._notice_agent(wait=2.0)
+        else:
             self._adopt_files()
-        void = ledger_files.voided(operations)
+        done = ledger_files.voided(operations) | self._known(operations)
         for operation in operations:
-            for change in operation.changes if operation.id not in void else ():
+            for change in operation.changes if operation.id not in done else ():
                 if change.layer in ROW_LAYERS:
                     self.snapshot.show(operation.id, change)
-        if self._adopted:
-            self._notice_agent()
 
-    def _read_database(self, ids: Sequence[str]) -> set[str]:
-        """Take every row; which of these operations the database has. Read again when somebody wrote meanwhile."""
+    def _known(self, operations: Sequence[Operation]) -> set[str]:
+        """Which of these operations the database has."""
+        if not operations or not self.has_database:
+            return set()
+        with reader.open_database(self.paths.database) as connection:
+            return reader.known_operations(connection, [operation.id for operation in operations])
+
+    def _read_database(self) -> None:
+        """Take every row. Read again when somebody wrote meanwhile."""
         for _ in range(READS):
             before = _stat(self.paths.database)
             try:
-                known = self._read_once(ids)
+                self._read_once()
             except CorruptDatabase:
                 if _stat(self.paths.database) == before:
                     raise
             else:
                 if _stat(self.paths.database) == before:
-                    return known
-        return self._read_once(ids)
+                    return
+        self._read_once()
 
-    def _read_once(self, ids: Sequence[str]) -> set[str]:
+    def _read_once(self) -> None:
         with reader.open_database(self.paths.database) as connection:
             meta = reader.meta(connection, self.workspace_id)
             self._revision = int(meta.get("revision", 0))
@@ -116,7 +123,6 @@ class RowStore:
                 lessons = reader.lessons(connection, self.workspace_id)
                 self.snapshot.replace_all(items, lessons)
                 self._export_due = meta.get("exported") != meta.get("revision")
-            return reader.known_operations(connection, ids)
 
     def _recall(self, connection: Connection, meta: Mapping[str, str]) -> None:
         self.last_at, self.last_ms = meta.get("last_at", ""), _number(meta.get("last_ms"))
@@ -136,19 +142,46 @@ class RowStore:
     def _tables(self) -> dict[str, Mapping[str, Row]]:
         return row_tables(self.snapshot.items, self.snapshot.lessons)
 
-    def _notice_agent(self) -> None:
-        """Put what the agent changed in its files into RAM; recorded with the next change of ours, or checkpoint."""
-        changes, wrote = self.files.notice(self._tables())
+    def _notice_agent(self, *, wait: float | None) -> None:
+        """Put what the agent changed in its files into RAM; its files keep it until a checkpoint writes it.
+
+        Waits for a process that writes the files and has yet to remember what it wrote: that is no agent's doing. When
+        it takes longer than `wait` seconds, the files are noticed another time; None: the caller holds the lock.
+        """
+        if not self.files.has_new():
+            return
+        with contextlib.nullcontext(True) if wait is None else self._exports_held(wait) as held:
+            if not held:
+                return
+            self.files.read()
+            self._refresh_rows()
+            changes, wrote = self.files.notice(self._tables())
         self._export_due = self._export_due or wrote
         for change in changes:
             self.snapshot.patch(change)
         if changes:
-            waiting = self._unrecorded.changes if self._unrecorded is not None else ()
-            changes = [*waiting, *changes]
             names = sorted({"LTM_SNAPSHOT.json" if c.layer == "item" else "LESSONS.jsonl" for c in changes})
             label = f"the agent changed {len(changes)} rows in {' and '.join(names)}"
-            self._unrecorded = new_operation("agent.changed", label, changes, actor="agent")
+            self._noticed.append(new_operation("agent.changed", label, changes, actor="agent"))
             self._touch()
+
+    @contextlib.contextmanager
+    def _exports_held(self, wait: float) -> Iterator[bool]:
+        """Keep other processes from exporting meanwhile; makes no file, and does without where there is no lock."""
+        try:
+            handle = os.open(self.paths.database.with_name("store.lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            yield True
+            return
+        try:
+            deadline = time.monotonic() + wait
+            held = atomic.try_lock(handle)
+            while not held and time.monotonic() < deadline:
+                time.sleep(0.01)
+                held = atomic.try_lock(handle)
+            yield held
+        finally:
+            os.close(handle)
 
     def refresh(self) -> bool:
         """Take what other processes and the agent did since; True when rows changed. Cheap when nothing did."""
@@ -163,18 +196,28 @@ class RowStore:
                     self._refresh_rows()
                     self._looked = now
             if self._adopted or self.ledger.pending:
-                self._notice_agent()
+                self._notice_agent(wait=0.0)
             elif wrote:
-                self._adopt_files()
+                self._load()  # what others did and have yet to write is shown on top
             return self.snapshot.counter != counter
 
     def _refresh_rows(self) -> None:
-        """Take the rows that others committed since, and what they remembered of the agent's files."""
+        """Take the rows that others committed since, and what they remembered of the agent's files.
+
+        What we noticed of those files, and have not written, they may have written: it is noticed again from there.
+        """
         if not self.has_database:
             return
         with reader.open_database(self.paths.database) as connection:
             meta = reader.meta(connection, self.workspace_id)
             revision = int(meta.get("revision", 0))
+            if self._adopted and not revision:  # somebody removed the database: what is in RAM is all there is
+                self._revision = 0
+                self.files.forget()
+            if revision and self.files.is_behind(meta):
+                for change in [change for operation in self._noticed for change in operation.changes][::-1]:
+                    self.snapshot.retract(change)
+                self._noticed = []
             if revision > self._revision and not self._adopted:
                 items = reader.items(connection, self.workspace_id)
                 self.snapshot.replace_all(items, reader.lessons(connection, self.workspace_id))

@@ -104,7 +104,7 @@ class Snapshot:
             key = (change.layer, change.key)
             table = self.table(change.layer)
             present = table.get(change.key)
-            row = patched(present, change)
+            row = _on_top(present, change)
             if row is not None:
                 self._shown.setdefault(key, present)
                 self._effects.setdefault(key, set()).add(operation_id)
@@ -122,15 +122,30 @@ class Snapshot:
                 if key in self._shown:
                     self._base[key] = self._shown.pop(key)
                 return
-            row = self.table(change.layer).get(change.key)
-            if row is None or first_difference(row, change) is None:
-                self.patch(change)
+            present = self.table(change.layer).get(change.key)
+            row = _on_top(present, change)
+            if row is not None and row != present:
+                self.put(change.layer, row)
+
+    def retract(self, change: Change) -> None:
+        """Take back a change of the agent's that another process has noticed and written too."""
+        with self.lock:
+            key, table = (change.layer, change.key), self.table(change.layer)
+            row = table.get(change.key)
+            if row is None or change.after is None:
                 return
-            base = row._replace(**_known(row, change.before)) if change.before is not None else None
-            theirs = row._replace(**_known(row, change.after or {"is_deleted": True}))
-            merged = merge_row(base, row, theirs)
-            if merged != row:
-                self.put(change.layer, merged)
+            if change.before is None:
+                if all(getattr(row, name) == value for name, value in change.after.items() if name not in COUNTERS):
+                    del table[change.key]
+                    self._base.pop(key, None)
+            else:
+                fields = {n: change.before[n] for n, value in change.after.items() if getattr(row, n) == value}
+                if "hits" in change.after:
+                    fields["hits"] = max(0, row.hits + change.before["hits"] - change.after["hits"])
+                table[change.key] = row._replace(**fields)
+                if self._base.get(key) == table[change.key]:
+                    del self._base[key]
+            self.counter += 1
 
     def settle(self, written: Sequence[DirtyRow], rows: Iterable[tuple[str, Row]]) -> None:
         """After a checkpoint: take the rows as the database has them now; what changed meanwhile stays dirty."""
@@ -195,6 +210,15 @@ def patched(row: Row | None, change: Change) -> Row | None:
         elif now != before:
             fields[name] = max(filter(None, (now, fields[name])), default=now)
     return row._replace(**fields)
+
+
+def _on_top(row: Row | None, change: Change) -> Row | None:
+    """The row with another process's change made; merged with what became of the row meanwhile."""
+    if row is None or first_difference(row, change) is None:
+        return patched(row, change)
+    base = row._replace(**_known(row, change.before)) if change.before is not None else None
+    theirs = (base or row)._replace(**_known(row, change.after or {"is_deleted": True}))
+    return merge_row(base, row, theirs)._replace(revision=row.revision)
 
 
 def first_difference(row: Row, change: Change) -> str | None:

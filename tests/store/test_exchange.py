@@ -241,9 +241,7 @@ def test_an_agent_that_writes_between_our_look_and_our_write_wins_and_is_merged(
     monkeypatch.setattr(atomic, "check_unchanged", just_before)
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_1", text="ours")
-        assert ws.flush().exported == ()
-        assert "ltm_8" in Agent(workspace).items
-        ws.flush()
+        assert ws.flush().exported == ("LTM_SNAPSHOT.json",)
         assert ws.items.get("ltm_8").text == "in the last moment"
     rows = {row["id"]: row["text"] for row in agent.read_items()}
     assert (rows["ltm_1"], rows["ltm_8"]) == ("ours", "in the last moment")
@@ -401,3 +399,23 @@ def test_export_off_leaves_the_agents_files_alone(tmp_path: Path, monkeypatch: p
     with open_workspace(workspace) as ws:
         assert len(ws.items.all()) == 3
         assert ws.checkpoint_if_due() is None
+
+
+def test_an_agent_started_on_an_older_export_takes_back_nothing(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    agent = Agent(workspace)
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_1", text="first")
+        ws.items.delete(["ltm_2"])
+        ws.lessons.set_enabled(["lesson_1"], False)
+        ws.items.set_enabled(["ltm_3"], False)
+    agent.load()
+    with open_workspace(workspace) as ws:
+        ws.undo(count=4)
+        ws.items.edit("ltm_4", text="and this")
+    agent.flush()
+    with open_workspace(workspace) as ws:
+        assert [ws.items.get(f"ltm_{n}").text for n in (1, 2, 3)] == [f"item number {n}" for n in (1, 2, 3)]
+        assert ws.items.get("ltm_4").text == "and this"
+        assert ws.lessons.get("lesson_1").enabled
+        assert not any(row.meta for row in ws.items.all())

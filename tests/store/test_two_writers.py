@@ -252,8 +252,10 @@ def test_a_data_folder_removed_beneath_a_running_process_is_made_again(tmp_path:
     ws.items.edit("ltm_2", text="waiting")
     shutil.rmtree(workspace.parent / "nanomem")
     ws.items.edit("ltm_3", text="after")
-    kill(ws)
     assert {row.text for row in state(workspace).values() if row.id in ("ltm_2", "ltm_3")} == {"waiting", "after"}
+    ws.close()
+    rows = state(workspace)
+    assert [rows[f"ltm_{n}"].text for n in range(1, 5)] == ["first", "waiting", "after", "item number 4"]
 
 
 WRITER = """

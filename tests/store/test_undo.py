@@ -253,7 +253,8 @@ def test_only_what_a_person_started_is_undone_without_an_id(tmp_path: Path) -> N
     agent.flush()
     with open_workspace(workspace) as ws:
         human = ws.items.set_pinned(["ltm_2"], True)
-        assert [e.operation.actor for e in ws.log()] == ["human", "agent", "human"]
+        ws.flush()
+        assert [e.operation.actor for e in ws.log()] == ["human", "agent", "human"], "in the order of time"
         assert ws.undo()[0].undoes == human.id
         learned = next(e for e in ws.log() if e.operation.actor == "agent").operation
         ws.undo(learned.id)
