@@ -24,6 +24,8 @@ from nanomem_tui.store import atomic, migrations, reader
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
+LOCK_WAIT = 30.0
+"""Seconds that a writer waits for another one."""
 FOLD_AT = 4_000_000
 """Bytes of the WAL beyond which it is folded into the database after a commit."""
 
@@ -48,7 +50,7 @@ class Database:
         """
         with self._translated():
             atomic.make_folder(self.path.parent)
-            with atomic.locked(self.path.with_name("store.lock"), wait=30.0):
+            with atomic.locked(self.path.with_name("store.lock"), wait=LOCK_WAIT):
                 engine = self._opened()
                 with engine.begin() as connection:
                     yield connection

@@ -134,9 +134,7 @@ def test_an_append_goes_through_no_link(tmp_path: Path) -> None:
 def test_lines_of_many_threads_stay_whole(tmp_path: Path) -> None:
     path = tmp_path / "log"
     line = b"x" * 5_000 + b"\n"
-    threads = [
-        threading.Thread(target=lambda: [atomic.append_line(path, line) for _ in range(20)]) for _ in range(5)
-    ]
+    threads = [threading.Thread(target=lambda: [atomic.append_line(path, line) for _ in range(20)]) for _ in range(5)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -275,9 +275,7 @@ def test_items_are_compacted_only_beyond_the_buffer_and_undoably(
         assert len(ws.items.all()) == 10, "again once it grew by another tenth"
 
 
-def test_what_a_compaction_may_not_remove_stops_no_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_compaction_may_not_remove_stops_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", "2")
     workspace = make_home(tmp_path, items=8)
     with open_workspace(workspace) as ws:
@@ -368,7 +366,16 @@ def test_a_turn_that_is_not_durable_survives_a_kill(tmp_path: Path) -> None:
 
 
 def test_texts_of_every_kind_come_back_from_the_database(tmp_path: Path) -> None:
-    texts = ["plain", "小满 记住", "emoji 🧠👨‍👩‍👧", "nul \0 in it", "line\u2028sep\nnew\ttab", "\x1b[31mred", "' -- \"; %", "x" * 300_000]
+    texts = [
+        "plain",
+        "小满 记住",
+        "emoji 🧠👨‍👩‍👧",
+        "nul \0 in it",
+        "line\u2028sep\nnew\ttab",
+        "\x1b[31mred",
+        "' -- \"; %",
+        "x" * 300_000,
+    ]
     workspace = make_home(tmp_path, items=0)
     with open_workspace(workspace) as ws:
         for text in texts:

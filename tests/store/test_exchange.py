@@ -36,7 +36,10 @@ def test_the_next_flush_of_a_running_agent_undoes_nothing(tmp_path: Path) -> Non
         agent.flush()
         with open_workspace(workspace) as ws:
             assert not ws.lessons.get("lesson_1").enabled
-            assert (ws.lessons.get("lesson_2").better_action, ws.lessons.get("lesson_2").confidence) == ("our wording", 9)
+            assert (ws.lessons.get("lesson_2").better_action, ws.lessons.get("lesson_2").confidence) == (
+                "our wording",
+                9,
+            )
             assert ws.lessons.get("lesson_2").hits == 4
             assert ws.lessons.get(own_lesson).trigger == "ours"
             with pytest.raises(NotFound):

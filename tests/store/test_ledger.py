@@ -63,7 +63,8 @@ def test_a_torn_line_costs_that_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "junk", [b"\xff", b"\x00\x00", b'{"cursor": 7, "conte', b"\xef\xbb\xbf", b"\r\n", b"\n\n", b"[1,2]\n", b'"\\ud800"\n']
+    "junk",
+    [b"\xff", b"\x00\x00", b'{"cursor": 7, "conte', b"\xef\xbb\xbf", b"\r\n", b"\n\n", b"[1,2]\n", b'"\\ud800"\n'],
 )
 def test_junk_costs_no_operation(tmp_path: Path, junk: bytes) -> None:
     lines = [ledgers.encode(operation(name)) for name in ("one", "two", "three")]

@@ -37,9 +37,7 @@ def test_nothing_runs_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ran: list[int] = []
     real = dict(migrations.STEPS)
     for number, step in real.items():
-        monkeypatch.setitem(
-            migrations.STEPS, number, lambda c, number=number, step=step: (ran.append(number), step(c))
-        )
+        monkeypatch.setitem(migrations.STEPS, number, lambda c, number=number, step=step: (ran.append(number), step(c)))
     workspace = make_home(tmp_path)
     for pinned in (True, False):
         with open_workspace(workspace) as ws:

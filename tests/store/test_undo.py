@@ -223,9 +223,7 @@ def test_a_void_undo_leaves_its_target_standing(tmp_path: Path) -> None:
         assert ws.undo()[0].undoes == operation.id
 
 
-def test_the_log_keeps_the_order_of_a_clock_that_was_set_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_keeps_the_order_of_a_clock_that_was_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from datetime import timedelta
 
     from nanomem_tui import clock

@@ -1,0 +1,213 @@
+"""Items as a person works with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.workspace import Workspace
+from tests.store.homes import make_home, state
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Iterator[Workspace]:
+    with open_workspace(make_home(tmp_path)) as opened:
+        yield opened
+
+
+def test_the_newest_come_first(ws: Workspace) -> None:
+    assert [row.id for row in ws.items.all()] == ["ltm_4", "ltm_3", "ltm_2", "ltm_1"]
+    ws.items.edit("ltm_1", importance=0.1)
+    assert [row.id for row in ws.items.first(2)] == ["ltm_1", "ltm_4"]
+
+
+def test_an_id_may_be_cut_short_while_it_is_clear(ws: Workspace) -> None:
+    added = ws.items.add("new")[1]
+    assert ws.items.get(added.id[:-1]) == added
+    assert ws.items.get("ltm_1").id == "ltm_1"
+    with pytest.raises(BadInput, match="items begin with that id"):
+        ws.items.get("ltm_")
+    for unknown in ("", "none", "ltm_99"):
+        with pytest.raises(NotFound):
+            ws.items.get(unknown)
+    ws.items.delete(["ltm_1"])
+    with pytest.raises(NotFound):
+        ws.items.get("ltm_1")
+
+
+def test_an_item_is_added_where_it_belongs(ws: Workspace) -> None:
+    everywhere = ws.items.add("  spaces around go  ")[1]
+    assert (everywhere.text, everywhere.scope_type, everywhere.kind) == ("spaces around go", "global", "fact")
+    assert everywhere.scope_key == f"workspace:{ws.id}:global"
+    chat = ws.items.add("x", "decision", channel="telegram", chat_id="1", importance=1)[1]
+    assert (chat.scope_type, chat.scope_key) == ("chat", "channel:telegram:chat:1")
+    user = ws.items.add("x", scope_type="user", channel="telegram", sender_id="7")[1]
+    assert user.scope_key == "channel:telegram:user:7"
+    alone = ws.items.add("x", scope_type="user", channel="telegram", chat_id="9")[1]
+    assert alone.scope_key == "channel:telegram:user:9"
+    assert everywhere.created_at == everywhere.updated_at
+    assert everywhere.created_at.endswith("+00:00")
+
+
+def test_a_copy_in_the_same_scope_is_warned_of(ws: Workspace) -> None:
+    first = ws.items.add("Dark Mode")
+    assert first[2] == []
+    assert ws.items.add("dark   mode")[2] == [f"the same text is already there as {first[1].id}"]
+    assert ws.items.add("dark mode", channel="cli", chat_id="1")[2] == []
+    ws.flush()
+    assert ws.items.add("item number 1")[2] == ["the same text is already there as ltm_1"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"text": ""},
+        {"text": " \n\t"},
+        {"text": "x" * 1_000_001},
+        {"text": "half \ud83d"},
+        {"text": "x", "kind": "rumour"},
+        {"text": "x", "importance": 1.5},
+        {"text": "x", "importance": float("nan")},
+        {"text": "x", "scope_type": "galaxy"},
+        {"text": "x", "scope_type": "chat"},
+        {"text": "x", "scope_type": "user", "channel": "telegram"},
+        {"text": "x", "channel": "telegram"},
+        {"text": "x", "channel": "\ud800", "chat_id": "1"},
+    ],
+)
+def test_what_cannot_be_kept_is_refused_and_leaves_nothing(ws: Workspace, fields: dict[str, object]) -> None:
+    with pytest.raises(BadInput) as caught:
+        ws.items.add(**fields)  # type: ignore[arg-type]
+    assert "\n" not in caught.value.line()
+    assert len(ws.items.all()) == 4
+    assert ws.log() == []
+
+
+def test_an_edit_changes_what_it_names_and_the_time(ws: Workspace) -> None:
+    before = ws.items.get("ltm_1")
+    operation = ws.items.edit("ltm_1", text="new", importance=0.2)
+    after = ws.items.get("ltm_1")
+    assert after == before._replace(text="new", importance=0.2, updated_at=after.updated_at)
+    assert after.updated_at > before.updated_at
+    assert operation.label == "edit “new”"
+    with pytest.raises(NothingToDo):
+        ws.items.edit("ltm_1", text=" new ")
+    with pytest.raises(BadInput, match="cannot edit hits"):
+        ws.items.edit("ltm_1", hits=5)
+    with pytest.raises(BadInput):
+        ws.items.edit("ltm_1", chat_id="\udcff")
+    for wrong in ({"text": ""}, {"kind": "x"}, {"importance": -1}):
+        with pytest.raises(BadInput):
+            ws.items.edit("ltm_1", **wrong)
+    assert ws.items.get("ltm_1") == after
+
+
+def test_many_at_once_are_one_operation(ws: Workspace) -> None:
+    operation = ws.items.set_enabled(["ltm_1", "ltm_2", "ltm_1"], False)
+    assert (operation.label, len(operation.changes)) == ("disable 2 items", 2)
+    assert ws.items.count()["enabled"] == 2
+    assert len(ws.items.set_enabled(["ltm_2", "ltm_3"], False).changes) == 1, "what is so already is left alone"
+    with pytest.raises(NothingToDo):
+        ws.items.set_enabled(["ltm_1"], False)
+    with pytest.raises(NotFound):
+        ws.items.delete(["ltm_4", "none"])
+    assert len(ws.items.all()) == 4, "all or none"
+
+
+def test_several_become_one(ws: Workspace) -> None:
+    ws.items.set_pinned(["ltm_1"], True)
+    ws.items.merge(["ltm_1", "ltm_3", "ltm_2"])
+    kept = ws.items.get("ltm_3")
+    assert (kept.text, kept.hits, kept.pinned) == ("item number 3", 3, True)
+    assert {row.id for row in ws.items.all()} == {"ltm_3", "ltm_4"}
+    for few in (["ltm_3"], ["ltm_3", "ltm_3"], []):
+        with pytest.raises(BadInput):
+            ws.items.merge(few)
+    ws.undo()
+    assert len(ws.items.all()) == 4
+    assert ws.items.get("ltm_3").hits == 1
+
+
+def test_a_compaction_does_what_its_preview_shows(ws: Workspace) -> None:
+    ws.items.set_pinned(["ltm_1"], True)
+    plan = ws.items.compact_preview(2)
+    operation = ws.items.compact(2)
+    assert {change.key for change in operation.changes} == {row.id for row, _ in plan.removed} == {"ltm_2", "ltm_3"}
+    with pytest.raises(NothingToDo):
+        ws.items.compact(2)
+    with pytest.raises(BadInput):
+        ws.items.compact_preview(-1)
+    ws.undo()
+    assert len(ws.items.all()) == 4
+
+
+def test_what_is_old_is_pruned_but_not_what_is_pinned(ws: Workspace) -> None:
+    ws.items.set_pinned(["ltm_1"], True)
+    ws.items.edit("ltm_2", text="fresh")
+    assert [row.id for row in ws.items.prune_preview(1)] == ["ltm_4", "ltm_3"]
+    assert ws.items.prune_preview(1, kind="decision") == []
+    assert ws.items.prune_preview(1, scope="chat") == []
+    ws.items.prune(1)
+    assert {row.id for row in ws.items.all()} == {"ltm_1", "ltm_2"}
+    with pytest.raises(NothingToDo):
+        ws.items.prune(1)
+    with pytest.raises(BadInput):
+        ws.items.prune(-1)
+
+
+def test_the_history_of_an_item_outlives_it(ws: Workspace) -> None:
+    ws.items.edit("ltm_1", text="second")
+    ws.items.delete(["ltm_1", "ltm_2"])
+    ws.flush()
+    ws.undo()
+    assert [e.operation.kind for e in ws.items.history("ltm_1")] == ["undo", "items.delete", "items.edit"]
+    ws.redo()
+    assert [e.operation.kind for e in ws.items.history("ltm_1")][:2] == ["redo", "undo"]
+    assert [e.operation.kind for e in ws.log(key="ltm_2")] == ["redo", "undo", "items.delete"]
+
+
+def test_counts_say_what_is_there(ws: Workspace) -> None:
+    ws.items.add("x", "decision", channel="telegram", chat_id="1")
+    ws.items.set_enabled(["ltm_1"], False)
+    ws.items.delete(["ltm_2"])
+    counts = ws.items.count()
+    assert counts == {
+        "total": 4,
+        "enabled": 3,
+        "by_kind": {"decision": 1, "fact": 3},
+        "by_scope": {"chat": 1, "global": 3},
+        "by_source": {"explicit_user": 3, "manual": 1},
+    }
+
+
+def test_rows_of_a_foreign_database_are_shown_and_not_taken(sample_copy: Callable[[str], Path]) -> None:
+    workspace = sample_copy("ftswal") / "home" / ".nanobot" / "workspace"
+    with open_workspace(workspace) as ws:
+        foreign = ws.items.foreign()
+        assert foreign
+        assert {row.source for row in foreign} == {"foreign:longterm.db"}
+        assert ws.items.count()["total"] == 0
+        with pytest.raises(NotFound):
+            ws.items.edit(foreign[0].id, text="mine")
+        word = foreign[0].text.split()[0]
+        assert any(hit.item.source == "foreign:longterm.db" for hit in ws.items.search(word))
+
+
+def test_a_conflict_is_settled_by_the_edit_that_decides_it(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    one, two = open_workspace(workspace), open_workspace(workspace)
+    assert one.items.all() == two.items.all()
+    for ws, text in ((one, "one"), (two, "two")):
+        ws.items.edit("ltm_1", text=text)
+    one.close()
+    two.close()
+    with open_workspace(workspace) as ws:
+        assert ws.items.get("ltm_1").meta["conflict"]
+        ws.items.edit("ltm_1", importance=0.9)
+        assert ws.items.get("ltm_1").meta["conflict"], "another field decides nothing"
+        ws.items.edit("ltm_1", text="both")
+    assert state(workspace)["ltm_1"].meta == {}

@@ -1,0 +1,120 @@
+"""Lessons as a person works with them (seed 000)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import clock, open_workspace
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.store.values import Lesson
+from nanomem_tui.workspace import Workspace
+from tests.store.homes import Agent, make_home
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Iterator[Workspace]:
+    with open_workspace(make_home(tmp_path)) as opened:
+        yield opened
+
+
+def test_a_lesson_is_added_with_the_key_of_the_seed(ws: Workspace) -> None:
+    key = ws.lessons.add("Response:Length", "Be  brief", "essays", confidence=7).changes[0].key
+    lesson = ws.lessons.get(key)
+    assert lesson.key == "response:length|be brief|global|"
+    assert (lesson.bad_action, lesson.confidence, lesson.source, lesson.enabled) == ("essays", 7, "manual", True)
+    session = ws.lessons.add("t", "b", scope="session", session_key="cli:direct").changes[0].key
+    assert ws.lessons.get(session).key == "t|b|session|cli:direct"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"trigger": " "},
+        {"better_action": ""},
+        {"scope": "galaxy"},
+        {"scope": "session"},
+        {"confidence": 0},
+        {"confidence": 11},
+        {"trigger": "\ud800"},
+        {"bad_action": "\udcff"},
+    ],
+)
+def test_what_cannot_be_kept_is_refused(ws: Workspace, fields: dict[str, object]) -> None:
+    with pytest.raises(BadInput):
+        ws.lessons.add(**{"trigger": "t", "better_action": "b", **fields})  # type: ignore[arg-type]
+    assert len(ws.lessons.all()) == 3
+    assert ws.log() == []
+
+
+def test_an_edit_keeps_a_key_that_the_agent_made_unless_its_words_change(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    agent = Agent(workspace)
+    agent.lessons["lesson_1"]["key"] = "a key of the agent's own"
+    agent.flush()
+    with open_workspace(workspace) as ws:
+        ws.lessons.edit("lesson_1", confidence=9)
+        assert ws.lessons.get("lesson_1").key == "a key of the agent's own"
+        ws.lessons.edit("lesson_1", trigger="New")
+        assert ws.lessons.get("lesson_1").key == "new|better 1|global|"
+        with pytest.raises(NothingToDo):
+            ws.lessons.edit("lesson_1", confidence=9)
+        with pytest.raises(BadInput, match="cannot edit hits"):
+            ws.lessons.edit("lesson_1", hits=3)
+
+
+def test_disabled_ones_stay_and_are_told_apart(ws: Workspace) -> None:
+    ws.lessons.set_enabled(["lesson_1"], False)
+    assert [row.id for row in ws.lessons.all(include_disabled=False)] == ["lesson_3", "lesson_2"]
+    assert ws.lessons.count() == {"total": 3, "enabled": 2, "by_scope": {"global": 3}}
+    ws.lessons.compact_preview(1)
+    ws.lessons.compact(1)
+    assert {row.id for row in ws.lessons.all()} == {"lesson_1", "lesson_3"}
+    ws.lessons.set_enabled(["lesson_1"], True)
+    with pytest.raises(NothingToDo):
+        ws.lessons.set_enabled(["lesson_1"], True)
+
+
+def test_a_reset_can_be_taken_back(ws: Workspace) -> None:
+    ws.lessons.reset()
+    assert ws.lessons.all() == []
+    with pytest.raises(NothingToDo):
+        ws.lessons.reset()
+    with pytest.raises(NothingToDo):
+        ws.lessons.compact(0)
+    ws.undo()
+    assert len(ws.lessons.all()) == 3
+
+
+def test_an_id_may_be_cut_short_while_it_is_clear(ws: Workspace) -> None:
+    with pytest.raises(BadInput, match="lessons begin"):
+        ws.lessons.get("lesson")
+    with pytest.raises(NotFound):
+        ws.lessons.get("")
+    ws.lessons.delete(["lesson_1"])
+    with pytest.raises(NotFound):
+        ws.lessons.get("lesson_1")
+    assert [e.operation.kind for e in ws.lessons.history("lesson_1")] == ["lessons.delete"]
+
+
+def test_confidence_fades_with_the_hours(ws: Workspace) -> None:
+    def aged(hours: float, **fields: object) -> float:
+        at = clock.iso(clock.now() - timedelta(hours=hours))
+        return round(ws.lessons.effective(Lesson("l", confidence=5, updated_at=at, **fields)), 3)  # type: ignore[arg-type]
+
+    assert (aged(0), aged(168), aged(84), aged(10_000)) == (5, 4, 4.5, 0)
+    recent = clock.iso(clock.now())
+    assert aged(168, last_applied_at=recent) == 5, "counted from when it was last confirmed"
+    assert ws.lessons.effective(Lesson("l", confidence=5, updated_at="no time")) == 5
+
+
+def test_a_lesson_reaches_the_agents_file_in_its_form(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        key = ws.lessons.add("t", "b").changes[0].key
+    agent = Agent(workspace)
+    assert list(agent.lessons[key]) == list(agent.lessons["lesson_1"])
+    assert "+" not in agent.lessons[key]["created_at"]

@@ -1,0 +1,169 @@
+"""Search: the same words find the same items in the index and in RAM, in any script, within any scope."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput
+from nanomem_tui.store import search
+from nanomem_tui.store.values import Item
+from nanomem_tui.workspace import Workspace
+from tests.store.homes import kill, make_home
+
+TEXTS = [
+    "User prefers concise Chinese replies",
+    "女儿小满 2019 年 5 月生",
+    "ชอบกาแฟดำ",
+    "ダークモードが好き",
+    "flush_every_updates is 8",
+    "Straße and Café, NAÏVE",
+    "plain café",
+    'quotes " and * and -- and (paren)',
+]
+
+
+def found(ws: Workspace, query: str, **rest: str) -> set[str]:
+    return {hit.item.text for hit in ws.items.search(query, **rest)}  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = make_home(tmp_path_factory.mktemp("search"), items=0)
+    with open_workspace(made) as ws:
+        for text in TEXTS:
+            ws.items.add(text)
+        ws.items.add("chat secret", "decision", channel="telegram", chat_id="1")
+        ws.items.add("user secret", scope_type="user", channel="telegram", sender_id="7")
+        ws.items.add("other secret", channel="telegram", chat_id="2")
+        hidden = ws.items.add("disabled secret")[1]
+        ws.items.set_enabled([hidden.id], False)
+        gone = ws.items.add("deleted secret")[1]
+        ws.items.delete([gone.id])
+    return made
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["from the index", "beside the rows"])
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("PREFER concise", TEXTS[0]),
+        ("小满", TEXTS[1]),
+        ("满", TEXTS[1]),
+        ("กาแฟ", TEXTS[2]),
+        ("ﾀﾞｰｸ", TEXTS[3]),
+        ("flush_every_updates", TEXTS[4]),
+        ("strasse", TEXTS[5]),
+        ('(paren) " *', TEXTS[7]),
+    ],
+)
+def test_words_of_any_script_find_their_item(workspace: Path, query: str, text: str, loaded: bool) -> None:
+    with open_workspace(workspace) as ws:
+        if loaded:
+            ws.items.all()
+        hits = ws.items.search(query)
+        assert hits[0].item.text == text
+        assert hits[0].parts["terms"]
+        assert ws.store.loaded is loaded
+
+
+@pytest.mark.parametrize("query", ["", "   ", "the", "☃", '"', "*", "NOT", "\0", "a" * 10_000, "AND OR NEAR("])
+def test_no_query_breaks_the_index(workspace: Path, query: str) -> None:
+    with open_workspace(workspace) as ws:
+        before = found(ws, query)
+        ws.items.all()
+        assert found(ws, query) == before
+
+
+@given(st.text(max_size=20))
+def test_the_index_and_the_rows_agree_on_any_query(workspace: Path, query: str) -> None:
+    with open_workspace(workspace) as ws:
+        by_index = [(hit.item.id, hit.parts["terms"]) for hit in ws.items.search(query)]
+        rows = [row for row in ws.items.all() if row.enabled]
+        assert sorted(by_index) == sorted((hit.item.id, hit.parts["terms"]) for hit in search.rank(query, rows, 20))
+
+
+def test_no_argument_widens_a_scope(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        everything = {"chat secret", "user secret", "other secret"}
+        assert found(ws, "secret") == everything, "the owner sees every scope"
+        assert found(ws, "secret", channel="telegram", chat_id="1") == {"chat secret"}
+        assert found(ws, "secret", channel="telegram", chat_id="1", sender_id="7") == {"chat secret", "user secret"}
+        assert found(ws, "secret", channel="discord", chat_id="1") == set()
+        assert found(ws, "secret", channel="telegram") == set()
+        assert found(ws, "secret", chat_id="1") == set(), "a chat without its channel is no chat"
+        assert found(ws, "secret", channel="telegram", chat_id="1", scope="all") == {"chat secret"}
+        assert found(ws, "secret", scope="user") == {"user secret"}
+        assert found(ws, "secret", kind="decision") == {"chat secret"}
+        for bad in ({"scope": "galaxy"}, {"kind": "rumour"}):
+            with pytest.raises(BadInput):
+                ws.items.search("secret", **bad)  # type: ignore[arg-type]
+
+
+def test_a_rare_scope_is_found_among_many_better_matches(tmp_path: Path) -> None:
+    from nanomem_tui.operations import new_operation
+    from nanomem_tui.store.snapshot import change_of
+
+    workspace = make_home(tmp_path, items=0)
+    with open_workspace(workspace) as ws:
+        rows = [Item(f"ltm_{n}", "coffee coffee", scope_key="x", importance=1.0) for n in range(600)]
+        ws.perform(new_operation("import", "many", [change_of("item", None, row) for row in rows], actor="import"))
+        ws.items.add("a longer text in which coffee is one word of many", channel="cli", chat_id="me")
+    with open_workspace(workspace) as ws:
+        hits = ws.items.search("coffee", scope="chat")
+        assert [hit.item.chat_id for hit in hits] == ["me"]
+        assert not ws.store.loaded
+
+
+def test_what_waits_in_a_ledger_is_found(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_1", text="needle in the index")
+    ws = open_workspace(workspace)
+    ws.items.edit("ltm_1", text="moved")
+    ws.items.add("needle in the ledger")
+    assert found(ws, "needle") == {"needle in the ledger"}
+    kill(ws)
+    with open_workspace(workspace) as ws:
+        assert found(ws, "needle") == {"needle in the ledger"}
+
+
+def test_an_index_of_another_tokenizer_is_not_used_and_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nanomem_tui import tokens as words
+    from nanomem_tui.store import checkpoint, lookup
+
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_1", text="needle")
+    for module in (checkpoint, lookup):
+        monkeypatch.setattr(module, "TOKENS_VERSION", words.VERSION + 1)
+        if hasattr(module, "tokens"):
+            monkeypatch.setattr(module, "tokens", lambda text: [word + "x" for word in words.tokens(text)])
+    monkeypatch.setattr(lookup, "query_tokens", lambda text: [word + "x" for word in words.query_tokens(text)])
+    with open_workspace(workspace) as ws:
+        assert found(ws, "needle") == {"needle"}
+        assert ws.store.loaded, "the rows were ranked, not the old index"
+        ws.items.set_pinned(["ltm_2"], True)
+    with open_workspace(workspace) as ws:
+        assert found(ws, "needle") == {"needle"}
+        assert not ws.store.loaded, "the index is of this version again"
+
+
+def test_better_matches_come_first() -> None:
+    def ranked(*rows: Item) -> list[str]:
+        return [hit.item.id for hit in search.rank("dark mode", rows, 10)]
+
+    assert ranked(Item("one", "dark chocolate"), Item("both", "dark mode please")) == ["both", "one"]
+    assert ranked(Item("long", "dark mode " + "word " * 50), Item("short", "dark mode")) == ["short", "long"]
+    same = Item("b", "dark mode")
+    assert ranked(same, same._replace(id="a")) == ["a", "b"]
+    assert ranked(same, same._replace(id="c", hits=100)) == ["c", "b"]
+    assert ranked(same, same._replace(id="c", importance=1.0)) == ["c", "b"]
+    assert ranked(same, same._replace(id="c", is_deleted=True)) == ["b"]
+    assert search.rank("dark", [], 5) == []
