@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from nanomem_tui.opening import Opening
+    from nanomem_tui.widgets.bars import Status
     from nanomem_tui.workspace import Workspace
 
 LOOK_SECONDS = 1.0
@@ -179,10 +180,13 @@ class NanomemApp(App[int]):
         name = screen.name or ""
         if screen is not self.main_screen or not screen.is_mounted or not isinstance(screen, ListDetailScreen):
             return
-        screen.set_status(status_of(self.state, str(self.opening.paths.workspace), self._notice))
+        screen.set_status(self._status())
         if name in self._stale:
             self._stale.discard(name)
             screen.reload()
+
+    def _status(self) -> Status:
+        return status_of(self.state, str(self.opening.paths.workspace), self._notice)
 
     def notify(
         self,

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
+from textual import on
+
 from nanomem_tui import clock
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.operations import Change, Operation
+from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import one_line
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
@@ -62,6 +65,19 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         if len(own) < len(rows):
             say(self, f"{len(rows) - len(own):,} rows of another system are left as they are", "warning")
         return own
+
+    # Reading
+
+    @on(ListScreen.LoadFailed)
+    def _cannot_be_changed(self, event: ListScreen.LoadFailed) -> None:
+        """What cannot be read is not written to: say why before a person types something for it."""
+        self.console.state = self.console.state._replace(read_only=str(getattr(event.error, "what", event.error)))
+        self.refresh_context()
+
+    @on(ListScreen.RowsLoaded)
+    def _can_be_changed(self) -> None:
+        if self.console.state.read_only:
+            self.console.state = self.console.state._replace(read_only="")
 
     # Changes
 

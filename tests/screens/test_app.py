@@ -1,0 +1,215 @@
+"""The console as a whole: its screens by key, undo of anything, checkpoints behind, trouble in words, never a crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import config, open_workspace, paths
+from nanomem_tui.actions import SCREENS
+from nanomem_tui.app import NanomemApp
+from nanomem_tui.errors import DiskFull
+from nanomem_tui.opening import Opening
+from nanomem_tui.screens.registry import PLACES
+from nanomem_tui.widgets.bars import StatusBar
+from tests.screens.console import Console, console
+
+
+def bar(on: Console) -> str:
+    return on.screen.query_one(StatusBar).text
+
+
+def toasts(on: Console) -> str:
+    return " ".join(str(one.message) + str(one.title) for one in on.app._notifications)
+
+
+def test_every_screen_has_its_place() -> None:
+    assert set(PLACES) == set(SCREENS)
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("2", "lessons"), ("3", "sessions"), ("4", "wal"), ("5", "dream"), ("0", "status"), ("U", "ledger")],
+)
+async def test_a_key_shows_a_screen_and_1_comes_back_to_the_same_row(demo: Path, key: str, name: str) -> None:
+    async with console(demo, "items") as on:
+        await on.press("j", "j")
+        at = on.screen.table.cursor_id
+        await on.press(key)
+        assert name == on.screen.SCREEN
+        await on.press("1")
+        assert on.screen.table.cursor_id == at
+
+
+async def test_a_change_on_one_screen_is_taken_back_on_another(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await on.press("d", "2", "u")
+        await on.shows("undo: delete")
+        await on.press("1")
+        await on.until(lambda: on.ids == before, "the item is back")
+
+
+async def test_undo_goes_back_through_many_changes_and_redo_forward(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await on.press("d", "d", "d", "d", "u", "u", "u", "u")
+        assert on.ids == before
+        await on.press("ctrl+r", "ctrl+r")
+        assert on.ids == before[2:]
+
+
+async def test_nothing_to_undo_is_said(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    async with console(workspace, "items") as on:
+        await on.press("u")
+        assert "nothing to undo" in toasts(on)
+
+
+async def test_the_ledger_takes_back_any_change_whatever_came_after(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        first, second = on.ids[:2]
+        await on.press("d", "d", "U")
+        await on.until(lambda: len(on.ids) >= 2, "the changes")
+        await on.press("j", "t")
+        await on.shows("Take back: delete")
+        await on.press("y")
+        await on.until(lambda: on.screen.table.rows[2].undone, "the first delete taken back")
+        await on.press("1")
+        await on.until(lambda: first in on.ids and second not in on.ids)
+
+
+async def test_esc_leaves_the_ledger_to_where_one_came_from(demo: Path) -> None:
+    async with console(demo, "lessons") as on:
+        await on.press("U", "escape")
+        assert on.screen.SCREEN == "lessons"
+
+
+async def test_eight_changes_are_saved_behind(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        for _ in range(8):
+            await on.press("x", "j")
+        on.app.look()
+        await on.until(lambda: on.app.state.dirty == 0 and on.app.state.saved_at, "a checkpoint")
+        await on.until(lambda: "saved" in bar(on) and "unsaved" not in bar(on))
+
+
+async def test_what_is_unsaved_is_counted_and_saved_at_the_end(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        gone = on.ids[0]
+        await on.press("d")
+        await on.until(lambda: "1 unsaved" in bar(on))
+    with open_workspace(demo) as ws:
+        assert gone not in {item.id for item in ws.items.all()}
+        assert ws.checkpoint_state()["dirty"] == 0
+
+
+async def test_a_full_disk_is_said_in_words_and_nothing_is_half_done(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+
+        def full(*_args: object, **_named: object) -> None:
+            raise DiskFull("no space left while writing the ledger", "ledger", "free some space; nothing was changed")
+
+        monkeypatch.setattr(on.app.ws.store.ledger, "record", full)
+        await on.press("d")
+        assert "no space left" in toasts(on)
+        assert on.ids == before
+        on.app.look()
+        await on.until(lambda: "not saving: no space left" in bar(on), "degraded in words")
+        monkeypatch.undo()
+        await on.press("d")
+        assert on.ids == before[1:]
+        await on.until(lambda: "not saving" not in bar(on), "well again")
+
+
+async def test_an_unexpected_error_of_a_change_is_a_notice(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with console(demo, "items") as on:
+
+        def broken(*_args: object, **_named: object) -> None:
+            raise RuntimeError("surprise")
+
+        monkeypatch.setattr(on.app.ws.items, "delete", broken)
+        await on.press("d")
+        assert "surprise" in toasts(on)
+        await on.press("j")
+
+
+async def test_what_went_well_is_said_in_the_status_bar(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        await on.press("x")
+        assert "u undoes it" in bar(on)
+        assert toasts(on) == ""
+
+
+async def test_the_palette_does_what_is_chosen_by_name(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        await on.press("ctrl+p")
+        await on.type("next theme")
+        before = on.app.theme
+        await on.press("enter")
+        await on.until(lambda: on.app.theme != before)
+
+
+async def test_help_names_the_keys_of_the_screen_and_why_one_cannot_be_used(demo: Path) -> None:
+    async with console(demo, "items", (120, 60)) as on:
+        await on.press("question_mark")
+        await on.shows("Keys of Items", "Make one item", "select two or more rows first")
+        await on.press("escape")
+        assert on.app.screen is on.screen
+
+
+async def test_remapped_keys_work_and_wrong_ones_are_named(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = paths.locate(demo)
+    loaded = config.load(found)
+    settings = loaded.settings._replace(keys={"delete": "X", "fly": "f"})
+    app = NanomemApp(Opening(found, loaded._replace(settings=settings)))
+    async with app.run_test(size=(120, 30), notifications=True) as pilot:
+        await app.settled()
+        on = Console(app, pilot)
+        assert "there is no action “fly”" in toasts(on)
+        before = on.ids
+        await on.press("d")
+        assert on.ids == before
+        await on.press("X")
+        assert on.ids == before[1:]
+
+
+async def test_keys_typed_before_there_are_rows_act_in_order(demo: Path) -> None:
+    found = paths.locate(demo)
+    app = NanomemApp(Opening(found, config.load(found)))
+    async with app.run_test(size=(120, 30)) as pilot:
+        on = Console(app, pilot)
+        await pilot.press("j", "d", "slash")
+        await pilot.press(*"tea")
+        await app.settled()
+        await on.until(lambda: on.screen.listing.filter.source == "tea", "the filter typed ahead")
+        await on.shows("undoes it")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (160, 45)])
+@pytest.mark.parametrize("name", ["items", "lessons", "status", "ledger"])
+async def test_no_line_is_longer_than_the_screen(demo: Path, name: str, size: tuple[int, int]) -> None:
+    from rich.cells import cell_len
+
+    async with console(demo, name, size) as on:
+        lines = on.text.split("\n")
+        assert len(lines) == size[1]
+        assert max(map(cell_len, lines)) <= size[0]
+
+
+async def test_a_smaller_terminal_says_what_is_needed(demo: Path) -> None:
+    async with console(demo, "items", (50, 15)) as on:
+        await on.shows("nanomem needs 60x20")
+
+
+async def test_nothing_is_written_by_looking(demo: Path) -> None:
+    before = {path: path.read_bytes() for path in demo.parent.rglob("*") if path.is_file()}
+    async with console(demo, "items") as on:
+        for key in "23450U1":
+            await on.press(key)
+    assert {path: path.read_bytes() for path in demo.parent.rglob("*") if path.is_file()} == before

@@ -1,0 +1,327 @@
+"""The Items screen: what is believed is seen, found and corrected by keys, and every correction can be taken back."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.screens.rows import RowsScreen
+from tests.screens.console import Console, console
+
+Sample = Callable[[str], Path]
+
+
+def texts(on: Console) -> list[str]:
+    return [row.text for row in on.screen.table.rows]
+
+
+def stored(workspace: Path) -> dict[str, str]:
+    with open_workspace(workspace) as ws:
+        return {item.id: item.text for item in ws.items.all()}
+
+
+async def test_every_item_is_listed_newest_first(sample: Sample) -> None:
+    workspace = sample("ramfirst")
+    async with console(workspace, "items") as on:
+        assert len(on.ids) == 156
+        assert on.ids == list(stored(workspace))
+        await on.shows("156", "Kind", "Hits", "Age")
+
+
+async def test_columns_leave_as_the_width_shrinks(demo: Path) -> None:
+    async with console(demo, "items", (200, 30)) as on:
+        assert all(title in on.text for title in ("Kind", "Scope", "Hits", "Age"))
+        await on.pilot.resize_terminal(62, 24)
+        await on.app.settled()
+        assert "Age" in on.text
+        assert "Scope" not in on.text
+
+
+async def test_the_detail_tells_everything_and_what_was_done(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        item = on.screen.table.cursor_row
+        await on.shows(item.id, "importance", "No change by nanomem yet.")
+        await on.press("x")
+        await on.shows("History (1)", "enabled: yes → no", "Disabled: kept, never recalled")
+
+
+async def test_disable_and_undo(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        first = on.ids[0]
+        await on.press("x")
+        await on.shows("disable “", "u undoes it")
+        assert on.screen.table.cursor_row.enabled is False
+        assert on.screen.sign(on.screen.table.cursor_row) == "-"
+        await on.press("u")
+        await on.shows("undo: disable")
+        assert on.screen.table.cursor_row.enabled
+        assert on.ids[0] == first
+        await on.press("ctrl+r")
+        assert not on.screen.table.cursor_row.enabled
+
+
+async def test_one_row_is_deleted_at_once_and_the_cursor_stands_on_the_next(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await on.press("j", "d")
+        assert on.ids == [before[0], *before[2:]]
+        assert on.screen.table.cursor_id == before[2]
+        await on.press("u")
+        assert on.ids == before
+        assert on.screen.table.cursor_id == before[1]
+
+
+async def test_keys_typed_fast_each_act_on_what_the_one_before_left(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await on.pilot.press("d", "d", "d")
+        await on.until(lambda: on.ids == before[3:], "three rows gone")
+
+
+async def test_the_last_row_can_be_deleted(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await on.press("G", "d")
+        assert on.ids == before[:-1]
+        assert on.screen.table.cursor_id == before[-2]
+
+
+async def test_several_rows_are_shown_before_they_are_deleted(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await on.press("space", "space", "d")
+        await on.shows("Delete 2 items", "You can undo this with u.")
+        await on.press("d", "enter")  # neither confirms
+        assert on.ids == before
+        await on.press("y")
+        assert on.ids == before[2:]
+        assert not on.screen.table.selected
+        await on.press("u")
+        assert set(on.ids) == set(before)
+
+
+async def test_no_leaves_everything(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await on.press("space", "space", "d", "n")
+        assert on.ids == before
+        assert len(on.screen.table.selected) == 2
+
+
+async def test_an_edit_is_saved_and_kept_by_the_workspace(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        item = on.screen.table.cursor_row
+        await on.pilot.press("e")
+        await on.type(" indeed")
+        await on.press("ctrl+s")
+        await on.shows("edit “")
+        assert on.screen.table.cursor_row.text == item.text + " indeed"
+    assert stored(demo)[item.id] == item.text + " indeed"
+
+
+async def test_an_edit_left_twice_changes_nothing(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = texts(on)
+        await on.pilot.press("e")
+        await on.type("x")
+        await on.press("escape")
+        await on.shows("again drops it")
+        await on.press("escape")
+        assert texts(on) == before
+
+
+async def test_the_own_editor_edits_too(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "from elsewhere\\n" > "$1"\n')
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("EDITOR", str(editor))
+    monkeypatch.delenv("VISUAL", raising=False)
+    async with console(demo, "items") as on:
+        monkeypatch.setattr(type(on.app._driver), "can_suspend", True, raising=False)
+        monkeypatch.setattr(type(on.app._driver), "suspend_application_mode", lambda self: None)
+        monkeypatch.setattr(type(on.app._driver), "resume_application_mode", lambda self: None)
+        await on.press("E")
+        await on.until(lambda: "from elsewhere" in texts(on), "the edited text")
+
+
+async def test_a_new_item_stands_on_top_under_the_cursor(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        await on.pilot.press("G", "a")
+        await on.type("the boiler is serviced in May")
+        await on.press("ctrl+s")
+        assert texts(on)[0] == "the boiler is serviced in May"
+        assert on.screen.table.cursor == 0
+
+
+async def test_pins_are_shown(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        await on.press("p")
+        assert on.screen.sign(on.screen.table.cursor_row) == "^"
+        await on.shows("Pinned: no compaction removes it")
+
+
+async def test_selected_rows_become_one(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        rows = on.screen.table.rows[:2]
+        before = len(on.ids)
+        await on.press("space", "space", "m")
+        await on.shows("Merge 2 items into the newest", "stays", "goes")
+        await on.press("y")
+        kept = max(rows, key=lambda row: row.updated_at)
+        assert len(on.ids) == before - 1
+        assert kept.id in on.ids
+        assert next(row for row in on.screen.table.rows if row.id == kept.id).hits == sum(row.hits for row in rows)
+
+
+async def test_compaction_shows_its_reasons_first(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = len(on.ids)
+        await on.press("c")
+        await on.shows("would go", "same text as")
+        await on.press("y")
+        assert len(on.ids) < before
+        await on.press("u")
+        assert len(on.ids) == before
+
+
+async def test_a_filter_narrows_and_esc_brings_all_back(sample: Sample) -> None:
+    async with console(sample("ramfirst"), "items") as on:
+        await on.press("slash")
+        await on.type("staging")
+        await on.until(lambda: on.ids and all("staging" in text for text in texts(on)), "only staging")
+        await on.shows(" of 156")
+        await on.press("escape")
+        await on.until(lambda: len(on.ids) == 156, "all rows")
+
+
+async def test_fields_of_the_filter(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        await on.press("x")
+        disabled = on.screen.table.cursor_id
+        on.screen.filter_by("enabled:no")
+        await on.until(lambda: on.ids == [disabled], "the disabled item")
+
+
+async def test_s_sorts_by_the_next_column_and_comes_back(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        newest = on.ids
+        orders = []
+        for _ in range(4):
+            await on.press("s")
+            orders.append(on.screen.listing.sorted_by)
+        assert set(orders) == {"text", "kind", "hits", ""}
+        assert on.ids == newest
+
+
+async def test_rows_of_another_system_can_only_be_read(sample: Sample) -> None:
+    async with console(sample("ftswal"), "items") as on:
+        assert len(on.ids) == 185
+        assert on.screen.sign(on.screen.table.cursor_row) == "="
+        await on.shows("A row of longterm.db: it can be read here, not changed.")
+        for key in ("x", "d", "e", "p"):
+            await on.press(key)
+            await on.shows("another system's")
+        assert len(on.ids) == 185
+
+
+async def test_what_the_agent_writes_appears_and_keeps_the_cursor(sample: Sample) -> None:
+    workspace = sample("ramfirst")
+    file = workspace / "memory" / "LTM_SNAPSHOT.json"
+    async with console(workspace, "items") as on:
+        await on.press("j", "j")
+        at = on.screen.table.cursor_id
+        body = json.loads(file.read_bytes())
+        body["items"].append({**body["items"][0], "id": "ltm_9999999999999_1", "text": "the agent learned this"})
+        file.write_text(json.dumps(body, indent=2, ensure_ascii=False))
+        on.app.look()
+        await on.until(lambda: "the agent learned this" in texts(on), "the new row")
+        assert on.screen.table.cursor_id == at
+
+
+async def test_o_goes_to_the_conversation_it_came_from(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        known = next(row for row in on.screen.table.rows if row.session_key)
+        await on.at(known.id)
+        await on.press("o")
+        await on.until(lambda: on.screen.SCREEN == "sessions" and on.screen.table.cursor_id == known.session_key)
+
+
+async def test_o_says_when_it_is_not_known(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        ws.items.add("nobody knows from where")
+    async with console(demo, "items") as on:
+        await on.press("o")
+        await on.shows("where this came from is not known")
+
+
+async def test_y_copies_safe_text_and_says_how(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        await on.press("y")
+        await on.shows("OSC 52")
+        assert on.app.clipboard == on.screen.table.cursor_row.text
+
+
+async def test_a_workspace_without_items_says_so(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    async with console(workspace, "items") as on:
+        await on.shows("No items yet.")
+        await on.press("x", "d", "e")
+        await on.shows("there is no row here")
+
+
+def break_database(workspace: Path, how: str) -> None:
+    with open_workspace(workspace) as ws:
+        ws.items.add("something to keep")
+        path = ws.paths.database
+    if how == "newer":
+        import sqlite3
+
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA user_version = 99")
+        connection.close()
+    else:
+        path.write_bytes(b"not a database at all" * 500)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"), [("newer", "install a newer nanomem"), ("corrupt", "the database cannot be read")]
+)
+async def test_a_database_that_cannot_be_read_is_explained_and_the_rest_works(demo: Path, how: str, said: str) -> None:
+    break_database(demo, how)
+    async with console(demo, "items") as on:
+        assert on.screen.table.state == "error"
+        assert said in " ".join(on.text.replace("│", " ").split())
+        await on.press("a")  # nothing may be typed that can't be saved
+        assert isinstance(on.app.screen, RowsScreen)
+        await on.press("3")
+        await on.until(lambda: on.screen.SCREEN == "sessions" and on.ids, "the sessions")
+
+
+async def test_hostile_text_is_only_text(demo: Path) -> None:
+    hostile = "\x1b]52;c;aGFja2Vk\x07 [/foo] [@click=app.quit]x[/] \x9b2J \u202eevil \U000e0041"
+    with open_workspace(demo) as ws:
+        ws.items.add(hostile)
+    async with console(demo, "items") as on:
+        await on.press("enter", "tab", "y")
+        assert "\x1b" not in on.text
+        assert "\x9b" not in on.text
+        assert "[/foo]" in on.text
+        assert "\x1b" not in on.app.clipboard
+
+
+async def test_long_and_wide_texts_keep_the_columns_straight(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        for text in ("很长的中文句子" * 30, "ภาษาไทยที่ยาวมาก" * 20, "👩‍👩‍👧‍👦 family 🇩🇪 flag " * 10, "word " * 5000):
+            ws.items.add(text)
+    async with console(demo, "items", (80, 24)) as on:
+        from rich.cells import cell_len
+
+        rows = on.text.split("\n")[2:6]
+        assert all(cell_len(row) <= 80 for row in rows)
+        assert all("fact" in row for row in rows)

@@ -1,0 +1,175 @@
+"""The console in a real terminal: its first frame, keys typed too early, silence, and every way to its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks._pty import Terminal
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput
+from nanomem_tui.first_frame import rows_frame, words_frame
+from nanomem_tui.launch import snapshot_screen
+from nanomem_tui.store.values import Item
+from tests.hygiene.repository import ROOT
+
+START = "from nanomem_tui.__main__ import main; raise SystemExit(main())"
+FOOTER = "compact"  # only the app itself names this key
+
+
+def start(workspace: Path, before: str = "", size: tuple[int, int] = (80, 24)) -> Terminal:
+    """The console in a pseudo-terminal; `before` is Python run first."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    env = {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT)}
+    return Terminal([sys.executable, "-c", before + START, "--workspace", str(workspace)], size=size, env=env)
+
+
+def enabled(workspace: Path) -> list[bool]:
+    with open_workspace(workspace) as ws:
+        return [bool(item.enabled) for item in ws.items.all()]
+
+
+def test_keys_typed_before_the_app_is_there_are_done_in_order(demo: Path) -> None:
+    with start(demo) as console:
+        console.wait_for("Items")  # the first frame, long before the app
+        console.send("jx")
+        console.wait_for("undoes it")
+        console.send("q")
+        console.wait_end()
+        assert console.status == 0
+        assert "jx" not in console.text
+    assert enabled(demo)[1] is False
+
+
+def test_the_first_rows_come_before_textual(demo: Path) -> None:
+    watch = (
+        "import sys, nanomem_tui.launch as launch; show = launch.Ending.show\n"
+        "def watched(self, frame):\n"
+        "    show(self, frame); heavy = {'textual', 'sqlmodel', 'rapidfuzz'} & set(sys.modules)\n"
+        "    import os; os.write(2, b'heavy:' + str(sorted(heavy)).encode())\n"
+        "launch.Ending.show = watched\n"
+    )
+    with start(demo, watch) as console:
+        console.wait_for(FOOTER)
+        assert console.text.count("heavy:[]") == 2
+        assert "heavy:['" not in console.text
+
+
+def test_reading_and_browsing_load_no_writing_side_of_the_database(demo: Path) -> None:
+    watch = (
+        "import sys, nanomem_tui.app as app; leave = app.NanomemApp.do_quit\n"
+        "def watched(self):\n"
+        "    leave(self); import os; os.write(2, b'heavy:' + str('sqlmodel' in sys.modules).encode())\n"
+        "app.NanomemApp.do_quit = watched\n"
+    )
+    with start(demo, watch) as console:
+        console.wait_for(FOOTER)
+        console.press("j")
+        console.send("q")
+        console.wait_end()
+        assert "heavy:False" in console.text
+
+
+def test_an_idle_console_writes_nothing(demo: Path) -> None:
+    with start(demo) as console:
+        console.wait_for("no agent")
+        console.drain(1.2)
+        assert console.drain(quiet=2.5, limit=3) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_saves_restores_the_terminal_and_ends(demo: Path, number: int) -> None:
+    with start(demo) as console:
+        console.wait_for(FOOTER)
+        console.send("x")
+        console.wait_for("undoes it")
+        console.signal(number)
+        console.wait_end()
+        assert console.status == 128 + number
+        assert console.left_on == []
+        assert console.echoes()
+    assert enabled(demo)[0] is False
+
+
+def test_a_signal_during_the_start_restores_the_terminal(demo: Path) -> None:
+    with start(demo) as console:
+        console.wait_for("Items")
+        console.signal(signal.SIGTERM)
+        console.wait_end()
+        assert console.status == 128 + signal.SIGTERM
+        assert console.left_on == []
+        assert console.echoes()
+
+
+def test_a_kill_loses_nothing_that_was_said_to_be_done(demo: Path) -> None:
+    with start(demo) as console:
+        console.wait_for(FOOTER)
+        console.send("x")
+        console.wait_for("undoes it")
+        console.signal(signal.SIGKILL)
+        console.wait_end()
+    assert enabled(demo)[0] is False
+
+
+def test_a_mistake_of_ours_restores_the_terminal_and_shows_no_memory(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        ws.items.add("a very private thing")
+    broken = "import nanomem_tui.app as app; app.NanomemApp.do_quit = lambda self: 1 / 0\n"
+    with start(demo, broken) as console:
+        console.wait_for(FOOTER)
+        before = len(console.output)
+        console.send("q")
+        console.wait_end()
+        after = bytes(console.output[before:]).decode()
+        assert console.status == 1
+        assert console.left_on == []
+        assert console.echoes()
+        assert "ZeroDivisionError" in after
+        assert "private" not in after.rpartition("Traceback")[2]
+
+
+def test_no_workspace_is_one_line_and_a_clean_terminal(tmp_path: Path) -> None:
+    with start(tmp_path / "nowhere") as console:
+        console.wait_end()
+        assert console.status == 2
+        assert console.left_on == []
+        assert console.echoes()
+        assert console.text.rstrip().count("nowhere") == 1
+
+
+def test_hostile_text_never_reaches_the_terminal(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        ws.items.add("\x1b]52;c;aGFja2Vk\x07 \x1b]0;title\x07 \x9b2J hostile")
+    with start(demo) as console:
+        console.wait_for("hostile")
+        console.wait_for(FOOTER)
+        console.press("\r")
+        console.press("\t")
+        written = bytes(console.output).decode()
+        for payload in ("\x1b]52", "\x1b]0;", "\x9b"):
+            assert payload not in written
+
+
+def test_the_frames_before_the_app_fit_and_are_safe() -> None:
+    item = Item("id", "evil \x1b]52;c;x\x07 " + "很长" * 60, updated_at="2026-01-01T00:00:00+00:00")
+    for columns, lines in ((80, 24), (200, 60), (10, 5), (1, 1)):
+        words_frame(columns, lines, "loading")
+        frame = rows_frame(columns, lines, [item] * 100)
+        assert "\x1b]" not in frame
+        assert frame.count("evil") <= max(lines - 4, 0)
+
+
+def test_a_snapshot_is_text_or_a_picture(demo: Path) -> None:
+    text = snapshot_screen(str(demo), "lessons", (100, 30), svg=False)
+    assert len(text.split("\n")) == 30
+    assert "2 Lessons" in text
+    assert snapshot_screen(str(demo), "items", (80, 24), svg=True).startswith("<svg")
+
+
+def test_a_snapshot_of_no_screen_says_which_there_are(demo: Path) -> None:
+    with pytest.raises(BadInput, match="no screen"):
+        snapshot_screen(str(demo), "kitchen", (80, 24), svg=False)

@@ -1,0 +1,86 @@
+"""The Lessons screen: how sure a lesson still is, switching it off, its three texts, and forgetting them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput
+from nanomem_tui.screens.lessons import read_form
+from tests.screens.console import console
+
+
+async def test_each_lesson_shows_when_what_and_how_sure(demo: Path) -> None:
+    async with console(demo, "lessons", (110, 30)) as on:
+        row = on.screen.table.cursor_row
+        await on.shows("When", "Do", "Sure", row.trigger[:10])
+        await on.press("enter")
+        await on.shows("of 10 now", "learned", "No change by nanomem yet.")
+
+
+async def test_a_lesson_that_is_switched_off_stays_off(demo: Path) -> None:
+    async with console(demo, "lessons") as on:
+        on.screen.filter_by("enabled:yes")
+        await on.until(lambda: on.ids and all(row.enabled for row in on.screen.table.rows))
+        row_id = on.screen.table.cursor_id
+        await on.press("x")
+        await on.shows("disable lesson")
+        await on.press("ctrl+s")
+        await on.shows("Saved")
+    with open_workspace(demo) as ws:
+        assert not ws.lessons.get(str(row_id)).enabled
+
+
+async def test_its_texts_are_edited_under_their_names(demo: Path) -> None:
+    async with console(demo, "lessons") as on:
+        row = on.screen.table.cursor_row
+        await on.pilot.press("e")
+        await on.shows("WHEN", "DO", "INSTEAD OF")
+        await on.type("shouting")
+        await on.press("ctrl+s")
+        await on.until(lambda: on.screen.table.cursor_row.bad_action.endswith("shouting"))
+        assert on.screen.table.cursor_row.trigger == row.trigger
+
+
+def test_a_form_gives_its_fields_back() -> None:
+    form = "WHEN\nasked for a date\n\nDO\nsay the day\nof the week\n\nINSTEAD OF\n\n"
+    assert read_form(form) == {
+        "trigger": "asked for a date",
+        "better_action": "say the day\nof the week",
+        "bad_action": "",
+    }
+
+
+def test_a_form_that_lost_a_part_is_refused() -> None:
+    with pytest.raises(BadInput, match="the line DO is missing"):
+        read_form("WHEN\nx\nINSTEAD OF\ny\n")
+
+
+async def test_delete_and_undo(demo: Path) -> None:
+    async with console(demo, "lessons") as on:
+        before = on.ids
+        await on.press("d")
+        assert on.ids == before[1:]
+        await on.press("u")
+        assert on.ids == before
+
+
+async def test_all_are_forgotten_only_after_a_typed_word(demo: Path) -> None:
+    async with console(demo, "lessons") as on:
+        before = on.ids
+        await on.press("colon")
+        await on.type("reset")
+        await on.press("enter")
+        await on.shows("type reset and enter")
+        await on.type("no")
+        await on.press("enter")
+        assert on.ids == before
+        await on.press("backspace", "backspace")
+        await on.type("reset")
+        await on.press("enter")
+        await on.until(lambda: on.ids == [], "no lessons")
+        await on.shows("No lessons yet")
+        await on.press("u")
+        await on.until(lambda: on.ids == before, "all lessons")
