@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from nanomem_tui import config, paths
 from nanomem_tui.app import NanomemApp
+from nanomem_tui.opening import Opening
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 
 
@@ -74,12 +75,13 @@ async def console(
 ) -> AsyncIterator[Console]:
     """The console on `workspace`, showing `screen`, all read."""
     found = paths.locate(workspace)
-    app = kind(found, config.load(found), first_screen=screen)
+    opening = Opening(found, config.load(found))
+    app = kind(opening, first_screen=screen)
     async with app.run_test(size=size, notifications=True) as pilot:
         await app.settled()
         app.look()
         await app.settled()
         await pilot.pause()
         yield Console(app, pilot)
-    if app.opened is not None:
-        app.opened.close()
+    if opening.opened is not None:
+        opening.opened.close()

@@ -1,0 +1,123 @@
+"""A home whose every text tries something: what a poisoned memory could hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nanomem_tui.formats import lessons, ltm_snapshot, wal_state
+from nanomem_tui.formats.session_names import key_to_name
+from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.workspace import open_workspace
+
+#: Each attack with a word beside it that must be seen on the screen: what was sent away harmless is shown, not hidden.
+ATTACKS: dict[str, str] = {
+    "clipboard": "\x1b]52;c;SE9TVElMRQ==\x07",
+    "title": "\x1b]0;HOSTILETITLE\x07",
+    "link": "\x1b]8;;http://hostile.example\x1b\\",
+    "erase": "\x1b[2J\x1b[H",
+    "colour": "\x1b[31;1m",
+    "csi": "\x9b2J",
+    "osc": "\x9d0;HOSTILETITLE\x9c",
+    "bidi": "‮‭⁦",
+    "hidden": "​⁠\U000e0041",
+    "bell": "\x07\x08\x0b\x7f",
+    "return": "\rOVERWRITTEN",
+    "shift": "\x0e\x0f",
+    "markup": "[/foo][@click=app.quit]",
+}
+#: Bytes that must never leave for the terminal, beside what the console draws with itself.
+FORBIDDEN: tuple[bytes, ...] = (
+    b"\x1b]52",
+    b"SE9TVElMRQ==\x07",
+    b"\x1b]0;",
+    b"\x1b]8;;http://hostile",
+    b"\x1b[2J\x1b[HERASE",
+    b"\x07",
+    b"\x08",
+    b"\x0b",
+    b"\x0e",
+    b"\x7f",
+    b"\rOVER",
+)
+FORBIDDEN_CHARACTERS = "\x9b\x9c\x9d‮‭⁦​⁠\U000e0041"
+
+
+def attack(name: str) -> str:
+    """One attack between words."""
+    return f"{name}-before {ATTACKS[name]}{name.upper()}-after"
+
+
+def everything() -> str:
+    """All of them in one text."""
+    return " ".join(attack(name) for name in ATTACKS)
+
+
+def build(home: Path) -> Path:
+    """Write a hostile home at `home` and return its workspace."""
+    workspace = home / "workspace"
+    memory = workspace / "memory"
+    folder = home / "sessions"
+    for path in (memory / "session-state", folder, workspace / ".nanobot"):
+        path.mkdir(parents=True)
+    (home / "config.json").write_text(json.dumps({"agents": {"defaults": {"workspace": str(workspace)}}}))
+    at = "2026-01-02T09:00:00"
+    names = list(ATTACKS)
+    items = [
+        ltm_snapshot.LtmItem(f"ltm_17000000000{n:02}_{n}", attack(name), attack(name), f"cli:{name}", at, at, 1)
+        for n, name in enumerate(names)
+    ]
+    (memory / "LTM_SNAPSHOT.json").write_bytes(ltm_snapshot.dump_snapshot(ltm_snapshot.LtmSnapshot(tuple(items))))
+    lines = [
+        lessons.LessonLine(
+            id=f"lesson_{1700000000000 + number}_{number}", key=attack(name), trigger=attack(name),
+            bad_action=attack(name), better_action=attack(name), scope="session", session_key=everything(),
+            source=attack(name), confidence=5, hits=1, enabled=True, created_at=at, updated_at=at,
+        )
+        for number, name in enumerate(names)
+    ]  # fmt: skip
+    (memory / "LESSONS.jsonl").write_bytes(lessons.dump_lessons(lines))
+    _sessions(folder, at)
+    entries = [
+        {"cursor": n, "timestamp": "2026-01-02 09:00", "content": f"- [durable] {attack(name)}", "session_key": name}
+        for n, name in enumerate(names, 1)
+    ]
+    (memory / "history.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    for name in names[:3]:
+        data = wal_state.dump_header(f"cli:{name}", "cli", name)
+        data += wal_state.dump_pre(at + "+00:00", {"speaker": "user", "user": everything()})
+        data += wal_state.dump_post(at + "+00:00", everything(), [everything()])
+        data += wal_state.dump_pre(at + "+00:00", {"speaker": everything(), "user": everything()})
+        (memory / "session-state" / wal_state.wal_name(f"cli:{name}")).write_bytes(data)
+    (memory / "2026-01-02.md").write_text(everything())
+    for name in ("SOUL.md", "USER.md", "memory/MEMORY.md"):
+        (workspace / name).write_text("# Title\n\n" + "\n".join(f"- {attack(one)}" for one in names) + "\n")
+    _commits(workspace)
+    return workspace
+
+
+def _sessions(folder: Path, at: str) -> None:
+    for name in ATTACKS:
+        key = f"cli:{name}"
+        head = {"_type": "metadata", "key": key, "created_at": at, "metadata": {"title": attack(name)}}
+        call = {"id": "1", "function": {"name": attack(name), "arguments": json.dumps({"x": attack(name)})}}
+        messages = [
+            {"role": "user", "content": everything(), "timestamp": attack(name), "sender_id": attack(name)},
+            {"role": "assistant", "content": attack(name), "tool_calls": [call], "reasoning_content": attack(name)},
+            {"role": "tool", "name": attack(name), "content": everything()},
+            {"role": attack(name), "content": attack(name), "media": [attack(name)]},
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in (head, *messages))
+        (folder / key_to_name(key)).write_text(text)
+
+
+def _commits(workspace: Path) -> None:
+    with open_workspace(workspace) as opened:
+        paths = opened.paths
+    GitHistory.init(paths)
+    git = GitHistory.open(paths)
+    assert git is not None
+    for name in ATTACKS:
+        text = (workspace / "USER.md").read_text() + f"- again {attack(name)}\n"
+        (workspace / "USER.md").write_text(text)
+        git.commit_files({"USER.md": text.encode()}, f"dream: {attack(name)}\n\n{everything()}", author=f"{name} <x@y>")

@@ -1,0 +1,135 @@
+"""Pictures of every screen: small and large, in full colour, in the terminal's own colours, and without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+import nanomem_tui.app
+from nanomem_tui import config, paths
+from nanomem_tui.app import NanomemApp
+from nanomem_tui.opening import Opening
+from nanomem_tui.widgets.bars import Status
+
+Compare = Callable[..., bool]
+Keys = tuple[str, ...]
+
+SCREENS = ("items", "lessons", "sessions", "wal", "dream", "status")
+SMALL, LARGE = (80, 24), (160, 45)
+SIZES = {"80x24": SMALL, "160x45": LARGE}
+COLOURS = {"COLORTERM": "truecolor", "TERM": "xterm-256color"}
+LOOKS: dict[str, dict[str, str]] = {
+    "dark": COLOURS,
+    "ansi": {**COLOURS, "SSH_CONNECTION": "1 2 3 4"},
+    "no-colour": {**COLOURS, "NO_COLOR": "1"},
+}
+LOOKED_AT = ("COLORTERM", "TERM", "NO_COLOR", "SSH_CONNECTION", "SSH_TTY", "COLORFGBG")
+
+
+class Pictured(NanomemApp):
+    """The console without what differs from run to run: where its files lie, how long a checkpoint took."""
+
+    CSS_PATH = Path(nanomem_tui.app.__file__).with_name("app.tcss")
+
+    def _status(self) -> Status:
+        status = super()._status()
+        return replace(status, workspace="~/.nanobot/workspace", cost_ms=None if status.cost_ms is None else 4.0)
+
+
+@pytest.fixture
+def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """`look("ansi")`: the environment of a terminal."""
+
+    def set_look(name: str) -> None:
+        for variable in LOOKED_AT:
+            monkeypatch.delenv(variable, raising=False)
+        for variable, value in LOOKS[name].items():
+            monkeypatch.setenv(variable, value)
+
+    return set_look
+
+
+@contextmanager
+def console(workspace: Path, screen: str) -> Iterator[NanomemApp]:
+    """The console on a workspace, closed at the end."""
+    found = paths.locate(workspace)
+    opening = Opening(found, config.load(found))
+    yield Pictured(opening, first_screen=screen)
+    if opening.opened is not None:
+        opening.opened.close()
+
+
+def after(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Press keys, then wait until all is on the screen."""
+
+    async def run(pilot: Pilot[Any]) -> None:
+        app = pilot.app
+        assert isinstance(app, NanomemApp)
+        await app.settled()
+        app.look()
+        await app.settled()
+        for key in keys:
+            await pilot.press(key)
+            await app.settled()
+            await pilot.pause()
+        await pilot.pause()
+
+    return run
+
+
+def compare(snap_compare: Compare, workspace: Path, screen: str, size: tuple[int, int], keys: Keys = ()) -> bool:
+    with console(workspace, screen) as app:
+        return snap_compare(app, terminal_size=size, run_before=after(*keys))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("screen", SCREENS)
+def test_dark(snap_compare: Compare, pictured: Path, look: Callable[[str], None], screen: str, size: str) -> None:
+    look("dark")
+    assert compare(snap_compare, pictured, screen, SIZES[size])
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", ["ansi", "no-colour"])
+def test_few_colours(
+    snap_compare: Compare, pictured: Path, look: Callable[[str], None], name: str, screen: str
+) -> None:
+    look(name)
+    assert compare(snap_compare, pictured, screen, SMALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", ["ansi", "no-colour"])
+def test_few_colours_large(
+    snap_compare: Compare, pictured: Path, look: Callable[[str], None], name: str, screen: str
+) -> None:
+    look(name)
+    assert compare(snap_compare, pictured, screen, LARGE)
+
+
+VIEWS: dict[str, tuple[str, Keys]] = {
+    "transcript": ("sessions", ("enter", "g", "n", "n", "enter")),
+    "compaction": ("sessions", ("c", "enter")),
+    "notes": ("notes", ()),
+    "archive": ("archive", ("enter",)),
+    "turns": ("wal", ("j", "enter")),
+    "diff": ("dream", ("enter",)),
+    "take-back": ("dream", ("t",)),
+    "dry-run": ("dream", ("T",)),
+    "files": ("files", ("j", "enter")),
+    "help": ("dream", ("question_mark",)),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_a_key_leads_to(snap_compare: Compare, pictured: Path, look: Callable[[str], None], view: str) -> None:
+    look("dark")
+    screen, keys = VIEWS[view]
+    assert compare(snap_compare, pictured, screen, SMALL, keys)

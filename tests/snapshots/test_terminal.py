@@ -1,0 +1,185 @@
+"""The console in a real terminal: a whole session of curation, and a memory that attacks the reader's terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui.formats.session_names import key_to_name
+from nanomem_tui.workspace import open_workspace
+from tests.snapshots import hostile
+from tests.snapshots.terminal import Terminal, nanomem
+
+# Textual's own: the shape of the mouse pointer, one word of letters.
+POINTER = re.compile(rb"\x1b\]22;[a-z-]*\x07")
+QUIET = 0.05  # seconds without a byte after which a key has done what it does
+ESC, ENTER, TAB, SAVE = "\x1b", "\r", "\t", "\x13"
+
+
+def told(workspace: Path, *arguments: str) -> Any:
+    """What a fresh process says."""
+    command = [sys.executable, "-m", "nanomem_tui", "--workspace", str(workspace), *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    return json.loads(done.stdout)
+
+
+def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> None:
+    home = tmp_path / ".nanobot"
+    shutil.copytree(pictured_home, home, symlinks=True)
+    workspace = home / "workspace"
+    with open_workspace(workspace) as ws:
+        total = ws.items.count()["total"]
+        lessons = ws.lessons.all()
+        at = next(number for number, lesson in enumerate(lessons) if lesson.enabled)
+        lesson = lessons[at]
+        sessions = ws.layout.sessions_dir
+    assert sessions is not None
+    session = sessions / key_to_name("telegram:20417")
+    lines = len(session.read_bytes().splitlines())
+
+    with nanomem(workspace, 100, 30) as console:
+        console.shows("1 Items", "q quit", f"{total}")
+        # Find one item and edit it.
+        console.press("/", "/ ")
+        console.press("dentist at 9:15", "1 of ")
+        console.press(ENTER, "Tomorrow: dentist at 9:15")
+        console.press("e", "^s save")
+        console.press(", bring the form", "bring the form")
+        console.press(SAVE, "u undoes it")
+        console.press(ESC, f"{total}")
+        # Disable a lesson.
+        console.press("2", lesson.trigger[:16])
+        console.press("j" * at + "x", "u undoes it")
+        # Delete an item, and think better of it.
+        console.press("1", "1 Items")
+        console.press("/", "/ ")
+        console.press("brb lunch", "1 of ")
+        console.press(ENTER, "brb lunch")
+        console.press("d", "0 of ")
+        console.press("u", "1 of ")
+        console.press(ESC, f"{total}")
+        # Shorten a conversation, after a look.
+        console.press("3", "telegram:20417", "o memories")
+        console.press("c", "Keep how many messages")
+        console.press(ENTER, "8 → 4", "yes, do it")
+        console.press("y", "u undoes it")
+        # Save, and leave.
+        console.press(SAVE, "aved")
+        console.type("q")
+        assert console.ends() == 0
+        assert console.raw.rstrip().endswith((b"\x1b[?1049l", b"\x1b[?25h")) or b"\x1b[?1049l" in console.raw
+
+    found = told(workspace, "memory", "search", "--query", "dentist")
+    assert "Tomorrow: dentist at 9:15, bring the form" in json.dumps(found)
+    status = told(workspace, "memory", "status")
+    assert status["items"]["total"] == total
+    assert status["checkpoint"]["dirty"] == 0
+    with open_workspace(workspace) as ws:
+        assert not ws.lessons.get(lesson.id).enabled
+        assert any(item.text == "brb lunch" for item in ws.items.all())
+    assert len(session.read_bytes().splitlines()) == lines - 4
+    assert len(told(workspace, "log")) >= 4
+
+
+def test_keys_typed_while_it_starts_are_not_lost(pictured_home: Path, tmp_path: Path) -> None:
+    home = tmp_path / ".nanobot"
+    shutil.copytree(pictured_home, home, symlinks=True)
+    with nanomem(home / "workspace") as console:
+        console.until(lambda: b"\x1b[?1049h" in console.raw, "the first frame")
+        console.type("jjj3")
+        console.shows("3 Sessions", "telegram:20417")
+        console.type("1")
+        console.until(lambda: "▸" in console.text.split("\n")[5], "the cursor is on the fourth item")
+
+
+@pytest.fixture(scope="module")
+def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return hostile.build(tmp_path_factory.mktemp("hostile") / ".nanobot")
+
+
+def harmless(console: Terminal) -> None:
+    """Nothing that came out is obeyed by a terminal in a way that the console did not mean."""
+    raw = POINTER.sub(b"", console.raw)
+    for payload in hostile.FORBIDDEN:
+        assert payload not in raw, f"{payload!r} came out"
+    written = raw.decode("utf-8", "replace")
+    for character in hostile.FORBIDDEN_CHARACTERS:
+        assert character not in written, f"{character!r} came out"
+
+
+def walk(console: Terminal, *rows: str) -> None:
+    """Go through a list and its details; each key when all that the one before it does has been drawn."""
+    for keys in rows:
+        console.type(keys)
+        while console.read(QUIET):
+            pass
+
+
+def leave(console: Terminal, title: str) -> None:
+    """Close a dialog. A key right after esc would be a key with alt, so wait until it is gone."""
+    console.type(ESC)
+    console.hides(title)
+
+
+@pytest.mark.parametrize("columns", [80, pytest.param(200, marks=pytest.mark.slow)])
+def test_nothing_in_a_memory_reaches_the_terminal(hostile_home: Path, tmp_path: Path, columns: int) -> None:
+    home = tmp_path / ".nanobot"
+    shutil.copytree(hostile_home.parent, home, symlinks=True)
+    # A wide screen shows the detail of each row; on a narrow one the list shows every attack, and one row is opened.
+    down = ["j"] * (len(hostile.ATTACKS) if columns > 100 else 2)
+    with nanomem(home / "workspace", columns, 40) as console:
+        console.shows("1 Items", "clipboard-before ␛]52;c;SE9TVElMRQ==␇CLIPBOARD-after"[:30], "q quit")
+        console.shows("[/foo][@click=app.quit]"[:12])
+        walk(console, *down, ENTER, "G", TAB)
+        console.press("2", "2 Lessons", "before")
+        walk(console, *down, ENTER, "G", TAB)
+        console.press("3", "3 Sessions", "cli:clipboard")
+        walk(console, *down, ENTER, "g", "n", ENTER, "n", ENTER, "n", ENTER, "G", TAB)
+        console.press("F", "Find in all")
+        console.press("after", " found")
+        walk(console, "\x1b[B", "\x1b[B", ENTER)
+        console.hides("Find in all")
+        walk(console, TAB)
+        console.press("c", "Keep how many")
+        console.press(ENTER, "begins with")
+        console.press("n", "3 Sessions")
+        console.press("l", "Notes", "clipboard-before")
+        walk(console, ENTER, "G", TAB)
+        console.press("l", "Archive", "waits")
+        walk(console, *down, ENTER, "G", TAB)
+        console.press("4", "4 WAL", "cli:")
+        walk(console, *down, ENTER, "g", "n", TAB)
+        console.press("5", "5 Dream", "dream:")
+        walk(console, *down, "g", ENTER, "G", TAB)
+        console.press("t", "Take back")
+        leave(console, "Take back")
+        console.press("T", "Dry run", "It would read")
+        walk(console, "G")
+        leave(console, "Dry run")
+        console.press("l", "Files", "SOUL.md")
+        walk(console, ENTER, "G", TAB)
+        console.press("e", "Edit SOUL.md")
+        leave(console, "Edit SOUL.md")
+        console.press("0", "0 Status")
+        walk(console, *["j"] * 12)
+        console.press("U", "Ledger")
+        console.press("?", "Keys of")
+        leave(console, "Keys of")
+        console.type("q")
+        assert console.ends() == 0
+        harmless(console)
+
+
+def test_the_proof_would_see_an_attack(hostile_home: Path) -> None:
+    with nanomem(hostile_home) as console:
+        console.shows("1 Items")
+        console.raw += hostile.everything().encode()
+        with pytest.raises(AssertionError, match="came out"):
+            harmless(console)
