@@ -20,6 +20,7 @@ from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.diff import FileDiff
 from nanomem_tui.widgets.diff_view import DiffView
 from nanomem_tui.widgets.document import Block, Body, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.side_by_side import side_by_side
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class ProposalView(DiffView):
             lines += [(), *lay_out((Spans(((title, "bad"),)),), width)]
             now: list[Block] = [Spans((("as it is now", "label"),)), Body("\n".join(conflict.now) or "(no line)")]
             then: list[Block] = [Spans((("as it was before", "label"),)), Body("\n".join(conflict.then) or "(no line)")]
-            lines += side_by_side(now, then, width)
+            lines += side_by_side(now, then, width, glyphs(self).separator)
         if self.below:
             lines += [(), *lay_out(self.below, width, wrapped)]
         return lines

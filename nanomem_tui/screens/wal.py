@@ -17,6 +17,7 @@ from nanomem_tui.screens.transcript import Preface
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
+from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.parts_view import Part, PartsView
 from nanomem_tui.widgets.side_by_side import side_by_side
 from nanomem_tui.widgets.toast import say
@@ -42,6 +43,7 @@ class ShownTurn:
     """One turn: what was known before the model was called, beside what came of it."""
 
     turn: Turn
+    separator: str
     stops: bool = True
 
     @property
@@ -52,7 +54,7 @@ class ShownTurn:
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
         """A heading, then PRE and POST."""
         heading = lay_out((Spans(_heading(self.turn)),), width, wrapped)
-        sides = side_by_side(_before(self.turn), _after(self.turn), width)
+        sides = side_by_side(_before(self.turn), _after(self.turn), width, self.separator)
         return [*heading, *sides, ()]
 
     def plain(self) -> str:
@@ -149,7 +151,8 @@ class WalScreen(WorkspaceScreen["WalInfo"]):
         if row.open_turns:
             title.append((f"{row.open_turns:,} unfinished", "bad"))
         parts: list[Part] = [Preface(tuple(_facts(row, state, ws.paths.relative(Path(row.path)))))]
-        parts += [ShownTurn(turn) for turn in state.turns]
+        separator = glyphs(self).separator
+        parts += [ShownTurn(turn, separator) for turn in state.turns]
         return Log(row.session_key, tuple(title), parts)
 
     def show_detail(self, detail: Any) -> None:

@@ -9,11 +9,11 @@ from nanomem_tui.text import cell_width
 from nanomem_tui.widgets.document import Block, Line, lay_out
 
 SIDE_BY_SIDE = 64  # cells from which two columns can be read
-BETWEEN = " │ "
 
 
-def side_by_side(left: Sequence[Block], right: Sequence[Block], width: int, between: str = BETWEEN) -> list[Line]:
+def side_by_side(left: Sequence[Block], right: Sequence[Block], width: int, separator: str) -> list[Line]:
     """The blocks of both sides: two columns from `SIDE_BY_SIDE` cells of `width` on, else the right below the left."""
+    between = f" {separator} "
     if width < SIDE_BY_SIDE:
         return [*lay_out(left, width), *lay_out(right, width)]
     half = (width - len(between)) // 2

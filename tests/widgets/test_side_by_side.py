@@ -12,7 +12,7 @@ def text(line: Line) -> str:
 
 
 def test_with_room_there_are_two_columns() -> None:
-    lines = side_by_side([Body("one\ntwo\nthree")], [Body("un")], 70)
+    lines = side_by_side([Body("one\ntwo\nthree")], [Body("un")], 70, "│")
     assert [text(line).rstrip() for line in lines] == [
         "one" + " " * 30 + " │ un",
         "two" + " " * 30 + " │",
@@ -21,10 +21,10 @@ def test_with_room_there_are_two_columns() -> None:
 
 
 def test_wide_letters_do_not_move_the_second_column() -> None:
-    lines = side_by_side([Body("记住：小满每周三要接 🎉 ชอบกาแฟ")], [Body("POST")], 80)
+    lines = side_by_side([Body("记住：小满每周三要接 🎉 ชอบกาแฟ")], [Body("POST")], 80, "│")
     before, _, _ = text(lines[0]).partition("│")
     assert cell_width(before) == (80 - 3) // 2 + 1
 
 
 def test_without_room_they_are_stacked() -> None:
-    assert [text(line) for line in side_by_side([Body("one")], [Body("two")], 60)] == ["one", "two"]
+    assert [text(line) for line in side_by_side([Body("one")], [Body("two")], 60, "|")] == ["one", "two"]
