@@ -98,6 +98,7 @@ class NanomemApp(App[int]):
         self._notice_timer: Timer | None = None
         self._held: list[events.Key] | None = []
         self._releasing = False
+        self._leaving = False
         self._first_rows = threading.Event()
         for theme in THEMES:
             self.register_theme(theme)
@@ -347,6 +348,15 @@ class NanomemApp(App[int]):
         if not self.is_headless and threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self._asked_to_end, number)
+
+    async def _shutdown(self) -> None:
+        self._leaving = True
+        await super()._shutdown()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A mistake of ours ends the app; but a thread that reports to a screen which is going away is none."""
+        if not (self._leaving or self._exit):
+            super()._handle_exception(error)
 
     def _asked_to_end(self, number: int) -> None:
         self._on_signal(number)
