@@ -6,7 +6,7 @@ Owns the dialog and the thread that searches. It goes nowhere by itself: its res
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -18,6 +18,7 @@ from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.memory.matching import Range, matcher
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 LIMIT = 500
 PAGE = 25  # results that are shown together, so that many do not cost a repaint each
+BEFORE = 4  # characters that are shown before a hit
 REST = 0.15  # seconds without a key before a search begins
 
 
@@ -52,14 +54,23 @@ class Found:
 
 def search_everything(ws: Workspace, query: str, limit: int = LIMIT) -> Iterator[Found]:
     """What holds every word of `query`, as it is found: messages, then summaries, then lines of notes."""
+    wanted = matcher(query)
     for hit in ws.sessions.hits(query, limit):
         at = hit.timestamp[:16].replace("T", " ")
-        yield Found("session", hit.session_key, hit.index, hit.session_key, at, f"{hit.role}: {hit.text}")
+        text = f"{hit.role}: {_from_hit(hit.text, hit.ranges)}"
+        yield Found("session", hit.session_key, hit.index, hit.session_key, at, text)
     for entry in ws.history.search(query, limit):
         key = f"{entry.cursor}:{entry.line}"
-        yield Found("archive", key, 0, f"archive #{entry.cursor}", entry.timestamp, entry.content)
+        text = _from_hit(*wanted.excerpt(entry.content))
+        yield Found("archive", key, 0, f"archive #{entry.cursor}", entry.timestamp, text)
     for name, line, text in ws.notes.search(query, limit):
         yield Found("notes", name, line, f"note {name}", "", text)
+
+
+def _from_hit(text: str, ranges: Sequence[Range]) -> str:
+    """`text` from a little before its first hit, so that a narrow column shows the hit."""
+    start = max(ranges[0][0] - BEFORE, 0) if ranges else 0
+    return f"…{text[start:].lstrip('…')}" if start else text
 
 
 def show_found(console: NanomemApp, found: Found) -> None:
@@ -102,7 +113,7 @@ class FindScreen(Dialog["Found | None"]):
     def inside(self) -> list[Widget]:
         """The field and the list."""
         columns: list[Column[Found]] = [
-            Column("where", "Where", lambda found: found.where, width=22, tone="accent"),
+            Column("where", "Where", lambda found: found.where, width=20, tone="accent"),
             Column("at", "When", lambda found: found.at, width=16, priority=1, tone="dim"),
             Column("text", "What was said", lambda found: found.text, min_width=20),
         ]

@@ -134,6 +134,31 @@ async def test_a_compaction_shows_what_it_keeps_and_can_be_undone(demo: Path) ->
         await on.until(lambda: path.read_bytes() == before)
 
 
+async def test_selected_sessions_are_compacted_together(demo: Path) -> None:
+    folder = sessions_folder(demo)
+    async with console(demo, "sessions") as on:
+        await on.at(KEY)
+        await on.press("space", "space", "c")
+        await on.shows("Keep how many messages of each of 2 sessions")
+        await on.press("enter")
+        await on.shows("Compact 2 of 2 sessions", KEY, "slack:C0LANTERN")
+        await on.press("y")
+        paths = [folder / key_to_name(key) for key in (KEY, "slack:C0LANTERN")]
+        await on.until(lambda: [len(path.read_bytes().splitlines()) for path in paths] == [5, 5])
+
+
+async def test_a_hit_is_seen_in_a_narrow_list(demo: Path) -> None:
+    write_session(demo, "cli:late", 1)
+    path = sessions_folder(demo) / key_to_name("cli:late")
+    with path.open("a") as file:
+        file.write(json.dumps({"role": "user", "content": "long before " * 30 + "the needle and after"}) + "\n")
+    async with console(demo, "sessions", (60, 20)) as on:
+        await on.press("F")
+        await on.type("needle")
+        await on.shows("1 found", "needle")
+        assert on.text.count("needle") == 2, "what was typed, and the hit"
+
+
 async def test_a_number_is_asked_for_and_the_reason_said_when_there_is_nothing_to_cut(demo: Path) -> None:
     async with console(demo, "sessions") as on:
         await on.at(KEY)
