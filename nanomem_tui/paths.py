@@ -121,6 +121,11 @@ class Paths(NamedTuple):
         return self.data / "ledger"
 
     @property
+    def own_id(self) -> Path:
+        """Where we keep the id that this workspace had at our first change: it outlives a move of the home."""
+        return self.data / "ids" / (self.workspace.name if self.home else "workspace")
+
+    @property
     def quarantine(self) -> Path:
         return self.data / "quarantine"
 

@@ -5,7 +5,6 @@ Opening reads nothing but paths and settings; each part is made when it is first
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -136,6 +135,8 @@ class Workspace:
 
     def git(self) -> GitHistory | None:
         """The history of the memory files, None where there is none."""
+        if not self.paths.is_versioned:
+            return None
         from nanomem_tui.store.git_history import GitHistory
 
         return GitHistory.open(self.paths)
@@ -304,13 +305,19 @@ class Workspace:
 
 
 def workspace_id(found: paths.Paths) -> str:
-    """`.nanobot/workspace-id`, else 16 digits of the sha1 of the real path (DESIGN: where it lies)."""
-    try:
-        text = found.workspace_id_file.read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        text = ""
-    if text and len(text) <= 64 and text.isalnum():
-        return text
+    """The id that we began with; before that `.nanobot/workspace-id`, else 16 digits of the sha1 of the real path.
+
+    What we began with stays: a home may be moved, and an agent may be replaced by a release that makes an id.
+    """
+    for file in (found.own_id, found.workspace_id_file):
+        try:
+            text = file.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        if text and len(text) <= 64 and text.isalnum():
+            return text
+    import hashlib  # 3 ms, and not needed where there is an id
+
     return hashlib.sha1(str(found.workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import Conflict, NanomemError, Problem
-from nanomem_tui.formats.audit import parse_audit
 from nanomem_tui.operations import Change
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, audit_export, exchange
+from nanomem_tui.store import atomic, exchange
 from nanomem_tui.store.exchange import AgentRows, Known, Raw, Source
 from nanomem_tui.store.ledger import voided
 from nanomem_tui.store.oplog import LogEntry
@@ -35,7 +33,6 @@ ORDER = 5_000
 """Ids whose place in a file is remembered after they left it."""
 
 
-@dataclass(slots=True)
 class SharedFile:
     """One shared file as it is now: its stat when we read it, its bytes and its rows.
 
@@ -43,17 +40,18 @@ class SharedFile:
     what the database remembers; `unsaved`: `known` has yet to be remembered.
     """
 
-    source: Source
-    path: Path
-    stat: tuple[int, int, int] | None = None
-    data: bytes = b""
-    rows: AgentRows = EMPTY
-    error: Problem | None = None
-    order: list[str] = field(default_factory=list)
-    known: Known = field(default_factory=lambda: Known({}, {}))
-    noticed: str = ""
-    mark: str = ""
-    unsaved: bool = False
+    def __init__(self, source: Source, path: Path) -> None:
+        self.source = source
+        self.path = path
+        self.stat: tuple[int, int, int] | None = None
+        self.data = b""
+        self.rows = EMPTY
+        self.error: Problem | None = None
+        self.order: list[str] = []
+        self.known = Known({}, {})
+        self.noticed = ""
+        self.mark = ""
+        self.unsaved = False
 
     @property
     def name(self) -> str:
@@ -61,8 +59,7 @@ class SharedFile:
         return self.source.name
 
 
-@dataclass(frozen=True, slots=True)
-class Memo:
+class Memo(NamedTuple):
     """What the database is to remember of one shared file: rows by source name, and markers by name."""
 
     file: str
@@ -79,18 +76,15 @@ class Memo:
         return {f"stat:{self.file}": self.fingerprint, f"order:{self.file}": json.dumps(list(self.order))}
 
 
-@dataclass(slots=True)
 class AgentFiles:
     """The shared files of one workspace. Not thread-safe by itself: the store calls it under its own lock."""
 
-    paths: Paths
-    workspace_id: str
-    settings: Settings
-    files: list[SharedFile] = field(default_factory=list)
-    failures: dict[str, Problem] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.files = [SharedFile(source, self.paths.memory / source.name) for source in exchange.SOURCES]
+    def __init__(self, paths: Paths, workspace_id: str, settings: Settings) -> None:
+        self.paths = paths
+        self.workspace_id = workspace_id
+        self.settings = settings
+        self.files = [SharedFile(source, paths.memory / source.name) for source in exchange.SOURCES]
+        self.failures: dict[str, Problem] = {}
 
     def read(self) -> bool:
         """Read what changed on disk since the last look; True when something did."""
@@ -128,10 +122,11 @@ class AgentFiles:
     def audit_problems(self) -> list[Problem]:
         """The lines of the agent's audit logs that cannot be read; logs beyond 20 MB are left to the doctor."""
         found: list[Problem] = []
-        for name in (audit_export.ITEMS, audit_export.LESSONS):
-            path = self.paths.memory / name
+        for path in (self.paths.ltm_audit, self.paths.lessons_audit):
             try:
                 if path.stat().st_size <= AUDIT_LOOK:
+                    from nanomem_tui.formats.audit import parse_audit
+
                     found += parse_audit(path.read_bytes(), self.paths.relative(path))[1]
             except FileNotFoundError:
                 continue
@@ -177,7 +172,7 @@ class AgentFiles:
                 file.known = Known(rows(file.name), rows(file.name + AGENT), rows(file.name + PAST))
                 file.noticed = file.mark = mark
                 file.unsaved = False
-                file.order = exchange.woven(list(file.rows.rows), json.loads(meta.get(f"order:{file.name}", "[]")))
+                file.order = exchange.woven(list(file.rows.rows), _order(meta.get(f"order:{file.name}")))
 
     def notice(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[list[Change], bool]:
         """What the agent changed since, as changes to our rows, and whether it wrote at all.
@@ -263,6 +258,8 @@ class AgentFiles:
 
         Lines that the log ends with already, from an export that was cut off, are not written again.
         """
+        from nanomem_tui.store import audit_export
+
         void = voided(entry.operation for entry in entries)
         logs: dict[Path, list[bytes]] = {}
         for entry in entries:
@@ -289,6 +286,13 @@ def _last_lines(path: Path, size: int) -> set[bytes]:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - size - 1))
         return {line + b"\n" for line in file.read().split(b"\n")}
+
+
+def _order(text: str | None) -> list[str]:
+    try:
+        return [key for key in json.loads(text or "[]") if isinstance(key, str)]
+    except (ValueError, TypeError):
+        return []
 
 
 def _is_new(file: SharedFile) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from nanomem_tui import clock
@@ -41,7 +40,7 @@ def _whole(change: Change, table: Mapping[str, Row]) -> Change:
     row = table.get(change.key)
     if row is None or change.after is None or not (change.before or {}).get("is_deleted"):
         return change
-    return replace(change, after={**row._asdict(), **change.after})
+    return change._replace(after={**row._asdict(), **change.after})
 
 
 def _item_event(change: Change, at: str) -> AuditEvent:

@@ -7,13 +7,11 @@ Pure: bytes and rows in, rows, changes and bytes out. The rules are in DESIGN ("
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Problem
-from nanomem_tui.formats import lessons as lessons_format
-from nanomem_tui.formats import ltm_snapshot
 from nanomem_tui.operations import Change
 from nanomem_tui.store.merge_rows import note_conflict
 from nanomem_tui.store.snapshot import change_of
@@ -30,8 +28,7 @@ MOST = 2**53
 Raw = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRows:
+class AgentRows(NamedTuple):
     """An agent's file: its rows as it wrote them, by id and in its order, and whether all of it could be read."""
 
     rows: Mapping[str, Raw]
@@ -39,8 +36,7 @@ class AgentRows:
     problems: tuple[Problem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """An agent's file as we last saw it, whoever wrote it (`seen`), and as the agent itself last wrote it (`agent`).
 
     The agent loads its file once: what it writes next starts from `agent`, or from an export of ours that it was
@@ -49,7 +45,7 @@ class Known:
 
     seen: Mapping[str, Raw]
     agent: Mapping[str, Raw]
-    past: Mapping[str, Sequence[Raw | None]] = field(default_factory=dict)
+    past: Mapping[str, Sequence[Raw | None]] = MappingProxyType({})
 
     def starts(self, key: str) -> list[Raw]:
         """What the agent may have started from, what it last wrote first."""
@@ -70,8 +66,7 @@ class Known:
         return Known(rows, self.agent, past)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One file that we share with the agent: how its rows become ours and ours become its; `fields` are what it
     holds of a row."""
 
@@ -264,18 +259,24 @@ def _whole(value: Any, default: int = 0) -> int:
 
 
 def _parse_items(data: bytes, where: str) -> AgentRows:
-    parsed = ltm_snapshot.parse_snapshot(data, where)
+    from nanomem_tui.formats.ltm_snapshot import parse_snapshot
+
+    parsed = parse_snapshot(data, where)
     return _rows(((item.id, item.to_dict()) for item in parsed.items), parsed.complete, parsed.problems, where)
 
 
 def _dump_items(rows: Iterable[Raw], present: bytes) -> bytes:
+    from nanomem_tui.formats import ltm_snapshot
+
     old = ltm_snapshot.parse_snapshot(present, "")
     items = tuple(ltm_snapshot.LtmItem.from_dict(raw) for raw in rows)
-    return ltm_snapshot.dump_snapshot(replace(old, items=items, updated_at=clock.local_naive(clock.now())))
+    return ltm_snapshot.dump_snapshot(old._replace(items=items, updated_at=clock.local_naive(clock.now())))
 
 
 def _parse_lessons(data: bytes, where: str) -> AgentRows:
-    parsed = lessons_format.parse_lessons(data, where)
+    from nanomem_tui.formats.lessons import parse_lessons
+
+    parsed = parse_lessons(data, where)
     return _rows(((row.id, row.to_dict()) for row in parsed.lessons), parsed.complete, parsed.problems, where)
 
 
@@ -291,7 +292,9 @@ def _rows(rows: Iterable[tuple[str, Raw]], complete: bool, problems: Sequence[Pr
 
 
 def _dump_lessons(rows: Iterable[Raw], _present: bytes) -> bytes:
-    return lessons_format.dump_lessons(lessons_format.LessonLine.from_dict(raw) for raw in rows)
+    from nanomem_tui.formats.lessons import LessonLine, dump_lessons
+
+    return dump_lessons(LessonLine.from_dict(raw) for raw in rows)
 
 
 SOURCES: Sequence[Source] = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,14 +14,14 @@ WINDOWS = (50, 1_000, 50_000, 10_000_000)
 """How many of the newest operations are looked through, step by step, for what undo and redo take next."""
 
 
-@dataclass(frozen=True, slots=True)
 class Journal:
     """The operations of one workspace; `has_database` says whether its database was ever made."""
 
-    workspace_id: str
-    database: Path
-    folder: Path
-    has_database: Callable[[], bool]
+    def __init__(self, workspace_id: str, database: Path, folder: Path, has_database: Callable[[], bool]) -> None:
+        self.workspace_id = workspace_id
+        self.database = database
+        self.folder = folder
+        self.has_database = has_database
 
     def log(self, limit: int, *, key: str | None = None) -> list[LogEntry]:
         """The newest operations, those in ledger files included; `key`: only those that touched that thing."""

@@ -12,8 +12,8 @@ import os
 import threading
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
@@ -43,8 +43,7 @@ def decode(line: bytes) -> Operation | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerFile:
+class LedgerFile(NamedTuple):
     """What one ledger file holds: its operations in order, and the lines that could not be read.
 
     `damaged`: it holds bytes that are no operation, a torn tail (which is no problem: it was never acknowledged) too.
@@ -116,8 +115,7 @@ def read_all(folder: Path) -> list[LedgerFile]:
     return [read_file(path) for path in paths]
 
 
-@dataclass(frozen=True, slots=True)
-class _Adopted:
+class _Adopted(NamedTuple):
     path: Path
     handle: int
     ids: frozenset[str]

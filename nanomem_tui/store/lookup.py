@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from nanomem_tui.store import ledger, reader, search
+from nanomem_tui.store import ledger, reader
 from nanomem_tui.store.values import Item
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 from nanomem_tui.tokens import query_tokens
@@ -90,6 +90,8 @@ def _candidates(store: MemoryStore, query: str, accept: Accept) -> list[Item] | 
     """The full-text index's answer; None where there is no index made by this version's tokenizer."""
     if not store.has_database:
         return None
+    from nanomem_tui.store import search
+
     with reader.open_database(store.paths.database) as connection:
         if reader.meta(connection, store.workspace_id).get("tokens") != str(TOKENS_VERSION):
             return None

@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.rows import ROW_LAYERS, RowStore
 from nanomem_tui.store.snapshot import DirtyRow, RowLayer
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.database import Database
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointResult:
+class CheckpointResult(NamedTuple):
     """What a checkpoint did: operations and rows moved, milliseconds taken, the agent's files written."""
 
     operations: int
@@ -47,7 +46,7 @@ class MemoryStore(RowStore):
         self._checkpointing = threading.Lock()
         self._trouble = {"recording": "", "checkpoint": ""}
         self._exported_at = time.monotonic()
-        self._performed = False
+        self._performed = self._id_kept = False
         self._database: Database | None = None
 
     @property
@@ -87,11 +86,23 @@ class MemoryStore(RowStore):
 
     def _record(self, operation: Operation, *, durable: bool) -> None:
         try:
+            self._keep_id()
             self.ledger.record(operation, durable=durable)
         except NanomemError as error:
             self._trouble["recording"] = error.line()
             raise
         self._trouble["recording"] = ""
+
+    def _keep_id(self) -> None:
+        """Before the first change: the id that all our rows go under (paths: `own_id`)."""
+        if not self._id_kept:
+            try:
+                if not self.paths.own_id.exists():
+                    atomic.make_folder(self.paths.own_id.parent)
+                    atomic.write_atomic(self.paths.own_id, self.workspace_id.encode())
+            except OSError as error:
+                raise from_os_error(error, "making nanomem's folder") from error
+            self._id_kept = True
 
     # -- checkpoints --------------------------------------------------------------------------------------------
 

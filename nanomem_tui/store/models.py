@@ -23,6 +23,8 @@ class MemoryEntry(SQLModel, table=True):
         Index("idx_memory_updated", "workspace_id", "is_deleted", "updated_at"),
         Index("idx_memory_hash", "workspace_id", "content_hash"),
         Index("idx_memory_revision", "workspace_id", "revision"),
+        # What `memory status` counts by: without it every row is read.
+        Index("idx_memory_counts", "workspace_id", "is_deleted", "kind", "scope_type", "source", "enabled"),
         UniqueConstraint("number", name="uq_memory_number"),
     )
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.operations import Operation
 
@@ -12,8 +11,7 @@ BOOKKEEPING = frozenset({"undo", "redo", "void"})
 """Kinds of operation that only say something about another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(NamedTuple):
     """One operation and whether it is taken back at present; `position` grows with time."""
 
     operation: Operation
@@ -76,7 +74,7 @@ def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[Lo
         entries[operation.id] = LogEntry(operation, False, position)
         for target, undone in verdicts(operation, lambda key: entries[key].operation if key in entries else None):
             if target in entries:
-                entries[target] = replace(entries[target], undone=undone)
+                entries[target] = entries[target]._replace(undone=undone)
     return sorted(entries.values(), key=lambda entry: -entry.position)
 
 

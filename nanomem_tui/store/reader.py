@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.operations import Operation
@@ -28,8 +26,7 @@ _ITEMS = f"SELECT {', '.join(ITEM_COLUMNS)} FROM memory_entries WHERE workspace_
 _LESSONS = f"SELECT {', '.join(LESSON_COLUMNS)} FROM lessons WHERE workspace_id = ?"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOperation:
+class StoredOperation(NamedTuple):
     """An operation as the database has it; `seq` is its place in the order."""
 
     seq: int
@@ -166,6 +163,8 @@ def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence
 
 def ids_of_text(connection: sqlite3.Connection, workspace_id: str, norm: str) -> list[str]:
     """The ids of the items with that normalised text (lower case, white space collapsed)."""
+    import hashlib  # 3 ms, and only who asks for a text needs it
+
     key = hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest()
     query = "SELECT id FROM memory_entries WHERE workspace_id = ? AND content_hash = ?"
     return [row[0] for row in connection.execute(query, (workspace_id, key))]

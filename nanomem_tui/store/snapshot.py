@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.operations import Change, Operation, Value
@@ -23,8 +22,7 @@ RowKey = tuple[str, str]
 """Layer name and row id."""
 
 
-@dataclass(frozen=True, slots=True)
-class DirtyRow:
+class DirtyRow(NamedTuple):
     """A row that a checkpoint has to write: what it was when it was last in step with the database, and what it is."""
 
     layer: str

@@ -80,5 +80,5 @@ def test_nothing_is_lost_from_the_sight_of_a_compaction(rows: list[Item], limit:
     copies = [r for r, why in plan.removed if why.startswith("same")]
     assert sum(plan.absorbed.values()) == sum(r.hits for r in copies)
     assert set(plan.absorbed) <= {r.id for r in plan.kept}
-    again = compact_items([r for r in plan.kept], limit)
+    again = compact_items(list(plan.kept), limit)
     assert again.removed == (), "done once, there is nothing left to do"

@@ -239,13 +239,19 @@ def test_an_empty_workspace_has_nothing_and_takes_something(tmp_path: Path) -> N
     assert sorted(path.name for path in (workspace / "memory").iterdir()) == ["nanomem"]
 
 
-def test_a_home_that_moves_within_one_id_keeps_its_rows(tmp_path: Path) -> None:
+def test_a_home_that_moves_keeps_its_rows(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
-    (workspace / ".nanobot").mkdir()
-    (workspace / ".nanobot" / "workspace-id").write_text("b320cfc38283ad9d0550a89f257ad3d8\n")
     with open_workspace(workspace) as ws:
         ws.items.set_enabled(["ltm_1"], False)
     moved = tmp_path / "moved"
     workspace.parent.rename(moved)
-    rows = state(moved / "workspace")
-    assert not rows["ltm_1"].enabled
+    assert not state(moved / "workspace")["ltm_1"].enabled
+
+
+def test_an_id_that_the_agent_makes_later_changes_nothing(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.set_enabled(["ltm_1"], False)
+    (workspace / ".nanobot").mkdir()
+    (workspace / ".nanobot" / "workspace-id").write_text("b320cfc38283ad9d0550a89f257ad3d8\n")
+    assert not state(workspace)["ltm_1"].enabled

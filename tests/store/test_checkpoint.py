@@ -245,7 +245,7 @@ def test_many_rows_go_in_batches(tmp_path: Path) -> None:
     assert Agent(workspace).items == {}
 
 
-# -- the compaction that a checkpoint starts ----------------------------------------------------------------------------
+# -- the compaction that a checkpoint starts -----------------------------------------------------------------
 
 
 def test_items_are_compacted_only_beyond_the_buffer_and_undoably(

@@ -51,7 +51,7 @@ def test_the_columns_are_those_of_the_models() -> None:
     assert {c.name for c in entries} == set(reader.ITEM_COLUMNS) | OWN_ITEM_COLUMNS
     assert {c.name for c in lessons} == set(reader.LESSON_COLUMNS) | OWN_LESSON_COLUMNS
     assert [n.replace("content", "text") for n in reader.ITEM_COLUMNS] == list(Item._fields)
-    assert reader.LESSON_COLUMNS == Lesson._fields
+    assert Lesson._fields == reader.LESSON_COLUMNS
     for table, row, columns in ((entries, Item, reader.ITEM_COLUMNS), (lessons, Lesson, reader.LESSON_COLUMNS)):
         optional = {c.name for c in table if c.nullable}
         kinds = {name: str(row.__annotations__["text" if name == "content" else name]) for name in columns}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import Conflict, NothingToDo, NotFound
+from nanomem_tui.errors import Conflict, NotFound, NothingToDo
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, files, kill, make_home, state

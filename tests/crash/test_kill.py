@@ -1,0 +1,112 @@
+"""`kill -9` before, inside and after every file operation and statement: nothing acknowledged is lost.
+
+The default form tries a spread of the steps; `make crash` tries every one.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from tests.crash.harness import Action, Look, Steps, check, fresh_look, looks_of, run_in_child, script
+from tests.store.homes import Agent, make_home
+
+WHERE = ("before", "inside", "after")
+
+
+def prepared(base: Path, *, adopted: bool) -> Path:
+    """A workspace to start from, before its first change or after it."""
+    workspace = make_home(base)
+    if adopted:
+        with open_workspace(workspace) as ws:
+            ws.items.set_pinned(["ltm_4"], True)
+    return workspace
+
+
+def copied(saved: Path, base: Path, name: str) -> Path:
+    shutil.copytree(saved.parents[1], base / name)
+    return base / name / "home" / "workspace"
+
+
+def sweep(tmp_path: Path, actions: list[Action], *, adopted: bool, every: int) -> int:
+    """Kill at every n-th step; returns how many kills there were."""
+    saved = prepared(tmp_path / "saved", adopted=adopted)
+    seen: list[Look] = looks_of(copied(saved, tmp_path, "model"), actions)
+    _, total = run_in_child(copied(saved, tmp_path, "count"), actions, Steps())
+    assert total > 50
+    kills = 0
+    for place in range(1, total + 1, every):
+        where = WHERE[(place // every) % 3] if every > 1 else None
+        for chosen in [where] if where else WHERE:
+            workspace = copied(saved, tmp_path, "trial")
+            acknowledged, finished = run_in_child(workspace, actions, Steps(at=place, where=chosen))
+            try:
+                check(workspace, seen, acknowledged)
+            except AssertionError as error:
+                raise AssertionError(f"killed {chosen} step {place} of {total}") from error
+            kills += not finished
+            shutil.rmtree(tmp_path / "trial")
+    return kills
+
+
+@pytest.mark.parametrize("adopted", [False, True], ids=["at the first change", "later"])
+def test_a_kill_at_a_spread_of_steps(tmp_path: Path, adopted: bool) -> None:
+    assert sweep(tmp_path, script(9), adopted=adopted, every=7) > 10
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.parametrize("adopted", [False, True], ids=["at the first change", "later"])
+def test_a_kill_at_every_step(tmp_path: Path, adopted: bool) -> None:
+    assert sweep(tmp_path, script(18), adopted=adopted, every=1) > 300
+
+
+def kill_at_random(tmp_path: Path, rounds: int) -> None:
+    """One workspace that is killed again and again; its model goes on from what was found."""
+    chance = random.Random(7)
+    workspace = prepared(tmp_path, adopted=False)
+    actions = [action for number in range(400) for action in script(9)[number % 9 : number % 9 + 1]]
+    killed = 0
+    for number in range(rounds):
+        model = copied(workspace, tmp_path, f"model{number}")
+        acknowledged, finished = run_in_child(workspace, actions, Steps(), seconds=chance.uniform(0.005, 0.25))
+        killed += not finished
+        seen = looks_of(model, [*actions[: acknowledged + 1], lambda ws: ws.close()])
+        check(workspace, seen, acknowledged)
+        shutil.rmtree(tmp_path / f"model{number}")
+    assert killed > rounds // 2
+
+
+def test_a_kill_at_any_time(tmp_path: Path) -> None:
+    kill_at_random(tmp_path, 6)
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+def test_many_kills_at_any_time(tmp_path: Path) -> None:
+    kill_at_random(tmp_path, 150)
+
+
+def test_a_replay_is_made_once_however_often_it_is_begun(tmp_path: Path) -> None:
+    workspace = prepared(tmp_path, adopted=True)
+    actions: list[Action] = [
+        lambda ws: ws.items.edit("ltm_1", text="acknowledged"),
+        lambda ws: ws.items.merge(["ltm_2", "ltm_3"]),
+        lambda ws: ws.items.add("also"),
+    ]
+    assert run_in_child(workspace, actions, Steps(), seconds=None)[0] == 3
+    expected = fresh_look(workspace)
+    assert max(hits for _, _, _, hits in expected[0]) == 2
+    recover: list[Action] = [lambda ws: ws.flush(), lambda ws: ws.close()]
+    _, total = run_in_child(copied(workspace, tmp_path, "count"), recover, Steps())
+    for place in range(1, total + 1, max(1, total // 25)):
+        run_in_child(workspace, recover, Steps(at=place, where="after" if place % 2 else "before"))
+        assert fresh_look(workspace) == expected, f"after a kill at step {place} of {total} of the recovery"
+    with open_workspace(workspace) as ws:
+        ws.flush()
+        assert len(ws.log()) == 4
+    assert len(Agent(workspace).items) == 4
