@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui.errors import NanomemError
@@ -55,7 +57,8 @@ class ItemsScreen(RowsScreen[Item]):
             if first:
                 self.post_message(self.RowsLoaded(self._load_turn, first, False, frozenset(), frozenset()))
                 self.console.wait_for_first_rows()  # what comes next would slow their painting
-        rows = list(ws.items.all())
+        with contextlib.nullcontext() if self.listing.rows else _no_garbage():
+            rows = list(ws.items.all())
         try:
             rows += ws.items.foreign()
         except NanomemError as error:
@@ -182,8 +185,9 @@ class ItemsScreen(RowsScreen[Item]):
         """Pin or unpin: all of the rows become what the first one is not."""
         rows = self.own_targets()
         pinned = not rows[0].pinned
-        ids = [row.id for row in rows if bool(row.pinned) is not pinned]
-        await self.done(await self.change(lambda ws: ws.items.set_pinned(ids, pinned)))
+        touched = [row for row in rows if bool(row.pinned) is not pinned]
+        verb = "Pin" if pinned else "Unpin"
+        await self.change_rows("pin", verb, touched, lambda ids: self.ws.items.set_pinned(ids, pinned))
 
     def do_merge(self) -> None:
         """Make one item of the selected ones, after a look at what stays."""
@@ -206,3 +210,14 @@ class ItemsScreen(RowsScreen[Item]):
         row = self.table.cursor_row
         if row is not None and row.session_key:
             self.console.go("sessions", row.session_key)
+
+
+@contextlib.contextmanager
+def _no_garbage() -> Iterator[None]:
+    """While many rows are made: no search for garbage among them, then or later. Saves pauses of 0.1 s at 100,000."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

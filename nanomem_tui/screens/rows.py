@@ -5,7 +5,7 @@ Knows rows, not what is in them: a subclass names its part of the workspace and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from textual import on
@@ -22,6 +22,7 @@ from nanomem_tui.widgets.toast import say
 
 Row = TypeVar("Row", bound=Any)
 
+MANY = 20  # rows that are changed together without asking
 LISTED = 200  # rows that a preview names one by one
 LOGGED = 30  # operations that a detail tells of
 
@@ -90,22 +91,29 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         """Disable or enable: all of the rows become what the first one is not."""
         rows = self.own_targets()
         enabled = not rows[0].enabled
-        ids = [row.id for row in rows if bool(row.enabled) is not enabled]
-        await self.done(await self.change(lambda ws: self.part().set_enabled(ids, enabled)))
+        touched = [row for row in rows if bool(row.enabled) is not enabled]
+        verb = "Enable" if enabled else "Disable"
+        await self.change_rows("toggle", verb, touched, lambda ids: self.part().set_enabled(ids, enabled))
+
+    async def change_rows(
+        self, action: str, verb: str, rows: Sequence[Row], work: Callable[[list[str]], Operation], most: int = MANY
+    ) -> None:
+        """Do `work` with the ids of `rows`: at once, but after a look at them when they are more than `most`."""
+        ids = [row.id for row in rows]
+
+        async def do(_yes: bool = True) -> None:
+            await self.done(await self.change(lambda ws: work(ids)))
+            if most == 1:
+                self.table.clear_selection()
+
+        if len(rows) > most:
+            self.confirm(f"{verb} {len(rows):,} {self.NOUN}s", self.listed(rows), do, opened_by=key_of(action))
+        else:
+            await do()
 
     async def do_delete(self) -> None:
         """Delete one row at once, several after a look at them."""
-        rows = self.own_targets()
-        ids = [row.id for row in rows]
-
-        async def delete(_yes: bool = True) -> None:
-            await self.done(await self.change(lambda ws: self.part().delete(ids)))
-            self.table.clear_selection()
-
-        if len(rows) == 1:
-            await delete()
-            return
-        self.confirm(f"Delete {len(rows):,} {self.NOUN}s", self.listed(rows), delete, opened_by=key_of("delete"))
+        await self.change_rows("delete", "Delete", self.own_targets(), lambda ids: self.part().delete(ids), most=1)
 
     def do_edit(self) -> None:
         """Edit the row at the cursor here."""

@@ -47,8 +47,8 @@ class StatusScreen(WorkspaceScreen[Part]):
     def columns(self) -> Sequence[Column[Part]]:
         """What, and how it is."""
         return (
-            Column("name", "Part", lambda part: part.name, width=20),
-            Column("value", "State", lambda part: part.value, min_width=24),
+            Column("name", "Part", lambda part: part.name, min_width=20),
+            Column("value", "State", lambda part: part.value, min_width=24, flex=2),
         )
 
     def row_id(self, row: Part) -> str:
@@ -89,6 +89,7 @@ class StatusScreen(WorkspaceScreen[Part]):
         if not found:
             said = "nothing is wrong" if self._examined else "nothing found yet; D looks at every file and table"
             parts.append(Part("Problems", said, "good"))
+        self.console.state = self.console.state._replace(problems=len(found))
         yield [*parts, *map(_problem, found)]
 
     def _item_plots(self, counts: Mapping[str, Any], signs: Any) -> Iterable[Block]:
