@@ -214,10 +214,11 @@ class PartsView(TextView):
             self._cursor = self._within(self._cursor)
             self._top = self._within(self._top)
             page = self.page_lines()
+            ahead = min(4, page // 4)  # so that not every key at the edge repaints the whole text
             if self._cursor < self._top:
-                self._top = self._cursor
+                self._top = self._step(self._cursor, -ahead)
             elif self._cursor not in self._visible():
-                self._top = self._step(self._cursor, 1 - page)
+                self._top = self._step(self._cursor, 1 - page + ahead)
             self._top = min(self._top, self._step(self._last(), 1 - page))
             self._at_end = self._cursor == self._last()
         self._tell_scrollbar()

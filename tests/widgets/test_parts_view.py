@@ -85,7 +85,9 @@ async def test_the_cursor_moves_by_lines_and_the_view_follows() -> None:
         await pilot.press("g", *["j"] * 9)
         assert shown(view)[0] == "p0 line 0"
         await pilot.press("j")
-        assert shown(view)[0] == "p0 line 1"
+        assert shown(view)[0] == "p1 line 0", "some lines ahead at once"
+        await pilot.press("j")
+        assert shown(view)[0] == "p1 line 0"
         assert view.current is not None
         assert view.current.key == "p3"
         await pilot.press("pageup", "pageup")
