@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
 NOTICE_SECONDS = 4.0
+GREETING_SECONDS = 15.0
 READING = frozenset({"load", "view", "detail", "look"})  # groups of workers
 
 Result = TypeVar("Result")
@@ -172,6 +173,9 @@ class NanomemApp(App[int]):
     def _looked(self, event: Looked) -> None:
         self._looking = False
         self.state = event.state
+        if self.state.greeting:
+            self.notify(self.state.greeting, timeout=GREETING_SECONDS)
+            self.state = self.state._replace(greeting="")
         if event.changed:
             self._stale |= {name for name, place in PLACES.items() if place.shows(event.changed)}
         self.screen_shown(self.main_screen)

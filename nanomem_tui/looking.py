@@ -32,6 +32,7 @@ class State(NamedTuple):
     read_only: str = ""
     can_undo: bool = False
     can_redo: bool = False
+    greeting: str = ""
 
 
 def context_of(state: State, screen: str) -> Context:
@@ -87,6 +88,8 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
     if everything or look == 1 or state != before:
         can_undo, can_redo = _what_can_be_taken_back(ws)
         state = state._replace(problems=len(ws.problems()), can_undo=can_undo, can_redo=can_redo)
+    if look == 1 and not ws.store.has_database:
+        state = state._replace(greeting=_greeting(ws))
     if look % PRESENCE_LOOKS == 1:
         agent = ws.agent()
         words = "dreaming" if agent.dreaming else "agent alive" if agent.running else "no agent"
@@ -100,3 +103,16 @@ def _what_can_be_taken_back(ws: Workspace) -> tuple[bool, bool]:
 
     entries = ws.log(limit=LOOKED_BACK)
     return oplog.undo_target(entries) is not None or len(entries) == LOOKED_BACK, oplog.redo_target(entries) is not None
+
+
+def _greeting(ws: Workspace) -> str:
+    """What was found in a home that nanomem has never changed, in one line."""
+    counts = (
+        (ws.items.count()["total"] + len(ws.items.foreign()), "items"),
+        (ws.lessons.count()["total"], "lessons"),
+        (len(ws.sessions.list()), "sessions"),
+        (ws.dream.status()["runs"], "Dreams"),
+        (ws.wal.counts()["turns"], "turns in the WAL"),
+    )
+    found = ", ".join(f"{number:,} {what}" for number, what in counts if number) or "nothing yet"
+    return f"{ws.layout.release}: {found}. ? shows the keys"

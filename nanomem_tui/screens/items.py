@@ -19,6 +19,11 @@ from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say
 
+NOT_ITEMS = (
+    "No items here: this is a home of {}, which keeps its memory in files. 5 shows its Dreams and l there the files, "
+    "3 its conversations. a writes an item of your own."
+)
+
 
 class ItemsScreen(RowsScreen[Item]):
     """Long-term items."""
@@ -59,6 +64,8 @@ class ItemsScreen(RowsScreen[Item]):
                 self.console.wait_for_first_rows()  # what comes next would slow their painting
         with contextlib.nullcontext() if self.listing.rows else _no_garbage():
             rows = list(ws.items.all())
+        if not rows and ws.layout.has_history_jsonl:
+            self.EMPTY = NOT_ITEMS.format(ws.layout.release)  # type: ignore[misc] # what is said depends on the home
         try:
             rows += ws.items.foreign()
         except NanomemError as error:

@@ -145,7 +145,7 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         The cursor stays on its row. When that is gone, it stays at its place and `RowGone` is posted. Only lines that
         look different are painted again.
         """
-        first = self._state in {"loading", "error"} and not self._rows
+        first = self._state != "rows"
         self._rows = rows
         self._state = "rows" if rows else "empty"
         self._said = (empty,)
