@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -131,6 +132,7 @@ def check(name: str, value: Any, source: str) -> Any:
     wanted = types.get(kind, (dict,))
     fits = isinstance(value, wanted) and (kind == "bool" or not isinstance(value, bool))
     least = ABOUT[name].least
+    fits = fits and (kind != "float" or math.isfinite(value))
     if not fits or (least is not None and value < least):
         bound = f" of at least {least:g}" if least is not None else ""
         raise InvalidConfig(f"`{name}` must be a {kind}{bound}, not {value!r}", source, "see `nanomem config show`")

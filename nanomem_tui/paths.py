@@ -157,13 +157,13 @@ def user_settings() -> Path:
 def default_workspace() -> Path:
     """`NANOMEM_WORKSPACE`, else the workspace in the agent's configuration, else `~/.nanobot/workspace`."""
     if chosen := os.environ.get("NANOMEM_WORKSPACE"):
-        return Path(chosen).expanduser()
+        return _expanded(chosen)
     home = Path.home() / ".nanobot"
     try:
         configured = json.loads((home / "config.json").read_bytes())["agents"]["defaults"]["workspace"]
-        return Path(str(configured)).expanduser()
     except (OSError, ValueError, KeyError, TypeError):
         return home / "workspace"
+    return _expanded(configured) if isinstance(configured, str) and configured else home / "workspace"
 
 
 def locate(path: Path | str | None = None) -> Paths:
@@ -171,7 +171,7 @@ def locate(path: Path | str | None = None) -> Paths:
 
     Raises WorkspaceMissing, NotAWorkspace or AccessDenied.
     """
-    given = Path(path).expanduser() if path is not None else default_workspace()
+    given = _expanded(path) if path is not None else default_workspace()
     try:
         if not given.exists():
             raise WorkspaceMissing(
@@ -182,10 +182,21 @@ def locate(path: Path | str | None = None) -> Paths:
         os.listdir(given)
     except PermissionError as error:
         raise AccessDenied("no permission to read the workspace", str(given), "check its owner and mode") from error
+    except OSError as error:
+        what = f"no path that can be opened ({error.strerror})"
+        raise WorkspaceMissing(what, str(given)[:80], "name one with --workspace PATH") from error
     workspace = _workspace_in(given.resolve())
     home = workspace.parent if any((workspace.parent / sign).exists() for sign in HOME_SIGNS) else None
     data = home / "nanomem" if home else workspace / "memory" / "nanomem"
     return Paths(workspace, home, data)
+
+
+def _expanded(path: Path | str) -> Path:
+    """`path` with `~` replaced; as it is where that names nobody."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def _workspace_in(folder: Path) -> Path:

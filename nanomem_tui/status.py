@@ -79,22 +79,17 @@ def _foreign(ws: Workspace) -> list[dict[str, Any]]:
 
 
 def _checkpoint(ws: Workspace) -> dict[str, Any]:
-    """Counts of what waits; from the ledger files where this process has not loaded the rows."""
+    """Counts of what waits for a checkpoint, here and in the ledger files of other processes."""
     store = ws.store
-    if store.loaded or not store.has_database:
-        waiting = (
-            sum(len(file.operations) for file in ledger.read_all(store.ledger.folder))
-            if not store.loaded
-            else store.dirty
-        )
-        return {"dirty": waiting, "last_at": store.last_at or None, "last_ms": store.last_ms}
-    with reader.open_database(ws.paths.database) as connection:
-        meta = reader.meta(connection, ws.id)
-        files = ledger.read_all(store.ledger.folder)
-        ids = [operation.id for file in files for operation in file.operations]
-        waiting = len(set(ids) - reader.known_operations(connection, ids))
-    last = meta.get("last_ms")
-    return {"dirty": waiting, "last_at": meta.get("last_at"), "last_ms": float(last) if last else None}
+    ids = {operation.id for file in ledger.read_all(store.ledger.folder) for operation in file.operations}
+    last_at, last_ms = store.last_at, store.last_ms
+    if store.has_database:
+        with reader.open_database(ws.paths.database) as connection:
+            ids -= reader.known_operations(connection, sorted(ids))
+            if not store.loaded:
+                meta = reader.meta(connection, ws.id)
+                last_at, last_ms = meta.get("last_at", ""), float(meta["last_ms"]) if meta.get("last_ms") else None
+    return {"dirty": max(len(ids), store.dirty), "last_at": last_at or None, "last_ms": last_ms}
 
 
 def _store(ws: Workspace) -> dict[str, Any]:

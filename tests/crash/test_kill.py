@@ -66,18 +66,20 @@ def test_a_kill_at_every_step(tmp_path: Path, adopted: bool) -> None:
 
 
 def kill_at_random(tmp_path: Path, rounds: int) -> None:
-    """One workspace that is killed again and again; its model goes on from what was found."""
+    """A workspace that is killed again and again; its model goes on from what was found."""
     chance = random.Random(7)
-    workspace = prepared(tmp_path, adopted=False)
     actions = [action for number in range(400) for action in script(9)[number % 9 : number % 9 + 1]]
     killed = 0
     for number in range(rounds):
-        model = copied(workspace, tmp_path, f"model{number}")
+        if number % 8 == 0:
+            base = tmp_path / f"from{number}"
+            workspace = prepared(base, adopted=number % 16 == 0)
+        model = copied(workspace, base, f"model{number}")
         acknowledged, finished = run_in_child(workspace, actions, Steps(), seconds=chance.uniform(0.005, 0.25))
         killed += not finished
         seen = looks_of(model, [*actions[: acknowledged + 1], lambda ws: ws.close()])
         check(workspace, seen, acknowledged)
-        shutil.rmtree(tmp_path / f"model{number}")
+        shutil.rmtree(base / f"model{number}")
     assert killed > rounds // 2
 
 

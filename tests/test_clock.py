@@ -1,0 +1,82 @@
+"""UTC inside, an agent's naive local time at the border."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui import clock
+
+
+@pytest.fixture
+def zone(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kolkata"], indirect=True)
+def test_naive_text_is_local_time(zone: None) -> None:
+    assert clock.parse("2026-02-13T09:17:00") == datetime(2026, 2, 13, 3, 47, tzinfo=UTC)
+    assert clock.local_naive(datetime(2026, 2, 13, 3, 47, tzinfo=UTC)) == "2026-02-13T09:17:00"
+    assert clock.iso(datetime(2026, 2, 13, 9, 17)) == "2026-02-13T03:47:00+00:00"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Chatham"], indirect=True)
+def test_what_an_agent_wrote_comes_back_to_the_microsecond(zone: None) -> None:
+    for text in ("2026-02-13T09:17:00.000123", "2026-07-01T00:00:00", "2000-02-29T23:59:59.999999"):
+        moment = clock.parse(text)
+        assert moment is not None
+        assert clock.local_naive(moment) == text
+        assert clock.parse(clock.iso(moment)) == moment
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-02-13", "2026-02-13 09:17", "2026-02-13T09:17:00Z", "2026-02-13T09:17:00+05:30", "20260213"]
+)
+def test_other_forms_of_a_time_are_read(text: str) -> None:
+    moment = clock.parse(text)
+    assert moment is not None
+    assert moment.utcoffset() == timedelta(0)
+
+
+@pytest.mark.parametrize("text", ["", None, "yesterday", "2026-13-01", "0001-01-01T00:00:00+14:00", 5, "9" * 500])
+def test_no_time_is_none(text: str) -> None:
+    assert clock.parse(text) is None
+
+
+@given(st.text(max_size=40))
+def test_no_text_breaks_it(text: str) -> None:
+    clock.parse(text)
+
+
+@given(st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)))
+def test_our_own_form_is_exact_and_sorts(moment: datetime) -> None:
+    assert clock.parse(clock.iso(moment)) == moment
+    assert clock.iso(moment).endswith("+00:00")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "0 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (3_599, "59 min"),
+        (3_600, "1 h"),
+        (86_400, "1 d"),
+        (86_400 * 60, "2 mon"),
+        (86_400 * 730, "2 y"),
+    ],
+)
+def test_an_age_is_one_short_word(seconds: int, text: str) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert clock.age_text(now - timedelta(seconds=seconds), now) == text
+    assert clock.age_text(None) == "-"

@@ -1,0 +1,152 @@
+"""Settings: our files, then the environment, then the agent's configuration; each refusal is one clear line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import config, open_workspace
+from nanomem_tui.config import Settings
+from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError
+from nanomem_tui.paths import Paths, locate, user_settings
+from tests.store.homes import make_home
+
+
+@pytest.fixture
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
+    monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user.toml"))
+    return locate(make_home(tmp_path, config={"agents": {"memory": {"flushEveryUpdates": 5}}}))
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+
+def test_the_nearer_source_wins_and_is_named(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = str(paths.agent_config)
+    assert config.load(None).settings == Settings()
+    steps = [(5, agent)]
+    loaded = [config.load(paths)]
+    monkeypatch.setenv("NANOMEM_FLUSH_EVERY_UPDATES", "6")
+    steps.append((6, "environment"))
+    loaded.append(config.load(paths))
+    write(user_settings(), "flush_every_updates = 7")
+    steps.append((7, str(user_settings())))
+    loaded.append(config.load(paths))
+    write(paths.settings, "flush_every_updates = 8")
+    steps.append((8, str(paths.settings)))
+    loaded.append(config.load(paths))
+    assert [(found.settings.flush_every_updates, found.sources["flush_every_updates"]) for found in loaded] == steps
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("flush_every_updates = ", "do not parse"),
+        ("= 5", "do not parse"),
+        ('flush_every_updates = "8"', "must be a int"),
+        ("flush_every_updates = 0", "at least 1"),
+        ("flush_every_updates = true", "must be a int"),
+        ("audit = 1", "must be a bool"),
+        ("flush_interval_seconds = nan", "must be a float"),
+        ("flush_interval_seconds = inf", "must be a float"),
+        ("flush_interval_seconds = -1", "at least 0"),
+        ("theme = 5", "must be a str"),
+        ("keys = 5", "keys"),
+    ],
+)
+def test_our_own_file_is_taken_seriously(paths: Paths, text: str, says: str) -> None:
+    write(paths.settings, text)
+    with pytest.raises(InvalidConfig, match=says) as caught:
+        open_workspace(paths.workspace)
+    assert str(paths.settings) in caught.value.line()
+    assert "\n" not in caught.value.line()
+
+
+def test_bytes_that_are_no_text_and_a_folder_in_place_of_a_file(paths: Paths) -> None:
+    write(paths.settings, "")
+    paths.settings.write_bytes(b'theme = "\xff"')
+    with pytest.raises(InvalidConfig):
+        config.load(paths)
+    paths.settings.unlink()
+    paths.settings.mkdir()
+    with pytest.raises(NanomemError, match="reading the settings"):
+        config.load(paths)
+
+
+def test_a_misspelt_name_is_only_a_warning_with_a_hint(paths: Paths) -> None:
+    write(paths.settings, "flush_every_update = 3\nnothing_like_it = 1")
+    problems = config.load(paths).problems
+    assert [(p.severity, p.fix) for p in problems] == [
+        ("warning", "did you mean `flush_every_updates`?"),
+        ("warning", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff", b"[]", b"null", b'{"agents": []}', b'{"agents": {"memory": {"flushEveryUpdates": "x"}}}'],
+)
+def test_an_agents_configuration_stops_nothing(paths: Paths, content: bytes) -> None:
+    assert paths.agent_config is not None
+    paths.agent_config.write_bytes(content)
+    loaded = config.load(paths)
+    assert loaded.settings == Settings()
+    assert all(problem.severity == "warning" for problem in loaded.problems)
+    assert bool(loaded.problems) == (content not in (b"[]", b"null", b'{"agents": []}'))
+
+
+def test_the_agents_own_settings_are_used(paths: Paths) -> None:
+    assert paths.agent_config is not None
+    body = {
+        "agents": {
+            "memory": {"flushEveryUpdates": 3, "flushIntervalSeconds": 9},
+            "selfImprovement": {"maxLessons": 50, "lessonConfidenceDecayHours": 24},
+            "sessions": {"compactKeepMessages": 40},
+            "defaults": {"dream": {"maxBatchSize": 5, "maxIterations": 2}},
+        }
+    }
+    paths.agent_config.write_text(json.dumps(body))
+    got = config.load(paths).settings
+    assert got == Settings(
+        flush_every_updates=3,
+        flush_interval_seconds=9.0,
+        max_lessons=50,
+        lesson_confidence_decay_hours=24.0,
+        session_keep_messages=40,
+        dream_max_batch_size=5,
+        dream_max_iterations=2,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("audit", "off", False),
+        ("audit", " YES ", True),
+        ("max_items", "12", 12),
+        ("flush_interval_seconds", "1.5", 1.5),
+        ("theme", "nord", "nord"),
+        ("keys", '{"undo": "x"}', {"undo": "x"}),
+    ],
+)
+def test_text_becomes_the_value_it_means(name: str, text: str, value: object) -> None:
+    assert config.from_text(name, text, "here") == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("audit", "maybe"), ("max_items", "1.5"), ("max_items", ""), ("themes", "x")]
+)
+def test_text_that_means_nothing_is_refused(name: str, text: str) -> None:
+    with pytest.raises(BadInput, match="here"):
+        config.from_text(name, text, "here")
+
+
+def test_the_environment_is_refused_by_name(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NANOMEM_MAX_ITEMS", "many")
+    monkeypatch.setenv("NANOMEM_NO_SUCH_SETTING", "1")
+    with pytest.raises(InvalidConfig, match="NANOMEM_MAX_ITEMS"):
+        config.load(paths)

@@ -1,0 +1,121 @@
+"""Where things lie: found by what is there, and nothing is made by looking."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import paths
+from nanomem_tui.errors import AccessDenied, NanomemError, NotAWorkspace, WorkspaceMissing
+from tests.store.homes import files, make_home
+
+
+def test_a_home_is_told_by_what_lies_beside_the_workspace(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    alone = paths.locate(workspace)
+    assert (alone.home, alone.data) == (None, workspace / "memory" / "nanomem")
+    (tmp_path / "config.json").write_text("{}")
+    found = paths.locate(workspace)
+    assert (found.home, found.data) == (tmp_path, tmp_path / "nanomem")
+    assert found.agent_config == tmp_path / "config.json"
+    assert (found.longterm_db, found.facts_db) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["nb035", "v0_1_5", "ramfirst", "torn", "ftswal"])
+def test_every_sample_is_found_from_its_workspace_and_from_its_home(
+    sample_copy: Callable[[str], Path], name: str
+) -> None:
+    home = sample_copy(name) / "home" / ".nanobot"
+    before = files(home)
+    for given in (home / "workspace", home, home.parent, str(home / "workspace" / "..")):
+        found = paths.locate(given)
+        assert found.workspace == home / "workspace"
+        alone = name == "v0_1_5"  # nothing but the workspace is left of that home
+        assert found.data == (home / "workspace" / "memory" if alone else home) / "nanomem"
+    assert files(home) == before
+
+
+def test_a_link_leads_to_the_real_place(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    (tmp_path / "link").symlink_to(workspace)
+    assert paths.locate(tmp_path / "link") == paths.locate(workspace)
+
+
+def test_what_is_no_workspace_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name, error in (
+        ("none", WorkspaceMissing),
+        ("loop", WorkspaceMissing),
+        ("file", NotAWorkspace),
+        ("empty", NotAWorkspace),
+        ("x" * 300, NanomemError),
+        ("nul\0", NanomemError),
+        ("~no-such-user-here/x", NanomemError),
+    ):
+        given = name if name.startswith("~") else tmp_path / name
+        with pytest.raises(error) as caught:
+            paths.locate(given)
+        assert "\n" not in caught.value.line()
+        assert caught.value.fix
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="tried as root by a mock only")
+def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = make_home(tmp_path)
+
+    def denied(path: object) -> list[str]:
+        raise PermissionError(13, "denied", str(path))
+
+    monkeypatch.setattr(os, "listdir", denied)
+    with pytest.raises(AccessDenied, match="no permission"):
+        paths.locate(workspace)
+
+
+def test_the_default_is_what_the_agent_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    home = tmp_path / ".nanobot"
+    home.mkdir()
+    assert paths.default_workspace() == home / "workspace"
+    for content, wanted in (
+        ('{"agents": {"defaults": {"workspace": "~/elsewhere"}}}', tmp_path / "elsewhere"),
+        ('{"agents": {"defaults": {"workspace": ""}}}', home / "workspace"),
+        ('{"agents": {"defaults": {"workspace": null}}}', home / "workspace"),
+        ("{broken", home / "workspace"),
+        ("[]", home / "workspace"),
+    ):
+        (home / "config.json").write_text(content)
+        assert paths.default_workspace() == wanted, content
+    monkeypatch.setenv("NANOMEM_WORKSPACE", "~/chosen")
+    assert paths.default_workspace() == tmp_path / "chosen"
+
+
+def test_names_are_said_as_a_person_would(tmp_path: Path) -> None:
+    found = paths.locate(make_home(tmp_path))
+    assert found.relative(found.ltm_snapshot) == "memory/LTM_SNAPSHOT.json"
+    assert found.relative(found.database) == "nanomem/nanomem.db"
+    assert found.relative(Path("/elsewhere/x")) == "/elsewhere/x"
+
+
+def test_the_users_settings_lie_where_the_platform_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("NANOMEM_CONFIG", raising=False)
+    assert paths.user_settings() == tmp_path / ".config" / "nanomem" / "config.toml"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    assert paths.user_settings() == tmp_path / "xdg" / "nanomem" / "config.toml"
+    monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "mine.toml"))
+    assert paths.user_settings() == tmp_path / "mine.toml"
+
+
+def test_json_of_the_agent_may_be_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".nanobot").mkdir()
+    for value in (5, True, [], {}, "nul\0"):
+        (tmp_path / ".nanobot" / "config.json").write_text(json.dumps({"agents": {"defaults": {"workspace": value}}}))
+        assert isinstance(paths.default_workspace(), Path)

@@ -1,0 +1,204 @@
+"""The workspace as its callers see it: cheap to open, kept in step, clear about what is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import nanomem_tui
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import AccessDenied, DiskFull, NanomemError, NotFound, NothingToDo, from_os_error
+from nanomem_tui.workspace import workspace_id
+from tests.store.homes import Agent, files, item, kill, make_home
+
+
+def test_opening_reads_no_row_and_imports_nothing_heavy(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    script = (
+        "import sys; import nanomem_tui; assert not [m for m in sys.modules if m.startswith('nanomem_tui.')];"
+        "ws = nanomem_tui.open_workspace(sys.argv[1]);"
+        "heavy = ('sqlmodel', 'sqlalchemy', 'textual', 'rich', 'dulwich', 'rapidfuzz', 'tomli_w');"
+        "print([m for m in heavy if m in sys.modules], ws.store.loaded)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(workspace)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] False"
+
+
+def test_the_public_face_is_small() -> None:
+    assert set(nanomem_tui.__all__) >= {"open_workspace", "__version__"}
+    assert all(hasattr(nanomem_tui, name) for name in nanomem_tui.__all__)
+
+
+def test_leaving_flushes_also_after_an_error(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with pytest.raises(RuntimeError), open_workspace(workspace) as ws:
+        ws.items.delete(["ltm_1"])
+        raise RuntimeError
+    assert "ltm_1" not in Agent(workspace).items
+
+
+def test_refresh_names_what_changed(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    agent = Agent(workspace)
+    with open_workspace(workspace) as ws:
+        assert ws.refresh() == set()
+        ws.items.all()
+        agent.items["ltm_9"] = item(9)
+        agent.flush()
+        assert ws.refresh() == {"items", "lessons"}, "one snapshot of both"
+        assert ws.items.get("ltm_9").text == "item number 9"
+        (workspace / "USER.md").write_text("# User")
+        assert "documents" in ws.refresh()
+        assert ws.refresh() == set()
+
+
+def test_the_log_has_pages_and_the_history_of_one_thing(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path)) as ws:
+        for number in range(5):
+            ws.items.edit("ltm_1", text=f"edit {number}")
+        ws.lessons.set_enabled(["lesson_1"], False)
+        ws.flush()
+        ws.items.edit("ltm_2", text="waits in the ledger")
+        assert [e.operation.label for e in ws.log(2)] == ["edit “waits in the ledger”", "disable lesson “trigger 1”"]
+        assert [e.operation.label for e in ws.log(2, offset=2)] == ["edit “edit 4”", "edit “edit 3”"]
+        assert len(ws.log(key="ltm_1")) == 5
+        assert ws.log(key="none") == []
+        entry = ws.log(1)[0].to_json(changes=True)
+        assert entry["changes"][0]["after"]["text"] == "waits in the ledger"
+        assert json.dumps(entry)
+
+
+def test_what_cannot_be_undone_is_said(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path)) as ws:
+        with pytest.raises(NothingToDo):
+            ws.undo()
+        with pytest.raises(NothingToDo):
+            ws.redo()
+        ws.items.edit("ltm_1", text="x")
+        done = ws.undo(count=5)
+        assert len(done) == 1, "as many as there are"
+        for unknown in ("op_none", done[0].id):
+            with pytest.raises(NotFound):
+                ws.undo(unknown)
+
+
+def test_the_state_of_the_checkpoint_is_told(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        assert ws.checkpoint_state() == {"dirty": 0, "last_at": "", "last_ms": None, "degraded": ""}
+        ws.items.edit("ltm_1", text="x")
+        assert ws.checkpoint_state()["dirty"] == 1
+        result = ws.flush()
+        state = ws.checkpoint_state()
+        assert (state["dirty"], result.operations, result.exported) == (0, 1, ("LTM_SNAPSHOT.json",))
+        assert state["last_at"].endswith("+00:00")
+        assert state["last_ms"] > 0
+    with open_workspace(workspace) as ws:
+        ws.items.all()
+        assert ws.checkpoint_state()["last_at"] == state["last_at"]
+
+
+def test_the_id_is_that_of_the_agent_else_of_the_path_and_then_stays(tmp_path: Path) -> None:
+    ws = open_workspace(make_home(tmp_path))
+    by_path = workspace_id(ws.paths)
+    assert len(by_path) == 16
+    file = ws.paths.workspace_id_file
+    file.parent.mkdir()
+    for content, wanted in (
+        ("b320cfc38283ad9d\n", "b320cfc38283ad9d"),
+        ("../x", by_path),
+        ("", by_path),
+        ("é", by_path),
+    ):
+        file.write_text(content, "utf-8")
+        assert workspace_id(ws.paths) == wanted
+    file.write_text("b320cfc38283ad9d")
+    ws.items.set_pinned(["ltm_1"], True)
+    kill(ws)
+    assert workspace_id(ws.paths) == by_path, "what we began with"
+
+
+def test_errors_of_the_system_become_what_a_person_can_do() -> None:
+    for code, kind in ((28, DiskFull), (122, DiskFull), (13, AccessDenied), (1, AccessDenied), (30, AccessDenied)):
+        error = from_os_error(OSError(code, "said", "/some/where"), "trying")
+        assert type(error) is kind
+        assert (error.where, error.exit_code) == ("/some/where", 2)
+        assert "trying" in error.line()
+    assert type(from_os_error(OSError(5, "Input/output error"), "trying")) is NanomemError
+
+
+# -- status -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_status_counts_what_is_there(tmp_path: Path, loaded: bool) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.delete(["ltm_1"])
+        ws.items.set_enabled(["ltm_2"], False)
+        ws.lessons.set_enabled(["lesson_1"], False)
+    waiting = open_workspace(workspace)
+    waiting.items.add("waits in a ledger")
+    with open_workspace(workspace) as ws:
+        if loaded:
+            ws.items.all()
+        status = ws.status()
+    assert (status["items"]["total"], status["items"]["enabled"], status["items"]["foreign"]) == (4, 3, 0)
+    assert status["lessons"] == {"total": 3, "enabled": 2, "by_scope": {"global": 3}}
+    assert status["store"]["operations"] == 3
+    assert status["store"]["database"].endswith("nanomem.db")
+    if not loaded:
+        assert status["checkpoint"]["dirty"] == 1
+    assert status["problems"] == []
+    kill(waiting)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nb035", {"items": 0, "sessions": 39, "history": 282, "runs": 20}),
+        ("v0_1_5", {"items": 0, "history": 149}),
+        ("ramfirst", {"items": 156, "lessons": 61, "sessions": 6}),
+        ("torn", {"items": 129, "lessons": 60}),
+        ("ftswal", {"wal": 5, "turns": 400}),
+    ],
+)
+def test_status_tells_the_truth_of_every_sample(
+    sample_copy: Callable[[str], Path], name: str, expected: dict[str, int]
+) -> None:
+    home = sample_copy(name) / "home" / ".nanobot"
+    before = files(home)
+    with open_workspace(home / "workspace") as ws:
+        status = ws.status()
+    assert json.loads(json.dumps(status)) == status
+    found = {
+        "items": status["items"]["total"],
+        "lessons": status["lessons"]["total"],
+        "sessions": status["sessions"],
+        "history": status["history"]["entries"],
+        "runs": status["dream"]["runs"],
+        "wal": status["wal"]["files"],
+        "turns": status["wal"]["turns"],
+    }
+    assert {key: found[key] for key in expected} == expected
+    assert bool([p for p in status["problems"] if p["severity"] == "error"]) == (name == "torn")
+    assert files(home) == before
+
+
+def test_a_part_that_breaks_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nanomem_tui.memory.lessons import Lessons
+
+    def broken(_: object) -> None:
+        raise OSError(5, "Input/output error", "somewhere")
+
+    monkeypatch.setattr(Lessons, "count", broken)
+    with open_workspace(make_home(tmp_path)) as ws:
+        status = ws.status()
+    assert status["items"]["total"] == 4
+    assert status["lessons"]["total"] is None
+    assert [(p["what"], p["where"]) for p in status["problems"]] == [("Input/output error", "somewhere")]
