@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol
 
 from nanomem_tui import clock
 
@@ -17,8 +17,7 @@ _counter = itertools.count(1)
 _numbers: tuple[int, Iterator[int]] = (0, itertools.count())
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One thing touched: its layer and key, and its value before and after (None: it was, or is, absent).
 
     For rows the values are patches that hold the changed fields only.
@@ -34,8 +33,7 @@ class Change:
         return Change(self.layer, self.key, self.after, self.before)
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One change as a person understands it, by one actor at one time (UTC ISO), with all that it touched."""
 
     id: str
@@ -46,7 +44,7 @@ class Operation:
     changes: tuple[Change, ...]
     undoes: str | None = None
     redoes: str | None = None
-    meta: Value = field(default_factory=dict)
+    meta: Value = MappingProxyType({})
 
     def inverse(self) -> tuple[Change, ...]:
         """The changes that take this operation back, last first."""
@@ -55,7 +53,7 @@ class Operation:
     def only(self, keys: Sequence[str]) -> Operation:
         """The same operation reduced to the changes of `keys`."""
         wanted = set(keys)
-        return replace(self, changes=tuple(c for c in self.changes if c.key in wanted))
+        return self._replace(changes=tuple(c for c in self.changes if c.key in wanted))
 
     def to_json(self) -> dict[str, Any]:
         """The operation as a JSON object; `from_json` is its inverse."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.jsonl import dump_line, records
-from nanomem_tui.formats.keep import text_of
+from nanomem_tui.formats.keep import NOTHING, text_of
 
 MEMORY_TYPES = ("memory_add", "memory_update", "memory_delete", "memory_compact")
 LESSON_TYPES = (
@@ -17,14 +16,13 @@ LESSON_TYPES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEvent:
+class AuditEvent(NamedTuple):
     """One event: its type, its naive local ISO time, and its other fields in their order."""
 
     type: str
     at: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    line: int = field(default=0, compare=False)
+    fields: Mapping[str, Any] = NOTHING
+    line: int = 0
 
     @property
     def id(self) -> str:

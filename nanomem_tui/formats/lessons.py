@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.jsonl import dump_line_as_read, records
-from nanomem_tui.formats.keep import merged, text_of, unknown, whole
+from nanomem_tui.formats.keep import NOTHING, merged, text_of, unknown, whole
 
 _TEXTS = (
     "id", "key", "trigger", "bad_action", "better_action", "scope", "session_key", "actor_key", "source",
@@ -18,8 +17,7 @@ _ORDER = (*_TEXTS[:9], "confidence", "hits", "enabled", *_TEXTS[9:])
 _KNOWN = frozenset(_ORDER)
 
 
-@dataclass(frozen=True, slots=True)
-class LessonLine:
+class LessonLine(NamedTuple):
     """One lesson of the file; times are naive local ISO. `origin` is its object as read, which keeps order and form."""
 
     id: str
@@ -38,9 +36,9 @@ class LessonLine:
     updated_at: str = ""
     last_applied_at: str = ""
     promoted_global_key: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    line: int = field(default=0, compare=False)
-    origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    extra: Mapping[str, Any] = NOTHING
+    line: int = 0
+    origin: Mapping[str, Any] = NOTHING
 
     def to_dict(self) -> dict[str, Any]:
         """The object to write: as it was read where nothing changed, unknown keys kept."""
@@ -64,8 +62,7 @@ class LessonLine:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LessonsFile:
+class LessonsFile(NamedTuple):
     """The file: its lessons in order, and whether every line was read: if not, it must not be written over."""
 
     lessons: tuple[LessonLine, ...]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import Problem
-from nanomem_tui.formats.keep import merged, text_of, unknown, whole
+from nanomem_tui.formats.keep import NOTHING, merged, text_of, unknown, whole
 
 VERSION = 1
 _KNOWN = frozenset({"id", "text", "source", "session_key", "created_at", "updated_at", "hits"})
@@ -24,8 +23,7 @@ _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _FIX = "every item that could be read is shown; run `nanomem doctor`"
 
 
-@dataclass(frozen=True, slots=True)
-class LtmItem:
+class LtmItem(NamedTuple):
     """One long-term item; times are naive local ISO. `origin` is its object as read, which keeps order and form."""
 
     id: str
@@ -35,12 +33,12 @@ class LtmItem:
     created_at: str = ""
     updated_at: str = ""
     hits: int = 0
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    extra: Mapping[str, Any] = NOTHING
+    origin: Mapping[str, Any] = NOTHING
 
     def to_dict(self) -> dict[str, Any]:
         """The object to write: as it was read where nothing changed, unknown keys kept."""
-        return merged(self.origin, self._fields(), LtmItem.from_dict(self.origin)._fields(), self.extra)
+        return merged(self.origin, _known(self), _known(LtmItem.from_dict(self.origin)), self.extra)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> LtmItem:
@@ -57,29 +55,17 @@ class LtmItem:
             origin=value,
         )
 
-    def _fields(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "text": self.text,
-            "source": self.source,
-            "session_key": self.session_key,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-            "hits": self.hits,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class LtmSnapshot:
+class LtmSnapshot(NamedTuple):
     """The file: its items in order, and whether all of it was read: if not, it must not be written over."""
 
     items: tuple[LtmItem, ...]
     version: int = VERSION
     updated_at: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = NOTHING
     complete: bool = True
     problems: tuple[Problem, ...] = ()
-    origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    origin: Mapping[str, Any] = NOTHING
 
 
 def parse_snapshot(data: bytes, where: str) -> LtmSnapshot:
@@ -233,3 +219,16 @@ def _decoded(text: str, at: int, window: int | None) -> tuple[object, int]:
 def _skip(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
+
+
+def _known(item: LtmItem) -> dict[str, Any]:
+    """The fields that an agent knows, in its order."""
+    return {
+        "id": item.id,
+        "text": item.text,
+        "source": item.source,
+        "session_key": item.session_key,
+        "created_at": item.created_at,
+        "updated_at": item.updated_at,
+        "hits": item.hits,
+    }

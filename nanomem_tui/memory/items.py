@@ -12,19 +12,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.formats import foreign_databases
-from nanomem_tui.memory.compaction import Compaction, compact_items
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
-from nanomem_tui.store import lookup, reader, search
+from nanomem_tui.store import lookup, reader
 from nanomem_tui.store.exchange import global_scope
 from nanomem_tui.store.memory_store import MemoryStore, active_items
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Hit, Item
+
+if TYPE_CHECKING:
+    from nanomem_tui.memory.compaction import Compaction
 
 MAX_TEXT = 1_000_000
 EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", "chat_id", "sender_id")
@@ -133,6 +135,8 @@ class Items:
                 and visible(item)
             )
 
+        from nanomem_tui.store import search
+
         pool = itertools.chain(lookup.search_pool(self._store, query, accept), filter(accept, self.foreign()))
         return search.rank(query, pool, limit)
 
@@ -234,6 +238,8 @@ class Items:
 
     def compact_preview(self, max_items: int | None = None) -> Compaction[Item]:
         """What a compaction to `max_items` would remove (default: the cap of the settings; 0: duplicates only)."""
+        from nanomem_tui.memory.compaction import compact_items
+
         limit = self._store.settings.max_items if max_items is None else max_items
         if limit < 0:
             raise BadInput("the number of items cannot be negative", "--max-items")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.memory.compaction import Compaction, compact_lessons
 from nanomem_tui.operations import Operation, new_key, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore, active_lessons
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson
+
+if TYPE_CHECKING:
+    from nanomem_tui.memory.compaction import Compaction
 
 EDITABLE = ("trigger", "bad_action", "better_action", "confidence", "scope", "session_key")
 SCOPES = ("session", "global")
@@ -133,6 +135,8 @@ class Lessons:
 
     def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:
         """What a compaction to `max_lessons` would remove; never a disabled lesson."""
+        from nanomem_tui.memory.compaction import compact_lessons
+
         limit = self._store.settings.max_lessons if max_lessons is None else max_lessons
         if limit < 0:
             raise BadInput("the number of lessons cannot be negative", "--max-lessons")

@@ -9,7 +9,7 @@ from nanomem_tui.formats.audit import LESSON_TYPES, MEMORY_TYPES, AuditEvent, du
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 EVENTS = st.builds(
-    AuditEvent,
+    lambda **fields: AuditEvent(**fields),
     type=st.sampled_from([*MEMORY_TYPES, *LESSON_TYPES, "later_kind"]),
     at=TEXT,
     fields=st.dictionaries(TEXT.filter(lambda key: key not in {"type", "at"}), TEXT | st.integers(), max_size=3),
@@ -20,7 +20,7 @@ EVENTS = st.builds(
 def test_events_survive_their_lines(events):
     data = b"".join(map(dump_event, events))
     again, problems = parse_audit(data, "a")
-    assert list(again) == events
+    assert [event._replace(line=0) for event in again] == events
     assert problems == ()
     assert b"".join(map(dump_event, again)) == data
 

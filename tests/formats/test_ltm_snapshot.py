@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from nanomem_tui.formats.ltm_snapshot import LtmItem, LtmSnapshot, dump_snapshot
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NAMES = {"id", "text", "source", "session_key", "created_at", "updated_at", "hits"}
 ITEMS = st.builds(
-    LtmItem,
+    lambda **fields: LtmItem(**fields),
     id=TEXT.filter(bool),
     text=TEXT,
     source=TEXT,
@@ -23,7 +22,7 @@ ITEMS = st.builds(
     extra=st.dictionaries(TEXT.filter(lambda key: key not in NAMES), st.none() | st.booleans() | TEXT, max_size=2),
 )
 SNAPSHOTS = st.builds(
-    LtmSnapshot,
+    lambda **fields: LtmSnapshot(**fields),
     items=st.lists(ITEMS, max_size=5).map(tuple),
     updated_at=TEXT,
     extra=st.dictionaries(
@@ -42,7 +41,8 @@ def test_a_snapshot_survives_its_file(snapshot):
     again = parse_snapshot(data, "s")
     assert again.complete
     assert again.problems == ()
-    assert replace(again, origin={}) == snapshot
+    items = tuple(item._replace(origin={}) for item in again.items)
+    assert again._replace(items=items, origin={}) == snapshot
     assert dump_snapshot(again) == data
 
 
@@ -65,16 +65,16 @@ def test_fields_of_any_order_and_type_stay_as_they_were(values):
 
 def test_a_changed_field_changes_alone():
     item = LtmItem.from_dict({"hits": "many", "more": 1, "id": "a", "text": "old"})
-    assert replace(item, text="new").to_dict() == {"hits": "many", "more": 1, "id": "a", "text": "new"}
-    assert replace(item, hits=3, source="s").to_dict() == {
+    assert item._replace(text="new").to_dict() == {"hits": "many", "more": 1, "id": "a", "text": "new"}
+    assert item._replace(hits=3, source="s").to_dict() == {
         "hits": 3,
         "more": 1,
         "id": "a",
         "text": "old",
         "source": "s",
     }
-    assert list(replace(item, hits=3).to_dict()) == ["hits", "more", "id", "text"]
-    assert replace(item, extra={}).to_dict() == {"hits": "many", "id": "a", "text": "old"}
+    assert list(item._replace(hits=3).to_dict()) == ["hits", "more", "id", "text"]
+    assert item._replace(extra={}).to_dict() == {"hits": "many", "id": "a", "text": "old"}
 
 
 def test_the_real_snapshot_comes_back_byte_for_byte(samples):

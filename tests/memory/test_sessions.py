@@ -6,7 +6,6 @@ import os
 import shutil
 import stat
 import time
-from dataclasses import replace
 
 import pytest
 
@@ -546,7 +545,7 @@ def test_a_recorded_path_never_leads_out_of_the_sessions_folder(sample, name):
     desk = sample("nb035")
     operation = desk.sessions.compact(TALK, keep=10)
     (change,) = operation.changes
-    forged = replace(change, before={**change.before, "path": name}, after={**change.after, "path": name})
+    forged = change._replace(before={**change.before, "path": name}, after={**change.after, "path": name})
     with pytest.raises(BadInput):
         desk.layer.check([forged])
     with pytest.raises(BadInput):
@@ -573,12 +572,12 @@ def test_a_removed_file_and_a_made_one_are_changes_too(sample):
     compact = desk.sessions.compact(TALK, keep=10)
     desk.undo(compact)
     (change,) = compact.changes
-    gone = desk.perform(new_operation("session.delete", "delete", [replace(change, after=None)]))
+    gone = desk.perform(new_operation("session.delete", "delete", [change._replace(after=None)]))
     assert not path.exists()
     desk.undo(gone)
     assert path.read_bytes() == data
     with pytest.raises(Conflict, match="already"):
-        desk.layer.check([replace(change, before=None)])
+        desk.layer.check([change._replace(before=None)])
 
 
 def test_the_removed_messages_stay_readable_in_the_backups(sample):
