@@ -5,6 +5,7 @@ Imports nothing but the version before it knows what was asked for.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -20,10 +21,12 @@ def main() -> int:
     try:
         wanted = _console_request(args)
         if wanted is None:
+            gc.disable()  # these are done in a tenth of a second: there is nothing worth collecting
             from nanomem_tui.cli import quick
 
             if quick.run(args):
                 return 0
+            gc.enable()
             from nanomem_tui.cli.main import run
 
             return run(args)

@@ -74,6 +74,7 @@ def query_tokens(text: str, limit: int = 32) -> list[str]:
     return list(dict.fromkeys(words))[:limit]
 
 
+@lru_cache(20_000)
 def _stem(word: str) -> str:
     if len(word) < 4 or not word.isascii():
         return word
