@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from nanomem_tui.errors import Problem
 
-_HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_BULLET = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)")
-_DAILY = re.compile(r"(\d{4})-(\d{2})-(\d{2})\.md")
-_MIRROR = re.compile(r"- \[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)")
+# Texts, so that `re` compiles each at the first line that needs it: a list of notes needs one of the five.
+_HEADING = r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*"
+_FENCE = r" {0,3}(`{3,}|~{3,})"
+_BULLET = r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)"
+_DAILY = r"(\d{4})-(\d{2})-(\d{2})\.md"
+_MIRROR = r"- \[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)"
 
 
 class Section(NamedTuple):
@@ -70,7 +71,7 @@ def sections(text: str) -> list[Section]:
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.removesuffix("\r")
         fence = _fence_after(line, fence)
-        match = _HEADING.fullmatch(line) if not fence else None
+        match = re.fullmatch(_HEADING, line) if not fence else None
         if match is None:
             body.append(line)
             continue
@@ -89,7 +90,7 @@ def bullets(text: str) -> list[Bullet]:
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.removesuffix("\r")
         fence = _fence_after(line, fence)
-        match = _BULLET.fullmatch(line) if not fence else None
+        match = re.fullmatch(_BULLET, line) if not fence else None
         if match:
             result.append(Bullet(number, len(match[1].expandtabs(4)), match[3].strip()))
     return result
@@ -97,7 +98,7 @@ def bullets(text: str) -> list[Bullet]:
 
 def daily_note_name(name: str) -> date | None:
     """The day of a note named `YYYY-MM-DD.md`, or None when it is no such name."""
-    match = _DAILY.fullmatch(name)
+    match = re.fullmatch(_DAILY, name)
     try:
         return date(int(match[1]), int(match[2]), int(match[3])) if match else None
     except ValueError:
@@ -112,7 +113,7 @@ def parse_mirror(data: bytes, where: str) -> tuple[tuple[MirrorLine, ...], tuple
     section = ""
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.removesuffix("\r")
-        if heading := _HEADING.fullmatch(line):
+        if heading := re.fullmatch(_HEADING, line):
             section = (heading[2] or "").strip()
         elif line.startswith("- "):
             entry = _mirror_line(line, number, section)
@@ -129,7 +130,7 @@ def dump_mirror_line(at: datetime, text: str) -> bytes:
 
 
 def _mirror_line(line: str, number: int, section: str) -> MirrorLine | None:
-    match = _MIRROR.fullmatch(line)
+    match = re.fullmatch(_MIRROR, line)
     try:
         return MirrorLine(datetime.fromisoformat(f"{match[1]}+00:00"), match[2], number, section) if match else None
     except ValueError:
@@ -149,7 +150,7 @@ def _bad_lines(data: bytes, where: str) -> list[Problem]:
 
 def _fence_after(line: str, fence: str) -> str:
     """The fence that is open after `line` when `fence` was before; "" for none."""
-    match = _FENCE.match(line)
+    match = re.match(_FENCE, line)
     if not match:
         return fence
     if not fence:
