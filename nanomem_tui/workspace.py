@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from nanomem_tui import config, paths
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.store import atomic, oplog
+from nanomem_tui.store import atomic, lookup, oplog
 from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 
@@ -287,6 +287,7 @@ class Workspace:
         known = list(self.configuration.problems)
         try:
             self.store.load()
+            known += lookup.damaged(self.store)
         except NanomemError as error:
             known.append(Problem(error.what, error.where, fix=error.fix))
         return health.examine(self.paths, self.layout, [*known, *self.store.problems()], self.agent())

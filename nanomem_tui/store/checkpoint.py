@@ -19,7 +19,7 @@ from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.models import ForeignRow, LessonRow, MemoryEntry, Meta, OperationKey, OperationRow
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
-from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.store.values import Item, Lesson, Row, row_hash
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 from nanomem_tui.tokens import tokens
 
@@ -171,13 +171,6 @@ def _lesson_values(lesson: Lesson, workspace_id: str) -> dict[str, Any]:
         row_hash=row_hash(lesson),
     )
     return values
-
-
-def row_hash(row: Row) -> str:
-    """A hash of every field but the revision, to notice a flipped bit."""
-    body = [int(value) if isinstance(value, bool) else value for value in row[:-1]]
-    data = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(data, digest_size=12).hexdigest()
 
 
 def _upsert(connection: Connection, table: Any, values: Sequence[Mapping[str, Any]]) -> None:

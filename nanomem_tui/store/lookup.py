@@ -6,11 +6,12 @@ Reads only. `search` ranks what this finds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from nanomem_tui.errors import Problem
 from nanomem_tui.store import ledger, reader
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, Row, row_hash
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 from nanomem_tui.tokens import query_tokens
 
@@ -84,6 +85,23 @@ def database_is_all(store: MemoryStore) -> bool:
     with reader.open_database(store.paths.database) as connection:
         meta = reader.meta(connection, store.workspace_id)
     return "revision" in meta and all(meta.get(name) == stat for name, stat in store.files.stats().items())
+
+
+def damaged(store: MemoryStore) -> list[Problem]:
+    """The rows of the database that are not what was written: a bit flipped on the disk. Looks at every row."""
+    if not store.has_database:
+        return []
+    with reader.open_database(store.paths.database) as connection:
+        hashes = reader.row_hashes(connection, store.workspace_id)
+        rows: list[Row] = [*reader.items(connection, store.workspace_id)]
+        rows += reader.lessons(connection, store.workspace_id)
+    fix = "read it and edit it; `nanomem log --key ID` tells what it was"
+    where = store.paths.relative(store.paths.database)
+    return [Problem(f"{row.id} is not what was written", where, fix=fix) for row in rows if _differs(row, hashes)]
+
+
+def _differs(row: Row, hashes: Mapping[str, str]) -> bool:
+    return hashes.get(row.id) != row_hash(row)
 
 
 def _candidates(store: MemoryStore, query: str, accept: Accept) -> list[Item] | None:

@@ -175,6 +175,15 @@ def lessons(connection: sqlite3.Connection, workspace_id: str, *, after_revision
     return _rows(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
 
 
+def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
+    """What each item and lesson hashed to when it was written, by id."""
+    query = "SELECT id, row_hash FROM {} WHERE workspace_id = ?"
+    tables = ("memory_entries", "lessons")
+    return {
+        key: found for table in tables for key, found in _rows(connection, tuple, query.format(table), (workspace_id,))
+    }
+
+
 def newest_items(connection: sqlite3.Connection, workspace_id: str, limit: int) -> list[Item]:
     """The first page of the Items screen: active items, newest first, without reading the rest."""
     query = f"{_ITEMS} AND is_deleted = 0 ORDER BY updated_at DESC LIMIT ?"

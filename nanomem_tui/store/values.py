@@ -104,6 +104,15 @@ class Hit(NamedTuple):
         return {**self.item.to_json(), "score": round(self.score, 6), "parts": self.parts}
 
 
+def row_hash(row: Row) -> str:
+    """A hash of every field but the revision, to notice a flipped bit."""
+    import hashlib  # only where rows are written or examined
+
+    body = [int(value) if isinstance(value, bool) else value for value in row[:-1]]
+    data = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)

@@ -16,8 +16,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError
 from nanomem_tui.store import models, reader
-from nanomem_tui.store.checkpoint import row_hash
-from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.store.values import Item, Lesson, row_hash
 from tests.store.homes import files, kill, make_home, state
 
 OWN_ITEM_COLUMNS = {"workspace_id", "number", "content_norm", "content_hash", "row_hash"}
@@ -121,6 +120,19 @@ def test_a_flipped_bit_in_a_text_costs_a_character(workspace: Path) -> None:
         assert ws.lessons.get("lesson_2").trigger == "\ufffd"
         ws.items.edit("ltm_1", text="needle")
     assert state(workspace)["ltm_1"].text == "needle"
+
+
+def test_the_doctor_finds_what_changed_in_silence(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        assert not [problem for problem in ws.doctor() if "not what was written" in problem.what]
+    damage(workspace, "UPDATE memory_entries SET content = 'noodle' WHERE id = 'ltm_1'")
+    damage(workspace, "UPDATE lessons SET confidence = 9 WHERE id = 'lesson_2'")
+    with open_workspace(workspace) as ws:
+        found = {problem.what.split()[0] for problem in ws.doctor() if "not what was written" in problem.what}
+        assert found == {"ltm_1", "lesson_2"}
+        ws.items.edit("ltm_1", text="needle")
+    with open_workspace(workspace) as ws:
+        assert not [problem for problem in ws.doctor() if "ltm_1" in problem.what]
 
 
 def test_a_damaged_operation_costs_itself(workspace: Path) -> None:
