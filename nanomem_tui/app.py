@@ -33,7 +33,7 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import safe_text
+from nanomem_tui.text import one_line, safe_text
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, choose_theme
 from nanomem_tui.widgets.toast import say
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
 NOTICE_SECONDS = 4.0
+SAID = 46  # cells of what was done, so that the way back is to be seen beside it
 GREETING_SECONDS = 15.0
 READING = frozenset({"load", "view", "detail", "look"})  # groups of workers
 
@@ -250,12 +251,12 @@ class NanomemApp(App[int]):
     async def do_undo(self) -> None:
         """Take back the last change of a person."""
         for operation in await self.change(lambda ws: ws.undo()):
-            say(self.main_screen, f"{operation.label} (^r does it again)")
+            say(self.main_screen, f"{one_line(operation.label, SAID)} (^r does it again)")
 
     async def do_redo(self) -> None:
         """Do again what was taken back."""
         for operation in await self.change(lambda ws: ws.redo()):
-            say(self.main_screen, f"{operation.label} (u takes it back)")
+            say(self.main_screen, f"{one_line(operation.label, SAID)} (u takes it back)")
 
     async def do_flush(self) -> None:
         """A checkpoint now, with exports."""

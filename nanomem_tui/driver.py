@@ -39,7 +39,7 @@ class ConsoleDriver(LinuxDriver):
     def __init__(self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: Any = None) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._first_frame = self.state_before is not None
-        self._wake_read, self._wake_write = os.pipe()
+        self._wake: tuple[int, int] | None = None  # a pipe, while keys are read
 
     def write(self, data: str) -> None:
         """Write to the terminal, but for the command that would clear the first frame."""
@@ -49,7 +49,8 @@ class ConsoleDriver(LinuxDriver):
         super().write(data)
 
     def start_application_mode(self) -> None:
-        """Take the terminal."""
+        """Take the terminal, at the start and after an editor."""
+        self._wake = os.pipe()
         super().start_application_mode()  # type: ignore[no-untyped-call] # Textual left it so
         type(self).left = False
         if self.state_before is not None:
@@ -62,28 +63,32 @@ class ConsoleDriver(LinuxDriver):
 
     def disable_input(self) -> None:
         """Stop reading keys, at once."""
-        if self._key_thread is not None and self._key_thread.is_alive():
-            os.write(self._wake_write, b"x")
+        if self._wake is not None and self._key_thread is not None and self._key_thread.is_alive():
+            os.write(self._wake[1], b"x")
         super().disable_input()
 
     def close(self) -> None:
         """Let go of the terminal and of the pipe."""
         super().close()
-        for end in (self._wake_read, self._wake_write):
-            os.close(end)
+        if self._wake is not None:
+            for end in self._wake:
+                os.close(end)
+            self._wake = None
 
     def run_input_thread(self) -> None:
         """Wait for keys and hand them on, until woken by `disable_input`."""
+        assert self._wake is not None
+        wake = self._wake[0]
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         looks = 0
         with selectors.DefaultSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
-            selector.register(self._wake_read, selectors.EVENT_READ)
+            selector.register(wake, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 ready = {key.fd for key, _ in selector.select(PART_SECONDS if looks else None)}
-                if self._wake_read in ready:
-                    os.read(self._wake_read, 1)
+                if wake in ready:
+                    os.read(wake, 1)
                     return
                 if self.fileno in ready:
                     data = os.read(self.fileno, 4096)

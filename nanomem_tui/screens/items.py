@@ -123,7 +123,7 @@ class ItemsScreen(RowsScreen[Item]):
         blocks: list[Block] = [Body(row.text), *self._states(row), Heading("Fields")]
         named = (
             ("kind", row.kind),
-            ("scope", f"{row.scope_type} {row.scope_key}".strip()),
+            ("scope", row.scope_type if row.scope_type == "global" else f"{row.scope_type} {row.scope_key}"),
             ("source", row.source),
             ("session", row.session_key),
             ("channel", row.channel),

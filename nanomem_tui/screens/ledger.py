@@ -9,7 +9,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.screens.rows import age_of, key_of, shown, when
+from nanomem_tui.screens.rows import SAID, age_of, key_of, shown, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
 from nanomem_tui.text import one_line
@@ -113,7 +113,7 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
 
         async def take_back(_yes: bool) -> None:
             for done in await self.change(lambda ws: ws.undo(operation.id)):
-                say(self, f"{done.label} (^r does it again)")
+                say(self, f"{one_line(done.label, SAID)} (^r does it again)")
 
         title = f"Take back: {one_line(operation.label, 50)}"
         self.confirm(title, blocks, take_back, opened_by=key_of("dream_restore"))

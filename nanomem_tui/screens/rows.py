@@ -23,6 +23,7 @@ from nanomem_tui.widgets.toast import say
 Row = TypeVar("Row", bound=Any)
 
 MANY = 20  # rows that are changed together without asking
+SAID = 46  # cells of what was done, so that the way back is to be seen beside it
 LISTED = 200  # rows that a preview names one by one
 LOGGED = 30  # operations that a detail tells of
 
@@ -85,7 +86,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
     async def done(self, operations: Sequence[Operation]) -> None:
         """Say what was done and how to take it back."""
         for operation in operations:
-            say(self, f"{operation.label} (u undoes it)")
+            say(self, f"{one_line(operation.label, SAID)} (u undoes it)")
 
     async def do_toggle(self) -> None:
         """Disable or enable: all of the rows become what the first one is not."""

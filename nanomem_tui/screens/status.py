@@ -87,7 +87,7 @@ class StatusScreen(WorkspaceScreen[Part]):
         ]
         found = list(dict.fromkeys([*problems, *self._findings]))
         if not found:
-            said = "nothing is wrong" if self._examined else "nothing found yet; D looks at every file and table"
+            said = "none, says the doctor" if self._examined else "none seen; D looks everywhere"
             parts.append(Part("Problems", said, "good"))
         self.console.state = self.console.state._replace(problems=len(found))
         yield [*parts, *map(_problem, found)]

@@ -192,14 +192,15 @@ async def test_keys_typed_before_there_are_rows_act_in_order(demo: Path) -> None
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (160, 45)])
-@pytest.mark.parametrize("name", ["items", "lessons", "status", "ledger"])
-async def test_no_line_is_longer_than_the_screen(demo: Path, name: str, size: tuple[int, int]) -> None:
+async def test_no_line_is_longer_than_the_screen(demo: Path, size: tuple[int, int]) -> None:
     from rich.cells import cell_len
 
-    async with console(demo, name, size) as on:
-        lines = on.text.split("\n")
-        assert len(lines) == size[1]
-        assert max(map(cell_len, lines)) <= size[0]
+    async with console(demo, "items", size) as on:
+        for key in "20U":
+            lines = on.text.split("\n")
+            assert len(lines) == size[1]
+            assert max(map(cell_len, lines)) <= size[0]
+            await on.press(key)
 
 
 async def test_a_smaller_terminal_says_what_is_needed(demo: Path) -> None:

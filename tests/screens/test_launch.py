@@ -78,7 +78,7 @@ def test_an_idle_console_writes_nothing(demo: Path) -> None:
     with start(demo) as console:
         console.wait_for("no agent")
         console.drain(1.2)
-        assert console.drain(quiet=2.5, limit=3) == 0
+        assert console.drain(quiet=1.5, limit=3) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -130,6 +130,22 @@ def test_a_mistake_of_ours_restores_the_terminal_and_shows_no_memory(demo: Path)
         assert console.echoes()
         assert "ZeroDivisionError" in after
         assert "private" not in after.rpartition("Traceback")[2]
+
+
+def test_the_own_editor_gets_the_terminal_as_it_was_and_gives_it_back(demo: Path, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nstty -a | grep -q " echo " && printf "edited elsewhere\\n" > "$1"\n')
+    editor.chmod(0o700)
+    with start(demo, f"import os; os.environ['EDITOR'] = {str(editor)!r}\n") as console:
+        console.wait_for(FOOTER)
+        console.send("E")
+        console.wait_for("edited elsewhere")
+        console.wait_for("undoes it")
+        console.send("jq")
+        console.wait_end()
+        assert console.status == 0
+        assert console.echoes()
+        assert console.left_on == []
 
 
 def test_no_workspace_is_one_line_and_a_clean_terminal(tmp_path: Path) -> None:
