@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.notes import Notes
     from nanomem_tui.memory.sessions import Sessions
     from nanomem_tui.memory.wal import WalStates
+    from nanomem_tui.store.checkpointer import Checkpointer
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.presence import Presence
@@ -65,6 +66,7 @@ class Workspace:
         self.configuration = loaded
         self.id = workspace_id(found)
         self.store = MemoryStore(found, self.id, loaded.settings)
+        self._checkpointer: Checkpointer | None = None
 
     # -- parts ----------------------------------------------------------------------------------------------------
 
@@ -250,6 +252,20 @@ class Workspace:
         """A checkpoint when one of seed 000's triggers asks for it, else None."""
         return self.store.checkpoint() if self.store.due() else None
 
+    def start_checkpoints(self) -> None:
+        """Make checkpoints on a thread when they are due, until `stop_checkpoints` or `close`."""
+        from nanomem_tui.store.checkpointer import Checkpointer
+
+        if self._checkpointer is None:
+            self._checkpointer = Checkpointer(self.store)
+            self._checkpointer.start()
+
+    def stop_checkpoints(self) -> None:
+        """End the thread that `start_checkpoints` began."""
+        if self._checkpointer is not None:
+            self._checkpointer.stop()
+            self._checkpointer = None
+
     def checkpoint_state(self) -> dict[str, Any]:
         """What the status bar shows: `dirty`, `last_at` (UTC ISO or empty), `last_ms`, `degraded`."""
         store = self.store
@@ -294,6 +310,7 @@ class Workspace:
 
     def close(self) -> None:
         """Flush what waits and let go of files and locks."""
+        self.stop_checkpoints()
         self.store.close()
 
     def __enter__(self) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,41 @@ def test_due_after_enough_time_with_a_change(tmp_path: Path, time: Clock) -> Non
         assert ws.checkpoint_if_due() is not None, "120 s after the first of them"
         time.at += 1000
         assert ws.checkpoint_if_due() is None
+
+
+def test_on_a_thread_beside_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nanomem_tui.store import checkpointer
+
+    monkeypatch.setattr(checkpointer, "LOOK", 0.01)
+    monkeypatch.setattr(checkpointer, "PAUSE", 0.01)
+    monkeypatch.setenv("NANOMEM_FLUSH_EVERY_UPDATES", "3")
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.start_checkpoints()
+        ws.start_checkpoints()
+        for number in range(60):
+            ws.items.add(f"while it writes {number}")
+        _until(lambda: ws.checkpoint_state()["dirty"] < 3)
+        assert stored(workspace)[0] > 50
+        with monkeypatch.context() as patch:
+            patch.setattr("os.open", _no_lock)
+            for number in range(3):
+                ws.items.add(f"while it cannot write {number}")
+            _until(lambda: bool(ws.degraded))
+        _until(lambda: not ws.degraded and ws.checkpoint_state()["dirty"] < 3)
+        ws.stop_checkpoints()
+        ws.stop_checkpoints()
+    assert len(state(workspace)) == 7 + 63
+    assert len(Agent(workspace).items) == 4 + 63
+
+
+def _until(true: Callable[[], bool]) -> None:
+    import time
+
+    end = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
 
 
 def test_at_once_when_asked(tmp_path: Path) -> None:
