@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import nanomem_tui
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import AccessDenied, DiskFull, NanomemError, NotFound, NothingToDo, from_os_error
 from nanomem_tui.workspace import workspace_id
-from tests.store.homes import Agent, files, item, kill, make_home
+from tests.store.homes import Agent, item, kill, make_home
 
 
 def test_opening_reads_no_row_and_imports_nothing_heavy(tmp_path: Path) -> None:
@@ -130,75 +129,3 @@ def test_errors_of_the_system_become_what_a_person_can_do() -> None:
         assert (error.where, error.exit_code) == ("/some/where", 2)
         assert "trying" in error.line()
     assert type(from_os_error(OSError(5, "Input/output error"), "trying")) is NanomemError
-
-
-# -- status -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("loaded", [False, True])
-def test_status_counts_what_is_there(tmp_path: Path, loaded: bool) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        ws.items.delete(["ltm_1"])
-        ws.items.set_enabled(["ltm_2"], False)
-        ws.lessons.set_enabled(["lesson_1"], False)
-    waiting = open_workspace(workspace)
-    waiting.items.add("waits in a ledger")
-    with open_workspace(workspace) as ws:
-        if loaded:
-            ws.items.all()
-        status = ws.status()
-    assert (status["items"]["total"], status["items"]["enabled"], status["items"]["foreign"]) == (4, 3, 0)
-    assert status["lessons"] == {"total": 3, "enabled": 2, "by_scope": {"global": 3}}
-    assert status["store"]["operations"] == 3
-    assert status["store"]["database"].endswith("nanomem.db")
-    if not loaded:
-        assert status["checkpoint"]["dirty"] == 1
-    assert status["problems"] == []
-    kill(waiting)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("nb035", {"items": 0, "sessions": 39, "history": 282, "runs": 20}),
-        ("v0_1_5", {"items": 0, "history": 149}),
-        ("ramfirst", {"items": 156, "lessons": 61, "sessions": 6}),
-        ("torn", {"items": 129, "lessons": 60}),
-        ("ftswal", {"wal": 5, "turns": 400}),
-    ],
-)
-def test_status_tells_the_truth_of_every_sample(
-    sample_copy: Callable[[str], Path], name: str, expected: dict[str, int]
-) -> None:
-    home = sample_copy(name) / "home" / ".nanobot"
-    before = files(home)
-    with open_workspace(home / "workspace") as ws:
-        status = ws.status()
-    assert json.loads(json.dumps(status)) == status
-    found = {
-        "items": status["items"]["total"],
-        "lessons": status["lessons"]["total"],
-        "sessions": status["sessions"],
-        "history": status["history"]["entries"],
-        "runs": status["dream"]["runs"],
-        "wal": status["wal"]["files"],
-        "turns": status["wal"]["turns"],
-    }
-    assert {key: found[key] for key in expected} == expected
-    assert bool([p for p in status["problems"] if p["severity"] == "error"]) == (name == "torn")
-    assert files(home) == before
-
-
-def test_a_part_that_breaks_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nanomem_tui.memory.lessons import Lessons
-
-    def broken(_: object) -> None:
-        raise OSError(5, "Input/output error", "somewhere")
-
-    monkeypatch.setattr(Lessons, "count", broken)
-    with open_workspace(make_home(tmp_path)) as ws:
-        status = ws.status()
-    assert status["items"]["total"] == 4
-    assert status["lessons"]["total"] is None
-    assert [(p["what"], p["where"]) for p in status["problems"]] == [("Input/output error", "somewhere")]
