@@ -25,6 +25,7 @@ def main() -> int:
             from nanomem_tui.cli import quick
 
             if quick.run(args):
+                gc.freeze()  # nor to look through at the end
                 return 0
             gc.enable()
             from nanomem_tui.cli.main import run

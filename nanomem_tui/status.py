@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.formats import foreign_databases
+from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.store import ledger, reader
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     items = part.read(ws.items.count, {"total": None, "enabled": None, "by_kind": {}})
     items["foreign"] = sum(found["active"] for found in foreign or [])
     lessons = part.read(ws.lessons.count, {"total": None, "enabled": None})
-    sessions = part.read(lambda: len(ws.sessions.list()), None)
+    sessions = part.read(lambda: _sessions(ws), None)
     history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
     wal = part.read(ws.wal.counts, {"files": None, "turns": None, "open": None})
@@ -76,6 +76,11 @@ def _foreign(ws: Workspace) -> list[dict[str, Any]]:
     active, deleted = foreign_databases.count_entries(path)
     name = ws.paths.relative(path)
     return [{"path": name, "format": "scoped", "total": active + deleted, "active": active, "deleted": deleted}]
+
+
+def _sessions(ws: Workspace) -> int:
+    """How many transcripts there are; where there is none, what reads them is not imported."""
+    return len(ws.sessions.list()) if agent_home.has_session_files(ws.paths, ws.layout) else 0
 
 
 def _checkpoint(ws: Workspace) -> dict[str, Any]:

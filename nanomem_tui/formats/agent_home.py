@@ -83,6 +83,23 @@ def workspace_id(paths: Paths) -> str | None:
     return text if _ID.fullmatch(text) else None
 
 
+def session_folders(paths: Paths, layout: Layout) -> tuple[Path, ...]:
+    """The folders that may hold transcripts of this workspace: where the agent looks, then those of older releases."""
+    candidates = [layout.sessions_dir, paths.workspace / "sessions"]
+    if paths.home is not None:
+        candidates.append(paths.home / "sessions")
+    folders: list[Path] = []
+    for folder in candidates:
+        if folder is not None and folder.is_dir() and not any(_same(folder, known) for known in folders):
+            folders.append(folder)
+    return tuple(folders)
+
+
+def has_session_files(paths: Paths, layout: Layout) -> bool:
+    """Whether a folder that may hold transcripts holds anything."""
+    return any(map(_names, session_folders(paths, layout)))
+
+
 def agent_settings(paths: Paths) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     """The memory settings of the agent's `config.json`, and a problem when it cannot be read.
 
@@ -228,3 +245,10 @@ def _read_small(path: Path) -> str:
 def _object(value: Mapping[str, Any], key: str) -> dict[str, Any]:
     inner = value.get(key)
     return inner if isinstance(inner, dict) else {}
+
+
+def _same(left: Path, right: Path) -> bool:
+    try:
+        return os.path.samefile(left, right)
+    except OSError:
+        return False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 
 from nanomem_tui.errors import BadInput
@@ -23,10 +21,12 @@ def name_to_key(name: str) -> str | None:
     stem = name.removesuffix(SUFFIX)
     if not stem or stem == name:
         return None
+    import base64
+
     try:
         key = base64.urlsafe_b64decode(stem + "=" * (-len(stem) % 4)).decode("utf-8")
         return key if _stem(key) == stem else None
-    except (ValueError, binascii.Error, BadInput):
+    except (ValueError, BadInput):
         return None
 
 
@@ -43,6 +43,8 @@ def lossy_name_to_key(name: str) -> str:
 def _stem(key: str) -> str:
     if not key:
         raise BadInput("a session without a key")
+    import base64
+
     try:
         return base64.urlsafe_b64encode(key.encode("utf-8")).decode("ascii").rstrip("=")
     except UnicodeEncodeError:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.formats.agent_home import Layout, agent_settings
+from nanomem_tui.formats.agent_home import Layout, agent_settings, session_folders
 from nanomem_tui.formats.audit import parse_audit
 from nanomem_tui.formats.history import parse_cursor, parse_history
 from nanomem_tui.formats.lessons import parse_lessons
@@ -23,7 +23,7 @@ from nanomem_tui.memory import health_store
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.notes import Notes
 from nanomem_tui.memory.reading import read_file, regular_files
-from nanomem_tui.memory.session_files import NO_METADATA, session_folders
+from nanomem_tui.memory.session_files import NO_METADATA
 from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates
 from nanomem_tui.operations import Operation

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.formats.agent_home import Layout
+from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.jsonl import parse_jsonl
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.session_compaction import OFFSET_KEYS, is_metadata, is_provider_state, offset_fault
@@ -49,18 +49,6 @@ class Summary(NamedTuple):
     last_archived: int
     problems: int
     other_keys: tuple[str, ...] = ()
-
-
-def session_folders(paths: Paths, layout: Layout) -> tuple[Path, ...]:
-    """The folders that may hold transcripts of this workspace: where the agent looks, then those of older releases."""
-    candidates = [layout.sessions_dir, paths.workspace / "sessions"]
-    if paths.home is not None:
-        candidates.append(paths.home / "sessions")
-    folders: list[Path] = []
-    for folder in candidates:
-        if folder is not None and folder.is_dir() and not any(_same(folder, known) for known in folders):
-            folders.append(folder)
-    return tuple(folders)
 
 
 def session_files(paths: Paths, layout: Layout) -> Iterator[SessionFile]:
@@ -159,10 +147,3 @@ def summarise(path: Path) -> Summary:
 def newest_first(files: Iterable[SessionFile]) -> list[SessionFile]:
     """The files by their time of change, the newest first; of the same time, those that the agent finds."""
     return sorted(files, key=lambda file: (file.modified, file.current, file.path.name), reverse=True)
-
-
-def _same(left: Path, right: Path) -> bool:
-    try:
-        return os.path.samefile(left, right)
-    except OSError:
-        return False
