@@ -8,7 +8,6 @@ configuration, so no hook, filter, attribute, include or alternate that it names
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import weakref
@@ -68,6 +67,8 @@ def is_sha(text: str) -> bool:
 
 def object_id(kind: str, data: bytes) -> str:
     """The id that git gives to an object of `kind` with `data`."""
+    import hashlib  # 3 ms, and who only reads makes no ids
+
     return hashlib.sha1(b"%s %d\0" % (kind.encode(), len(data)) + data, usedforsecurity=False).hexdigest()
 
 
