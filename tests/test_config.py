@@ -150,3 +150,8 @@ def test_the_environment_is_refused_by_name(paths: Paths, monkeypatch: pytest.Mo
     monkeypatch.setenv("NANOMEM_NO_SUCH_SETTING", "1")
     with pytest.raises(InvalidConfig, match="NANOMEM_MAX_ITEMS"):
         config.load(paths)
+
+
+def test_every_setting_is_explained() -> None:
+    assert tuple(config.ABOUT) == Settings._fields
+    assert all(about.help for about in config.ABOUT.values())
