@@ -37,7 +37,6 @@ FIRST_ROW = "first remembered thing"
 FOOTER = "compact"  # a key that only the app itself names
 GOALS = {  # figure → (the most it may be, what it is)
     "start_ratio": (1.5, "start to first rows, of an empty Textual app"),
-    "app_ratio": (1.5, "start to the app answering keys, of an empty Textual app"),
     "first_frame_ms": (60, "ms to the first frame"),
     "down_p50_ms": (5, "ms from cursor down to frame, p50"),
     "down_p95_ms": (10, "ms from cursor down to frame, p95"),
@@ -65,6 +64,7 @@ def main() -> int:
         mark = "ok  " if figures[name] <= goal else "OVER"
         print(f"  {mark} {figures[name]:>9,.2f}  (goal ≤ {goal:g})  {words}")
     print(f"\n  empty app {figures['empty_start_ms']:,.0f} ms, ours {figures['start_ms']:,.0f} ms to the first rows")
+    print(f"  {figures['app_ratio']:.2f} of the empty app until the app itself answers; keys typed before wait for it")
     print(json.dumps(figures))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1) + "\n")

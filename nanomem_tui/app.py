@@ -35,6 +35,7 @@ from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import one_line, safe_text
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, choose_theme
+from nanomem_tui.widgets.quiet import caught_up
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.0
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
-NOTICE_SECONDS = 4.0
+NOTICE_SECONDS = 4.0  # at least
+READ_A_SECOND = 8  # characters
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
-GREETING_SECONDS = 15.0
 READING = frozenset({"load", "view", "detail", "look"})  # groups of workers
 
 Result = TypeVar("Result")
@@ -98,8 +99,9 @@ class NanomemApp(App[int]):
         self._stale: set[str] = set()
         self._notice = ""
         self._notice_timer: Timer | None = None
-        self._held: list[events.Key] | None = []
-        self._releasing = False
+        self._keys: list[events.Key] = []
+        self._holding = True
+        self._key_at_work = False
         self._leaving = False
         self._first_rows = threading.Event()
         for theme in THEMES:
@@ -175,7 +177,7 @@ class NanomemApp(App[int]):
         self._looking = False
         self.state = event.state
         if self.state.greeting:
-            self.notify(self.state.greeting, timeout=GREETING_SECONDS)
+            say(self.main_screen, self.state.greeting)
             self.state = self.state._replace(greeting="")
         if event.changed:
             self._stale |= {name for name, place in PLACES.items() if place.shows(event.changed)}
@@ -208,7 +210,7 @@ class NanomemApp(App[int]):
             self._notice = message
             if self._notice_timer is not None:
                 self._notice_timer.stop()
-            self._notice_timer = self.set_timer(timeout or NOTICE_SECONDS, self._end_notice)
+            self._notice_timer = self.set_timer(max(NOTICE_SECONDS, len(message) / READ_A_SECOND), self._end_notice)
             self.screen_shown(self.main_screen)
         else:
             self.clear_notifications()
@@ -292,39 +294,48 @@ class NanomemApp(App[int]):
         except Exception as error:
             raise NanomemError(f"that did not work ({type(error).__name__}: {error})") from error
 
-    # Keys typed before there are rows
+    # Keys, one after the other
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep the keys that were typed before the first rows were there; they get them, in order."""
-        if self._held is not None and isinstance(event, events.Key) and not event.is_forwarded:
-            self._held.append(event)
-        else:
+        """Give out keys one by one: each goes where the one before it led, and none goes before the first rows."""
+        if not isinstance(event, events.Key) or event.is_forwarded:
             await super().on_event(event)
+        elif self._holding or self._key_at_work:
+            self._keys.append(event)
+        else:
+            self._key_at_work = True
+            await super().on_event(event)
+            self.run_worker(self._give_out_keys(), group="keys", exit_on_error=False)
 
     def release_keys(self) -> None:
         """The first rows, or the reason why there are none, are shown: keys count from now."""
-        if not self._releasing:
-            self._releasing = True
+        if self._holding:
+            self._holding = False
             self.call_after_refresh(self._first_rows.set)
-            self.run_worker(self._replay(), group="keys", exit_on_error=False)
+            self._key_at_work = True
+            self.run_worker(self._give_out_keys(), group="keys", exit_on_error=False)
 
     def wait_for_first_rows(self) -> None:
         """In a thread: wait until the first rows are painted (or a second is over)."""
         self._first_rows.wait(1.0)
 
-    async def _replay(self) -> None:
-        while self._held:
-            await super().on_event(self._held.pop(0))
+    async def _give_out_keys(self) -> None:
+        try:
             await self._quiet()
-        self._held = None
+            while self._keys:
+                await super().on_event(self._keys.pop(0))
+                await self._quiet()
+        finally:
+            self._key_at_work = False
 
     async def _quiet(self) -> None:
-        """Wait until a key has done what it does, so that the next one goes where the focus is then."""
-        for _ in range(200):
-            await asyncio.sleep(0.001)
-            pumps = [self, self.screen, *([self.focused] if self.focused else [])]
-            if not any(pump.message_queue_size for pump in pumps):
-                return
+        """Wait until a key has done what it does, so that the next one goes where the focus is then.
+
+        A key is handled by the widget in focus and what it lies in; what it began there (a focus, a dialog) by the app.
+        """
+        for _ in range(2):
+            for pump in (self.focused or self.screen).ancestors_with_self:
+                await caught_up(pump)
 
     # Pictures of it
 
@@ -332,7 +343,7 @@ class NanomemApp(App[int]):
         """Wait until what the shown screen reads is on it: for pictures and tests. Raises TimeoutError."""
         for _ in range(int(seconds / 0.005)):
             await self._quiet()
-            if self._held is None and not self._reading():
+            if not self._holding and not self._key_at_work and not self._reading():
                 return
             await asyncio.sleep(0.005)
         raise TimeoutError("the screen still reads")
