@@ -44,7 +44,7 @@ class Console:
             await self.pilot.pause()
 
     async def type(self, text: str) -> None:
-        await self.pilot.press(*(_NAMES.get(char, char) for char in text))
+        await self.pilot.press(*(NAMES.get(char, char) for char in text))
         await self.pilot.pause()
 
     async def until(self, true: Callable[[], Any], what: str = "") -> None:
@@ -66,7 +66,15 @@ class Console:
         await self.pilot.pause()
 
 
-_NAMES = {" ": "space", ":": "colon", '"': "quotation_mark", "-": "minus", "_": "underscore", ".": "full_stop"}
+NAMES = {
+    " ": "space",
+    "/": "slash",
+    ":": "colon",
+    '"': "quotation_mark",
+    "-": "minus",
+    "_": "underscore",
+    ".": "full_stop",
+}
 
 
 @asynccontextmanager
