@@ -139,3 +139,6 @@ class Layer(Protocol):
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Make every `after` true."""
+
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """Whether any `after` is true already: what a process did that was killed in between."""

@@ -66,6 +66,7 @@ class Workspace:
         self.configuration = loaded
         self.id = workspace_id(found)
         self.store = MemoryStore(found, self.id, loaded.settings)
+        self.store.register = self._register
         self._checkpointer: Checkpointer | None = None
 
     # -- parts ----------------------------------------------------------------------------------------------------

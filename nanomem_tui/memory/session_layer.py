@@ -46,6 +46,10 @@ class SessionLayer:
             self._refuse(change, path)
             self._bytes_after(change, path)
 
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """Whether any transcript is what its change makes of it."""
+        return any(_sha256(_current(self._path(change))) == (change.after or {}).get("sha256") for change in changes)
+
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Make every `after` true; what is already as it should be stays untouched."""
         for change in changes:

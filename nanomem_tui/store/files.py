@@ -167,6 +167,13 @@ class FileLayer:
             raise Conflict("another Dream moved the cursor meanwhile", key, "start again")
         return _Step(key, path, current, _merged(key, before, current, after))
 
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """Whether any of the files is what its change makes of it."""
+        return any(
+            self.load(change.key).data == _bytes(change.key, change.after) != _bytes(change.key, change.before)
+            for change in changes
+        )
+
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Write the files, commit them, then move the cursor file. A failure puts back what was there."""
         steps = [self._step(change) for change in changes]

@@ -43,6 +43,7 @@ class MemoryStore(RowStore):
         super().__init__(paths, workspace_id, settings)
         self.layers: dict[str, Layer] = {name: RowLayer(name, self.snapshot) for name in ROW_LAYERS}
         self.before_checkpoint: Callable[[], None] = lambda: None
+        self.register: Callable[[str], None] = lambda _layer: None
         self._checkpointing = threading.Lock()
         self._trouble = {"recording": "", "checkpoint": ""}
         self._exported_at = time.monotonic()
@@ -205,6 +206,29 @@ class MemoryStore(RowStore):
                 for change in operation.changes if operation.id not in done else ():
                     if change.layer in ROW_LAYERS:
                         self.snapshot.adopt(operation.id, change)
+            last = file.operations[-1] if file.operations else None
+            if last is not None and last.id not in done:
+                self._finish(last)
+
+    def _finish(self, operation: Operation) -> None:
+        """The last thing that a killed process recorded: go on with what it began, or say that it was not done."""
+        by_layer: dict[str, list[Change]] = {}
+        for change in operation.changes:
+            if change.layer not in ROW_LAYERS:
+                by_layer.setdefault(change.layer, []).append(change)
+        if not by_layer:
+            return
+        try:
+            for name in by_layer:
+                self.register(name)
+            if any(self.layers[name].begun(changes) for name, changes in by_layer.items()):
+                for name, changes in by_layer.items():
+                    self.layers[name].apply(operation, changes)
+                return
+        except NanomemError:
+            return  # somebody changed it since: it stays as it is, and the log keeps both values
+        reason = "not done: the program ended before"
+        self._record(new_operation("void", reason, (), actor=operation.actor, undoes=operation.id), durable=True)
 
     def _export(self) -> tuple[str, ...]:
         """Write the agent's files, and remember what they hold, before any other process of ours looks at them."""

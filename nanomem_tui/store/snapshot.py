@@ -264,6 +264,10 @@ class RowLayer:
                 if isinstance(value, str) and not value.isascii() and not _is_utf8(value):
                     raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it")
 
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """False: rows are made from the ledger itself."""
+        return False
+
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Make the changes in RAM; the next checkpoint writes them."""
         with self._snapshot.lock:
