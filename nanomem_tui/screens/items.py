@@ -170,11 +170,8 @@ class ItemsScreen(RowsScreen[Item]):
 
     def do_add(self) -> None:
         """Write a new item."""
-        from nanomem_tui.widgets.prompt import EditScreen
 
-        async def add(text: str | None) -> None:
-            if not text:
-                return
+        async def add(text: str) -> None:
             warnings: list[str] = []
 
             def work(ws: Any) -> Operation:
@@ -186,7 +183,7 @@ class ItemsScreen(RowsScreen[Item]):
             for warning in warnings:
                 say(self, warning, "warning")
 
-        self.ask(EditScreen("A new item", ""), add)
+        self.ask_text("A new item", "", add)
 
     async def do_pin(self) -> None:
         """Pin or unpin: all of the rows become what the first one is not."""

@@ -5,7 +5,7 @@ Knows rows, not what is in them: a subclass names its part of the workspace and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from textual import on
@@ -18,7 +18,7 @@ from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import one_line
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.toast import say, say_error
 
 Row = TypeVar("Row", bound=Any)
 
@@ -118,15 +118,25 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     def do_edit(self) -> None:
         """Edit the row at the cursor here."""
+        row = self._row_to_edit()
+        self.ask_text(f"Edit {row.id}", self.edit_form(row), lambda text: self.save(row, text))
+
+    def ask_text(
+        self, title: str, before: str, then: Callable[[str], Awaitable[None]], typed: str | None = None
+    ) -> None:
+        """Let a person edit `before` and do `then` with it; what can't be saved is offered again, as it was typed."""
         from nanomem_tui.widgets.prompt import EditScreen
 
-        row = self._row_to_edit()
+        async def answered(text: str | None) -> None:
+            if not text:
+                return
+            try:
+                await then(text)
+            except NanomemError as error:
+                say_error(self, error)
+                self.ask_text(title, before, then, text)
 
-        async def save(text: str | None) -> None:
-            if text is not None:
-                await self.save(row, text)
-
-        self.ask(EditScreen(f"Edit {row.id}", self.edit_form(row)), save)
+        self.ask(EditScreen(title, before, typed=typed), answered)
 
     async def do_edit_external(self) -> None:
         """Edit the row at the cursor in the person's own editor."""

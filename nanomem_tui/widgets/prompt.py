@@ -35,7 +35,7 @@ class EditScreen(Dialog[str | None]):
     """Edit `text`; the result is the new text, or None when it was left as it was.
 
     Control characters are shown as pictures while editing. An untouched text is never changed by that; an edited one is
-    saved with the pictures, and the dialog says so.
+    saved with the pictures, and the dialog says so. `typed` is what was typed before and could not be saved.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,15 +43,16 @@ class EditScreen(Dialog[str | None]):
         Binding("escape", "leave", "leave", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, text: str, note: str = "") -> None:
+    def __init__(self, title: str, text: str, note: str = "", typed: str | None = None) -> None:
         super().__init__(title, tall=True)
         self._before = text
+        self._typed = typed
         self._note = note
         self._asked = False
 
     def inside(self) -> list[Widget]:
         """The text."""
-        return [SafeTextArea(self._before)]
+        return [SafeTextArea(self._before if self._typed is None else self._typed)]
 
     def keys(self) -> list[tuple[str, str]]:
         """How to save and to leave, and what is special."""

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.errors import DiskFull
 from nanomem_tui.screens.rows import RowsScreen
+from nanomem_tui.widgets.prompt import EditScreen
 from tests.screens.console import Console, console
 
 Sample = Callable[[str], Path]
@@ -122,6 +124,24 @@ async def test_an_edit_is_saved_and_kept_by_the_workspace(demo: Path) -> None:
         await on.shows("edit “")
         assert on.screen.table.cursor_row.text == item.text + " indeed"
     assert stored(demo)[item.id] == item.text + " indeed"
+
+
+async def test_what_could_not_be_saved_is_offered_again_as_it_was_typed(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(demo, "items") as on:
+
+        def full(*_args: object, **_named: object) -> None:
+            raise DiskFull("no space left", "ledger", "free some space")
+
+        monkeypatch.setattr(on.app.ws.store.ledger, "record", full)
+        await on.pilot.press("a")
+        await on.type("a long thought")
+        await on.press("ctrl+s")
+        await on.until(lambda: "a long thought" in on.text and isinstance(on.app.screen, EditScreen))
+        monkeypatch.undo()
+        await on.press("ctrl+s")
+        await on.until(lambda: texts(on)[0] == "a long thought")
 
 
 async def test_an_edit_left_twice_changes_nothing(demo: Path) -> None:
