@@ -15,7 +15,7 @@ from sqlalchemy import delete, func, insert, select, text, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from nanomem_tui.operations import Operation
-from nanomem_tui.store.merge_rows import merge_row
+from nanomem_tui.store.merge_rows import merge_row, only_ours
 from nanomem_tui.store.models import ForeignRow, LessonRow, MemoryEntry, Meta, OperationKey, OperationRow
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
@@ -139,7 +139,9 @@ def _write_lessons(connection: Connection, workspace_id: str, dirty: Sequence[Di
 
 def _merged(entry: DirtyRow, present: Row | None, revision: int) -> Row:
     row = entry.row
-    if present is not None and present.revision != row.revision:
+    if entry.base is not None and entry.beneath is not None:
+        row = only_ours(entry.base, row, present or entry.beneath)
+    elif present is not None and present.revision != row.revision:
         row = merge_row(entry.base, row, present)
     return row._replace(revision=revision)
 

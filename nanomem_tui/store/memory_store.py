@@ -191,9 +191,9 @@ class MemoryStore(RowStore):
 
     def _everything(self) -> list[DirtyRow]:
         """Every row, for a database that has none of this workspace yet."""
-        bases = {(entry.layer, entry.row.id): entry.base for entry in self.snapshot.dirty_rows()}
+        dirty = {(entry.layer, entry.row.id): entry for entry in self.snapshot.dirty_rows()}
         return [
-            DirtyRow(layer, bases.get((layer, row.id), row), row)
+            dirty.get((layer, row.id)) or DirtyRow(layer, row, row, self.snapshot.beneath(layer, row.id))
             for layer in ROW_LAYERS
             for row in self.snapshot.table(layer).values()
         ]

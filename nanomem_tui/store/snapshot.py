@@ -23,11 +23,16 @@ RowKey = tuple[str, str]
 
 
 class DirtyRow(NamedTuple):
-    """A row that a checkpoint has to write: what it was when it was last in step with the database, and what it is."""
+    """A row that a checkpoint has to write: what our changes started from, and what it is.
+
+    `beneath`: the row as the database had it, where our changes started from one that shows what another process did
+    and has yet to write; that stays the other's to write.
+    """
 
     layer: str
     base: Row | None
     row: Row
+    beneath: Row | None = None
 
 
 def patch_of(before: Row | None, after: Row) -> tuple[Value | None, Value]:
@@ -73,7 +78,14 @@ class Snapshot:
     def dirty_rows(self) -> list[DirtyRow]:
         """What a checkpoint has to write."""
         with self.lock:
-            return [DirtyRow(layer, base, self.table(layer)[key]) for (layer, key), base in self._base.items()]
+            return [
+                DirtyRow(layer, base, self.table(layer)[key], self._shown.get((layer, key)))
+                for (layer, key), base in self._base.items()
+            ]
+
+    def beneath(self, layer: str, key: str) -> Row | None:
+        """The row without what others have yet to write; None where it shows nothing of the kind."""
+        return self._shown.get((layer, key))
 
     def unwritten(self) -> set[RowKey]:
         """The rows that the database does not have as they are here: dirty ones, and those that others will write."""
@@ -103,11 +115,14 @@ class Snapshot:
             table = self.table(change.layer)
             present = table.get(change.key)
             row = _on_top(present, change)
-            if row is not None:
-                self._shown.setdefault(key, present)
-                self._effects.setdefault(key, set()).add(operation_id)
-                table[change.key] = row
-                self.counter += 1
+            if row is None or operation_id in self._effects.get(key, ()):
+                return
+            self._shown.setdefault(key, self._base.get(key, present))
+            if key in self._base:
+                self._base[key] = _on_top(self._base[key], change)
+            self._effects.setdefault(key, set()).add(operation_id)
+            table[change.key] = row
+            self.counter += 1
 
     def adopt(self, operation_id: str, change: Change) -> None:
         """Make a change ours to write: that of a process that ended before it wrote it.

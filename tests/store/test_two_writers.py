@@ -354,3 +354,26 @@ def test_what_a_deleted_item_was_is_told_by_its_history(tmp_path: Path) -> None:
         other.items.get("ltm_1")
     assert [e.operation.kind for e in other.items.history("ltm_1")] == ["items.delete"]
     other.close()
+
+
+def test_what_is_shown_of_another_process_is_counted_once_whoever_writes_first(tmp_path: Path) -> None:
+    for first in ("shown", "showing"):
+        workspace = make_home(tmp_path / first)
+        one = open_workspace(workspace)
+        turn(one, "ltm_1")
+        two = open_workspace(workspace)
+        assert two.items.get("ltm_1").hits == one.items.get("ltm_1").hits
+        turn(two, "ltm_1")
+        two.items.edit("ltm_2", text="written by two")
+        for ws in (one, two) if first == "shown" else (two, one):
+            ws.flush()
+        one.close()
+        two.close()
+        rows = state(workspace)
+        assert (rows["ltm_1"].hits, rows["ltm_2"].text) == (1 + 2, "written by two")
+
+
+def turn(ws, item_id: str) -> None:
+    """What a turn of an agent does to an item that it recalled."""
+    row = ws.items.get(item_id)
+    ws.store.perform(new_operation("turn", "a turn", [change_of("item", row, row._replace(hits=row.hits + 1))]))
