@@ -1,1 +1,1 @@
-"""Where memory is kept: the database, the RAM snapshot, the ledger, checkpoints and the agent files we write. Knows no screen."""
+"""Where memory is kept: database, snapshot in RAM, ledger, checkpoints, the files that we write. Knows no screen."""

@@ -37,7 +37,7 @@ class LineBar(Widget):
     LineBar:ansi > .line-bar--dim { color: ansi_default; text-style: dim; }
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._parts: tuple[Span, ...] = ()
 
@@ -73,7 +73,7 @@ class LineBar(Widget):
 class TitleBar(LineBar):
     """The screens with their keys, the one shown standing out, and on the right what the list holds."""
 
-    def __init__(self, screen: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, screen: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._shown = screen
         self._right: tuple[str, str] = ("", "")
@@ -120,7 +120,7 @@ class Status:
 class StatusBar(LineBar):
     """The state of the workspace in words. Parts that do not fit leave from the end; trouble stands first."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.status = Status()
 
@@ -170,7 +170,7 @@ def status_parts(status: Status) -> list[Span]:
 class ActionFooter(LineBar):
     """The keys that do something now, from the registry of actions."""
 
-    def __init__(self, screen: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, screen: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._for = Context(screen)
 

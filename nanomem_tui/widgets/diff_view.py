@@ -35,7 +35,7 @@ class DiffView(TextView):
             """The view."""
             return self.view
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.files: tuple[FileDiff, ...] = ()
         self.blocks: tuple[Block, ...] = ()

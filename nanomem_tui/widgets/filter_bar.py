@@ -24,7 +24,7 @@ class LineInput(Input):
     }
     """
 
-    def __init__(self, value: str = "", placeholder: str = "", *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, value: str = "", placeholder: str = "", *, id: str | None = None) -> None:
         super().__init__(value=one_line(value), placeholder=placeholder, compact=True, id=id, select_on_focus=False)
         self.cursor_blink = False
 

@@ -87,7 +87,7 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         *,
         sign: Callable[[Row], str] | None = None,
         dimmed: Callable[[Row], bool] | None = None,
-        id: str | None = None,  # noqa: A002 - the name that every Textual widget gives it
+        id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)

@@ -11,7 +11,7 @@ class Preview(TextView):
 
     DEFAULT_CSS = "Preview { padding: 0 0 0 1; }"
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.document = Document()
 

@@ -55,7 +55,7 @@ class TextView(Moves, ScrollView, can_focus=True):
     TextView:nocolor > .text-view--cursor { text-style: reverse; }
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.wrapped = True
         self._lines: list[Line] = []
