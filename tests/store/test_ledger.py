@@ -39,10 +39,10 @@ def test_an_operation_comes_back_as_it_was(changes: list[Change], label: str, un
     assert ledgers.decode(line[:-1]) == made
 
 
-@given(st.data())
-def test_any_flipped_bit_is_noticed(data: st.DataObject) -> None:
+@given(st.integers(0, 5_000))
+def test_any_flipped_bit_is_noticed(place: int) -> None:
     line = ledgers.encode(operation("bits"))[:-1]
-    place = data.draw(st.integers(0, len(line) * 8 - 1))
+    place %= len(line) * 8  # the length depends on the time
     damaged = bytearray(line)
     damaged[place // 8] ^= 1 << place % 8
     assert ledgers.decode(bytes(damaged)) is None
