@@ -300,6 +300,14 @@ def remap(overrides: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     return wanted, problems
 
 
+def staying_keys(keymap: Mapping[str, str]) -> set[str]:
+    """The keys that only move or select, after which the next key belongs where they did."""
+    staying = [action for action in ACTIONS if action.group in {"move", "select"}]
+    return {
+        key.strip() for action in staying for key in keymap.get(action.name, ",".join(action.keys)).split(",") if key
+    }
+
+
 def conflicts(keymap: Mapping[str, str] | None = None) -> list[str]:
     """The keys that would do two things on one screen, as sentences; empty when all is well."""
     found: list[str] = []

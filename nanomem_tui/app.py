@@ -16,8 +16,7 @@ from functools import partial, partialmethod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.text import Text
-from textual import events, on, work
-from textual.app import App
+from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.filter import Monochrome, NoColor
 from textual.message import Message
@@ -26,7 +25,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
-from nanomem_tui.actions import Context, remap
+from nanomem_tui.actions import Context, remap, staying_keys
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.looking import State, context_of, looked_at, status_of
 from nanomem_tui.operations import Operation
@@ -34,8 +33,8 @@ from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import one_line, safe_text
+from nanomem_tui.widgets.key_order import KeysInOrder
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, choose_theme
-from nanomem_tui.widgets.quiet import caught_up
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ READING = frozenset({"load", "view", "detail", "look"})  # groups of workers
 Result = TypeVar("Result")
 
 
-class NanomemApp(App[int]):
+class NanomemApp(KeysInOrder):
     """The console of one workspace."""
 
     TITLE = "nanomem"
@@ -99,9 +98,7 @@ class NanomemApp(App[int]):
         self._stale: set[str] = set()
         self._notice = ""
         self._notice_timer: Timer | None = None
-        self._keys: list[events.Key] = []
-        self._holding = True
-        self._key_at_work = False
+        self.hold_keys()
         self._leaving = False
         self._first_rows = threading.Event()
         for theme in THEMES:
@@ -152,6 +149,7 @@ class NanomemApp(App[int]):
         """Keys, signals, and the first look after the first frame."""
         keymap, problems = remap(self.opening.loaded.settings.keys)
         self.set_keymap(keymap)
+        self.staying_keys = frozenset(staying_keys(keymap))
         for problem in problems:
             say(self.main_screen, problem, "warning")
         self._catch_signals()
@@ -294,56 +292,25 @@ class NanomemApp(App[int]):
         except Exception as error:
             raise NanomemError(f"that did not work ({type(error).__name__}: {error})") from error
 
-    # Keys, one after the other
-
-    async def on_event(self, event: events.Event) -> None:
-        """Give out keys one by one: each goes where the one before it led, and none goes before the first rows."""
-        if not isinstance(event, events.Key) or event.is_forwarded:
-            await super().on_event(event)
-        elif self._holding or self._key_at_work:
-            self._keys.append(event)
-        else:
-            self._key_at_work = True
-            await super().on_event(event)
-            self.run_worker(self._give_out_keys(), group="keys", exit_on_error=False)
+    # Keys typed before there are rows
 
     def release_keys(self) -> None:
         """The first rows, or the reason why there are none, are shown: keys count from now."""
-        if self._holding:
-            self._holding = False
+        if not self._first_rows.is_set():
             self.call_after_refresh(self._first_rows.set)
-            self._key_at_work = True
-            self.run_worker(self._give_out_keys(), group="keys", exit_on_error=False)
+            self.give_out_keys()
 
     def wait_for_first_rows(self) -> None:
         """In a thread: wait until the first rows are painted (or a second is over)."""
         self._first_rows.wait(1.0)
-
-    async def _give_out_keys(self) -> None:
-        try:
-            await self._quiet()
-            while self._keys:
-                await super().on_event(self._keys.pop(0))
-                await self._quiet()
-        finally:
-            self._key_at_work = False
-
-    async def _quiet(self) -> None:
-        """Wait until a key has done what it does, so that the next one goes where the focus is then.
-
-        A key is handled by the widget in focus and what it lies in; what it began there (a focus, a dialog) by the app.
-        """
-        for _ in range(2):
-            for pump in (self.focused or self.screen).ancestors_with_self:
-                await caught_up(pump)
 
     # Pictures of it
 
     async def settled(self, seconds: float = 20) -> None:
         """Wait until what the shown screen reads is on it: for pictures and tests. Raises TimeoutError."""
         for _ in range(int(seconds / 0.005)):
-            await self._quiet()
-            if not self._holding and not self._key_at_work and not self._reading():
+            await self.keys_done()
+            if not self.keys_wait and not self._reading():
                 return
             await asyncio.sleep(0.005)
         raise TimeoutError("the screen still reads")

@@ -1,0 +1,110 @@
+"""Keys in order: each goes where the one before it led, so that what is typed fast is never taken for a command.
+
+Owns the keys that wait. It knows no screen: an app says when keys count, and which keys leave the focus where it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from textual import events
+from textual.app import App
+from textual.message_pump import MessagePump
+
+PAINT_SECONDS = 0.03  # by then what a key did is on the screen
+PATIENCE = 2.0  # seconds that are waited for one widget at most: no key is held for good
+LOOK = 0.02  # seconds between two looks whether a widget has gone
+
+
+class KeysInOrder(App[int]):
+    """An app that hands out a key only when the one before it has done all that it does.
+
+    Textual forwards keys to the widget in focus as they come, before the one in front has moved the focus: the letters
+    of a filter typed in one go would be commands. A key that stays where it is, typed text or a move, costs nothing.
+    """
+
+    staying_keys: frozenset[str] = frozenset()
+    _holding = True
+    _key_at_work = False
+    _waiting: list[events.Key]
+    _key_waits: asyncio.Event
+
+    def hold_keys(self) -> None:
+        """Keep every key until `give_out_keys`."""
+        self._waiting, self._key_waits, self._holding = [], asyncio.Event(), True
+
+    def give_out_keys(self) -> None:
+        """Keys count from now; those that were kept go first, in order."""
+        if self._holding:
+            self._holding = False
+            self._key_at_work = True
+            self.run_worker(self._give_out(), group="keys", exit_on_error=False)
+
+    @property
+    def keys_wait(self) -> bool:
+        """Whether a key is kept, or may still do something."""
+        return self._holding or self._key_at_work
+
+    async def on_event(self, event: events.Event) -> None:
+        """Give out a key at once, or keep it until the one before it is done."""
+        if not isinstance(event, events.Key) or event.is_forwarded:
+            await super().on_event(event)
+        elif self.keys_wait:
+            self._waiting.append(event)
+            self._key_waits.set()
+        else:
+            self._key_at_work = self._may_lead_away(event)
+            await super().on_event(event)
+            if self._key_at_work:
+                self.run_worker(self._give_out(), group="keys", exit_on_error=False)
+
+    def _may_lead_away(self, key: events.Key) -> bool:
+        """Whether the next key may belong elsewhere: not after a letter in a field, nor after a move."""
+        if hasattr(self.focused, "cursor_blink"):  # a field of one line or of many
+            return not key.is_printable
+        return key.key not in self.staying_keys
+
+    async def _give_out(self) -> None:
+        try:
+            with contextlib.suppress(TimeoutError):  # what the key did is painted first, unless another one waits
+                await asyncio.wait_for(self._key_waits.wait(), PAINT_SECONDS)
+            await self.keys_done()
+            while self._waiting:
+                key = self._waiting.pop(0)
+                leads_away = self._may_lead_away(key)
+                await super().on_event(key)
+                if leads_away:
+                    await self.keys_done()
+        finally:
+            self._key_waits.clear()
+            self._key_at_work = False
+
+    async def keys_done(self) -> None:
+        """Wait until the last key has done what it does.
+
+        It is handled by the widget in focus and by what that lies in; what it began there, a focus or a dialog, by the
+        app; and a dialog that has come begins to listen.
+        """
+        for _ in range(2):
+            before = (self.screen, self.focused)
+            for pump in (*(self.focused or self.screen).ancestors_with_self, self):
+                await _caught_up(pump)
+            if before == (self.screen, self.focused):
+                return
+
+
+async def _caught_up(pump: MessagePump) -> None:
+    """Wait until `pump` has handled all that is in its queue now, or has gone."""
+    reached = asyncio.Event()
+    if _has_gone(pump) or not pump.call_later(reached.set):
+        return
+    for _ in range(int(PATIENCE / LOOK)):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(reached.wait(), LOOK)
+        if reached.is_set() or _has_gone(pump):
+            return
+
+
+def _has_gone(pump: MessagePump) -> bool:
+    return not pump.is_running or not pump.is_attached
