@@ -26,7 +26,7 @@ from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from nanomem_tui.actions import Context, remap, staying_keys
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.looking import State, context_of, looked_at, status_of
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
@@ -290,7 +290,7 @@ class NanomemApp(KeysInOrder):
         except NanomemError:
             raise
         except Exception as error:
-            raise NanomemError(f"that did not work ({type(error).__name__}: {error})") from error
+            raise in_words(error) from error
 
     # Keys typed before there are rows
 

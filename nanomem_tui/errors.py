@@ -125,6 +125,15 @@ class Problem(NamedTuple):
         return self._asdict()
 
 
+def in_words(error: BaseException, doing: str = "working on the workspace") -> NanomemError:
+    """`error` as one of this tree, so that it can be shown to a person."""
+    if isinstance(error, NanomemError):
+        return error
+    if isinstance(error, OSError):
+        return from_os_error(error, doing)
+    return NanomemError(f"that did not work ({type(error).__name__}: {error})")
+
+
 def from_os_error(error: OSError, doing: str) -> NanomemError:
     """The error of this tree that says what `error` means to a person; `doing` is what was tried."""
     where = str(error.filename or "")

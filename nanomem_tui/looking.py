@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.actions import Context
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.widgets.bars import Status
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def looked_at(ws: Workspace, before: State, look: int) -> tuple[State, frozenset
             ws.checkpoint_if_due()
             changed = frozenset(ws.refresh())
         except (NanomemError, OSError) as error:
-            trouble = error.line() if isinstance(error, NanomemError) else str(error)
+            trouble = in_words(error, "saving").line()
         return _see(ws, before, look, trouble, everything=bool(changed)), changed
     except Exception as error:  # noqa: BLE001 - said in the status bar; the next look tries again
-        return before._replace(degraded=f"{type(error).__name__}: {error}"), changed
+        return before._replace(degraded=in_words(error).line()), changed
 
 
 def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool) -> State:

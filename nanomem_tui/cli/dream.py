@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -264,7 +265,7 @@ def restore(
                 return
         elif dry_run:
             state.show({"operation": None, "dry_run": True, **preview}, lambda: _restore_lines(plan))
-            return
+            sys.exit(errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code)
         op = ws.dream.restore(sha, file, at, whole=whole, rewind_cursor=rewind_cursor)
     state.show({"operation": values.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import reader
+from nanomem_tui.store import atomic, reader
 from nanomem_tui.store.presence import Presence
 
 STALE_LOCK = 60.0
@@ -102,10 +102,18 @@ def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[P
             yield Problem(f"damaged: {verdict}", where, None, fix)
 
 
+def quarantined(paths: Paths) -> Iterator[Problem]:
+    """The files that could not be read whole when they were replaced, kept as they were."""
+    for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
+        what = f"{path.name.partition('-')[2]} could not be read whole; it is kept here as it was"
+        yield Problem(what, paths.relative(path), None, "take what is missing from it, then remove it", "warning")
+
+
 def own_folder(paths: Paths) -> Iterator[Problem]:
-    """Files of ours that others can read, and links where there should be none."""
+    """Files of ours that others can read, links where there should be none, and what lies in quarantine."""
     if not paths.data.exists():
         return
+    yield from quarantined(paths)
     found: list[Problem] = []
     for folder, folders, names in os.walk(paths.data):
         for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:

@@ -47,7 +47,7 @@ class Items:
 
     def all(self) -> list[Item]:
         """The active items, newest first; the list is made once per change and must not be altered."""
-        snapshot = self._store.load()
+        snapshot = self._store.load("item")
         counter = snapshot.counter
         if self._sorted[0] != counter:
             with snapshot.lock:

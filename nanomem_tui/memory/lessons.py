@@ -31,7 +31,7 @@ class Lessons:
 
     def all(self, *, include_disabled: bool = True) -> list[Lesson]:
         """The lessons that are not deleted, newest first."""
-        snapshot = self._store.load()
+        snapshot = self._store.load("lesson")
         with snapshot.lock:
             rows = active_lessons(snapshot.lessons)
         return rows if include_disabled else [row for row in rows if row.enabled]

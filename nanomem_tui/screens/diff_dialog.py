@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.screens.diffs import file_diff
 from nanomem_tui.store.git_values import FileDiff as StoredDiff
 from nanomem_tui.widgets.dialog import Dialog
@@ -148,7 +148,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         except NanomemError as error:
             shown = Shown(refused=error.line())
         except Exception as error:  # noqa: BLE001 - the dialog says what went wrong
-            shown = Shown(refused=f"{type(error).__name__}: {error}")
+            shown = Shown(refused=in_words(error).line())
         self.post_message(self.Read(number, shown))
 
     def on_diff_dialog_read(self, event: Read) -> None:

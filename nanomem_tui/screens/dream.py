@@ -117,7 +117,8 @@ class DreamScreen(WorkspaceScreen[Commit]):
         above: list[Block] = [Body(commit.message.strip("\n")), *_state(ws, commit)]
         above += [Field("commit", f"{commit.short} by {commit.author}"), Field("when", when(commit.at))]
         if commit.cursor_after is not None:
-            above.append(Field("cursor", f"{commit.cursor_before or 0} → {commit.cursor_after}"))
+            before = "not kept" if commit.cursor_before is None else commit.cursor_before
+            above.append(Field("cursor", f"{before} → {commit.cursor_after}"))
         below = entries_read(entries, known) if commit.is_dream else ()
         return ShownCommit(row.sha, Shown(files, above, below))
 
@@ -258,7 +259,9 @@ def _entries(ws: Workspace, commit: Commit) -> tuple[list[HistoryEntry], bool]:
     last = commit.cursor_after
     if not commit.is_dream or last is None or not any(stat.path == DREAM_CURSOR for stat in commit.files):
         return [], False
-    first = commit.cursor_before or 0
+    if commit.entries is None:
+        return [], False
+    first = last - commit.entries
     return [entry for entry in reversed(ws.history.entries()) if first < entry.cursor <= last], True
 
 

@@ -13,7 +13,7 @@ from textual import on, work
 from textual.message import Message
 from textual.screen import Screen
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.errors import in_words
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.screens.listing import Listing, View
 from nanomem_tui.widgets.bars import TitleBar
@@ -69,6 +69,7 @@ class ListScreen(Screen[None], Generic[Row]):
         self._load_turn = 0
         self._loading = False
         self._changed: frozenset[str] = frozenset()
+        self._from_top = False
 
     # What a subclass says
 
@@ -173,11 +174,8 @@ class ListScreen(Screen[None], Generic[Row]):
             return
         self._loading = False
         self.listing.set_rows([])
-        error = event.error
-        if isinstance(error, NanomemError):
-            self.table.show_error(error.what, error.where, error.fix or DOCTOR)
-        else:
-            self.table.show_error(f"{type(error).__name__}: {error}", "", DOCTOR)
+        error = in_words(event.error)
+        self.table.show_error(error.what, error.where, error.fix or DOCTOR)
         self._say_totals()
 
     # Filter and order
@@ -208,9 +206,10 @@ class ListScreen(Screen[None], Generic[Row]):
             empty = self.EMPTY if not self.listing.filter else f"Nothing matches {self.listing.filter.source}"
             if not view.done:
                 empty += "; looking for something similar …"
-            self.table.set_rows(view.rows, self._changed, empty)
+            self.table.set_rows(view.rows, self._changed, empty, from_top=self._from_top)
         if view.done:
             self._changed = frozenset()
+            self._from_top = False
         self._say_totals()
 
     def _say_totals(self) -> None:
@@ -230,6 +229,7 @@ class ListScreen(Screen[None], Generic[Row]):
     @on(FilterBar.FilterChanged)
     def _filter_changed(self, event: FilterBar.FilterChanged) -> None:
         if self.listing.set_query(event.query):
+            self._from_top = bool(event.query)
             self._make_view()
 
     @on(LineTable.SelectionChanged)

@@ -63,7 +63,11 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         rows = self.targets()
         own = [row for row in rows if not self.foreign(row)]
         if rows and not own:
-            raise Refused("this row is another system's and can only be read", rows[0].source, "import it first")
+            raise Refused(
+                "this row is another system's and can only be read",
+                rows[0].source,
+                "its agent owns it; add an item of your own with a",
+            )
         if len(own) < len(rows):
             say(self, f"{len(rows) - len(own):,} rows of another system are left as they are", "warning")
         return own
@@ -163,7 +167,11 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         if row is None:
             raise NotFound("there is no row here")
         if self.foreign(row):
-            raise Refused("this row is another system's and can only be read", row.source, "import it first")
+            raise Refused(
+                "this row is another system's and can only be read",
+                row.source,
+                "its agent owns it; add an item of your own with a",
+            )
         return row
 
     async def do_compact(self) -> None:

@@ -106,12 +106,17 @@ class AgentFiles:
         try:
             data = atomic.read_stable(file.path)
         except (OSError, NanomemError) as error:
-            file.error = Problem(f"cannot be read ({error})", self.paths.relative(file.path))
+            why = error.what if isinstance(error, NanomemError) else error.strerror
+            file.error = Problem(f"cannot be read ({why})", self.paths.relative(file.path))
             return False
         file.stat, file.data, file.error = stat, data, None
         file.rows = file.source.parse(data, self.paths.relative(file.path))
         file.order = exchange.woven(list(file.rows.rows), file.order)
         return True
+
+    def unreadable(self, layer: str) -> Problem | None:
+        """Why the file of a layer cannot be read at all; None when it can, or is not there."""
+        return next((file.error for file in self.files if file.source.layer == layer), None)
 
     def problems(self) -> list[Problem]:
         """What could not be read or written."""

@@ -186,6 +186,14 @@ def read_stable(path: Path, *, tries: int = 20, pause: float = 0.01) -> bytes:
         raise from_os_error(error, f"reading {path.name}") from error
 
 
+def quarantined(folder: Path) -> list[Path]:
+    """What lies in the quarantine, oldest first."""
+    try:
+        return sorted((path for path in folder.iterdir() if path.is_file()), key=lambda path: path.stat().st_mtime)
+    except OSError:
+        return []
+
+
 def quarantine(folder: Path, name: str, data: bytes) -> Path:
     """Keep a copy of `data` that could not be read, named by its content; the same bytes are kept once."""
     make_folder(folder)

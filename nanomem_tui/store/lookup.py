@@ -27,7 +27,7 @@ def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int]]:
         with reader.open_database(store.paths.database) as connection:
             return reader.item_counts(connection, store.workspace_id)
     counts: Counter[tuple[str, str, str, bool]] = Counter()
-    snapshot = store.load()
+    snapshot = store.load("item")
     with snapshot.lock:
         for row in snapshot.items.values():
             if not row.is_deleted:
@@ -40,7 +40,7 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int]]:
     if not store.loaded and database_is_all(store):
         with reader.open_database(store.paths.database) as connection:
             return reader.lesson_counts(connection, store.workspace_id)
-    snapshot = store.load()
+    snapshot = store.load("lesson")
     with snapshot.lock:
         rows = [row for row in snapshot.lessons.values() if not row.is_deleted]
     counts = Counter((row.scope, bool(row.enabled)) for row in rows)
@@ -53,7 +53,7 @@ def search_pool(store: MemoryStore, query: str, accept: Accept) -> Iterable[Item
         found = _candidates(store, query, accept)
         if found is not None:
             return found
-    snapshot = store.load()
+    snapshot = store.load("item")
     found = _candidates(store, query, accept)
     with snapshot.lock:
         keys: Iterable[str] = list(snapshot.items)

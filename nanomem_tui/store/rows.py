@@ -67,12 +67,18 @@ class RowStore:
         """Whether the rows are in RAM."""
         return self._loaded
 
-    def load(self) -> Snapshot:
-        """The snapshot with everything in it. Raises the store's errors."""
+    def load(self, layer: str | None = None) -> Snapshot:
+        """The snapshot with everything in it. Raises the store's errors.
+
+        With a `layer` also AccessDenied when its rows lie in a file that cannot be read: they are not none.
+        """
         with self._lock:
             if not self._loaded:
                 self._load()
                 self._loaded = True
+            problem = self.files.unreadable(layer) if layer else None
+            if problem is not None and not self._adopted:
+                raise AccessDenied(problem.what, problem.where, "check its owner and mode")
             return self.snapshot
 
     def _load(self) -> None:

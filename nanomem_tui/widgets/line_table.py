@@ -139,12 +139,18 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
             self._sorted = (key, descending)
             self.refresh(Region(0, 0, self._line_width, HEADER))
 
-    def set_rows(self, rows: Sequence[Row], changed: Iterable[str] = (), empty: str = "Nothing here.") -> None:
+    def set_rows(
+        self, rows: Sequence[Row], changed: Iterable[str] = (), empty: str = "Nothing here.", from_top: bool = False
+    ) -> None:
         """Show `rows`. Rows with an id in `changed` flash once; `empty` is said when there are none.
 
-        The cursor stays on its row. When that is gone, it stays at its place and `RowGone` is posted. Only lines that
-        look different are painted again.
+        The cursor stays on its row, and a list that is at its top stays there, so that what is new on top is seen. When
+        the row is gone, the cursor stays at its place and `RowGone` is posted. `from_top`: both go to the first row.
+        Only lines that look different are painted again.
         """
+        if from_top:
+            self._cursor, self._cursor_id = 0, None
+            self.scroll_to(y=0, animate=False, force=True)
         first = self._state != "rows"
         self._rows = rows
         self._state = "rows" if rows else "empty"
@@ -228,7 +234,7 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         self._cursor = min(self._cursor, len(rows) - 1) if index is None else index
         self._cursor_id = self._row_id(rows[self._cursor])
         if self._cursor != old and self.is_mounted:  # the row keeps its height on the screen
-            self.call_after_refresh(self._restore_view, max(0, top + self._cursor - old))
+            self.call_after_refresh(self._restore_view, max(0, top + self._cursor - old) if top else 0)
         return gone
 
     def _restore_view(self, top: int) -> None:

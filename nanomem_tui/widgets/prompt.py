@@ -28,7 +28,8 @@ class SafeTextArea(TextArea):
         self.cursor_blink = False
 
     async def _on_paste(self, event: events.Paste) -> None:
-        event.text = safe_text(event.text)
+        lines = event.text.replace("\r\n", "\n").replace("\r", "\n")  # terminals paste a line end as a key press
+        event.text = safe_text(lines)
 
 
 class EditScreen(Dialog[str | None]):

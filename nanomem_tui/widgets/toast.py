@@ -7,7 +7,7 @@ from typing import Literal
 from textual.app import App
 from textual.widget import Widget
 
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.errors import in_words
 from nanomem_tui.text import one_line
 
 Severity = Literal["information", "warning", "error"]
@@ -22,8 +22,6 @@ def say(at: Widget | App[object], text: str, severity: Severity = "information",
 
 def say_error(at: Widget | App[object], error: BaseException) -> None:
     """Show an error: what, where and what to do."""
-    if isinstance(error, NanomemError):
-        text = " ".join(part for part in (error.where, f"({error.fix})" if error.fix else "") if part)
-        say(at, text or error.what, "error", error.what if text else "")
-    else:
-        say(at, f"{type(error).__name__}: {error}", "error", "That did not work")
+    said = in_words(error)
+    text = " ".join(part for part in (said.where, f"({said.fix})" if said.fix else "") if part)
+    say(at, text or said.what, "error", said.what if text else "")
