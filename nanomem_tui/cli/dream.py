@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -243,7 +242,7 @@ def restore(
     dry_run: bool,
     limit: int | None,
     offset: int,
-) -> None:
+) -> int:
     """Take a Dream back and keep every later edit; without a SHA, list what can be taken back.
 
     \b
@@ -254,7 +253,7 @@ def restore(
         with state.open() as ws:
             body = _logged(ws, dreams=True, limit=limit, offset=offset)
         state.show(body, lambda: _log_lines(body) or ["No Dream has run yet."])
-        return
+        return 0
     with state.open() as ws:
         at = None if hunk is None else hunk - 1
         plan = ws.dream.restore_preview(sha, file, at, whole=whole, rewind_cursor=rewind_cursor)
@@ -262,12 +261,13 @@ def restore(
         if plan.changes_anything and not plan.conflicts:
             question = f"Take back {plan.commit.short}?"
             if not agreed(state, preview, lambda: _restore_lines(plan), question, yes=yes, dry_run=dry_run):
-                return
+                return 0
         elif dry_run:
             state.show({"operation": None, "dry_run": True, **preview}, lambda: _restore_lines(plan))
-            sys.exit(errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code)
+            return errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code
         op = ws.dream.restore(sha, file, at, whole=whole, rewind_cursor=rewind_cursor)
     state.show({"operation": values.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
+    return 0
 
 
 def _restore_lines(plan: RestorePreview) -> list[str]:

@@ -237,6 +237,6 @@ async def test_a_notice_is_never_markup() -> None:
         assert [notice.message for notice in notices] == [
             "deleted [/foo] ␛[2J",
             "USER.md (reload (f5))",
-            "ValueError: [bold",
+            "that did not work (ValueError: [bold)",
         ]
         assert notices[1].title == "changed meanwhile [/x]"
