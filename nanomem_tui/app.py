@@ -10,6 +10,7 @@ import asyncio
 import os
 import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial, partialmethod
@@ -308,10 +309,12 @@ class NanomemApp(KeysInOrder):
 
     async def settled(self, seconds: float = 20) -> None:
         """Wait until what the shown screen reads is on it: for pictures and tests. Raises TimeoutError."""
-        for _ in range(int(seconds / 0.005)):
-            await self.keys_done()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
             if not self.keys_wait and not self._reading():
-                return
+                await self.keys_done()  # what was read last is on its way to the screen
+                if not self.keys_wait and not self._reading():
+                    return
             await asyncio.sleep(0.005)
         raise TimeoutError("the screen still reads")
 

@@ -90,6 +90,7 @@ def nanomem(
         timeout=PATIENCE,
         echo=False,
     )
+    child.delaybeforesend = None
     terminal = Terminal(child, columns, rows)
     try:
         yield terminal

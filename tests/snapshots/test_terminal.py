@@ -30,6 +30,12 @@ def told(workspace: Path, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+def leave(console: Terminal, text: str) -> None:
+    """Close a dialog, or give a filter up. A key right after esc would be a key with alt, so wait until it is gone."""
+    console.type(ESC)
+    console.hides(text)
+
+
 def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> None:
     home = tmp_path / ".nanobot"
     shutil.copytree(pictured_home, home, symlinks=True)
@@ -53,7 +59,7 @@ def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> Non
         console.press("e", "^s save")
         console.press(", bring the form", "bring the form")
         console.press(SAVE, "u undoes it")
-        console.press(ESC, f"{total}")
+        leave(console, f" of {total}")
         # Disable a lesson.
         console.press("2", lesson.trigger[:16])
         console.press("j" * at + "x", "u undoes it")
@@ -64,7 +70,7 @@ def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> Non
         console.press(ENTER, "brb lunch")
         console.press("d", "0 of ")
         console.press("u", "1 of ")
-        console.press(ESC, f"{total}")
+        leave(console, f" of {total}")
         # Shorten a conversation, after a look.
         console.press("3", "telegram:20417", "o memories")
         console.press("c", "Keep how many messages")
@@ -120,12 +126,6 @@ def walk(console: Terminal, *rows: str) -> None:
         console.type(keys)
         while console.read(QUIET):
             pass
-
-
-def leave(console: Terminal, title: str) -> None:
-    """Close a dialog. A key right after esc would be a key with alt, so wait until it is gone."""
-    console.type(ESC)
-    console.hides(title)
 
 
 @pytest.mark.parametrize("columns", [80, pytest.param(200, marks=pytest.mark.slow)])
