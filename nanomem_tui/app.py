@@ -307,13 +307,16 @@ class NanomemApp(KeysInOrder):
 
     # Pictures of it
 
+    def _busy(self) -> bool:
+        return self.keys_wait or self._reading()
+
     async def settled(self, seconds: float = 20) -> None:
         """Wait until what the shown screen reads is on it: for pictures and tests. Raises TimeoutError."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if not self.keys_wait and not self._reading():
+            if not self._busy():
                 await self.keys_done()  # what was read last is on its way to the screen
-                if not self.keys_wait and not self._reading():
+                if not self._busy():
                     return
             await asyncio.sleep(0.005)
         raise TimeoutError("the screen still reads")
