@@ -72,12 +72,11 @@ def after(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         app = pilot.app
         assert isinstance(app, NanomemApp)
         await app.settled()
-        app.look()
-        await app.settled()
         for key in keys:
             await pilot.press(key)
             await app.settled()
-            await pilot.pause()
+        app.look()  # the status bar knows what was read by now
+        await app.settled()
         await pilot.pause()
 
     return run
