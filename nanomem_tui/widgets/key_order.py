@@ -39,7 +39,7 @@ class KeysInOrder(App[int]):
         if self._holding:
             self._holding = False
             self._key_at_work = True
-            self.run_worker(self._give_out(), group="keys", exit_on_error=False)
+            self._begin()
 
     @property
     def keys_wait(self) -> bool:
@@ -57,13 +57,16 @@ class KeysInOrder(App[int]):
             self._key_at_work = self._may_lead_away(event)
             await super().on_event(event)
             if self._key_at_work:
-                self.run_worker(self._give_out(), group="keys", exit_on_error=False)
+                self._begin()
 
     def _may_lead_away(self, key: events.Key) -> bool:
         """Whether the next key may belong elsewhere: not after a letter in a field, nor after a move."""
         if hasattr(self.focused, "cursor_blink"):  # a field of one line or of many
             return not key.is_printable
         return key.key not in self.staying_keys
+
+    def _begin(self) -> None:
+        self.run_worker(self._give_out(), group="keys", exit_on_error=False)
 
     async def _give_out(self) -> None:
         try:
@@ -76,9 +79,12 @@ class KeysInOrder(App[int]):
                 await super().on_event(key)
                 if leads_away:
                     await self.keys_done()
-        finally:
+        finally:  # whatever went wrong with one key, the next ones count
             self._key_waits.clear()
             self._key_at_work = False
+            if self._waiting and self.is_running:
+                self._key_at_work = True
+                self._begin()
 
     async def keys_done(self) -> None:
         """Wait until the last key has done what it does.

@@ -88,7 +88,7 @@ async def test_search_finds_summaries_and_notes_too(demo: Path) -> None:
     async with console(demo, "sessions") as on:
         await on.press("F")
         await on.type("Elin called")
-        await on.shows("note ")
+        await on.shows("note ", " 1 found")
         await on.press("enter")
         await on.until(lambda: on.screen.SCREEN == "notes")
         await on.shows("Release notes drafted; Elin called about the weekend.")
