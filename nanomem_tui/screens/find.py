@@ -107,7 +107,7 @@ class FindScreen(Dialog["Found | None"]):
     def __init__(self, query: str = "") -> None:
         super().__init__("Find in all transcripts, summaries and notes", tall=True)
         self._first_query = query
-        self._asked = ""
+        self._asked = self._shown = ""
         self._done = True
 
     def inside(self) -> list[Widget]:
@@ -173,6 +173,9 @@ class FindScreen(Dialog["Found | None"]):
             return
         self._done = event.done
         self._table.set_rows(event.found, empty="Nothing found." if event.done else "Searching …")
+        if self._shown != event.query:  # another search begins at its first result
+            self._shown = event.query
+            self._table.move_cursor(0)
         count = f" {len(event.found):,} found"
         if event.error:
             self.say_keys([(f" {event.error}", "bad")])

@@ -10,6 +10,7 @@ from typing import cast
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.screens.sessions import SessionsScreen, size_text
 from nanomem_tui.widgets.filter_bar import FilterBar
+from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.parts_view import PartsView
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
@@ -82,6 +83,19 @@ async def test_search_in_all_transcripts_jumps_to_the_message(demo: Path) -> Non
         await on.press("enter")
         await on.until(lambda: view(on).current is not None and view(on).current.key == "m5", "at the tool call")
         assert on.screen.table.cursor_id == "slack:C0LANTERN"
+
+
+async def test_another_search_begins_at_its_first_result(demo: Path) -> None:
+    async with console(demo, "sessions") as on:
+        await on.press("F")
+        await on.type("a")
+        await on.shows(" found")
+        await on.press("down", "down")
+        await on.type("ll")
+        await on.shows("all", " found")
+        table = on.app.screen.query_one(LineTable)
+        await on.until(lambda: table.rows and all("all" in row.text.lower() for row in table.rows))
+        assert table.cursor == 0
 
 
 async def test_search_finds_summaries_and_notes_too(demo: Path) -> None:
