@@ -3,6 +3,8 @@
 VENV := .venv
 PYTHON_IN_VENV := $(VENV)/bin/python
 PYTEST := $(PYTHON_IN_VENV) -m pytest
+# Most tests wait for a program or a screen more than they compute.
+SIDE_BY_SIDE := -n 4 --dist worksteal
 INSTALL := scripts/venv.sh
 INPUTS := pyproject.toml constraints.txt scripts/venv.sh
 PEERS := 0.3.5
@@ -20,7 +22,7 @@ demo: $(VENV)/.core ## the console on a throw-away workspace
 	@$(VENV)/bin/nanomem --demo
 
 test: $(VENV)/.dev ## the default tests, under five minutes
-	$(PYTEST) -q -m "not interop and not crash and not slow"
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "not interop and not crash and not slow"
 
 check: $(VENV)/.dev ## style, types, layers, generated docs
 	$(VENV)/bin/ruff check .
@@ -40,14 +42,14 @@ interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited
 	$(PYTEST) -q -m interop
 
 crash: $(VENV)/.dev ## kills, cut points and full disks
-	$(PYTEST) -q -m crash
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m crash
 
 slow: $(VENV)/.dev ## the tests that take more than a few seconds each
-	$(PYTEST) -q -m slow
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m slow
 
 # Pictures are left out: they are drawn with the newest release.
 lowest: .peers/lowest/.done ## the default tests on the oldest versions that we allow
-	.peers/lowest/bin/python -m pytest -q -m "not interop and not crash and not slow" --ignore=tests/snapshots
+	.peers/lowest/bin/python -m pytest -q $(SIDE_BY_SIDE) -m "not interop and not crash and not slow" --ignore=tests/snapshots
 
 build: $(VENV)/.dev ## the wheel and the source distribution, in dist/
 	$(PYTHON_IN_VENV) -m build

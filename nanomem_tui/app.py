@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.0
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
+ROWS_PATIENCE = 1.0  # seconds that a key waits for rows that the one before it asked for
 NOTICE_SECONDS = 4.0  # at least
 READ_A_SECOND = 8  # characters
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
@@ -300,6 +301,13 @@ class NanomemApp(KeysInOrder):
         if not self._first_rows.is_set():
             self.call_after_refresh(self._first_rows.set)
             self.give_out_keys()
+
+    async def keys_done(self) -> None:
+        """Wait until the last key has done what it does, and the rows that it asked for are there."""
+        await super().keys_done()
+        end = time.monotonic() + ROWS_PATIENCE
+        while isinstance(self.screen, WorkspaceScreen) and self.screen.rows_to_come and time.monotonic() < end:
+            await asyncio.sleep(0.01)
 
     def wait_for_first_rows(self) -> None:
         """In a thread: wait until the first rows are painted (or a second is over)."""

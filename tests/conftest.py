@@ -32,7 +32,8 @@ def clean_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
-        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "NANOMEM_WORKSPACE", "NANOMEM_CONFIG"):
+        settings_of_a_machine = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "COLUMNS")
+        for name in (*settings_of_a_machine, "NANOMEM_WORKSPACE", "NANOMEM_CONFIG"):
             patch.delenv(name, raising=False)
         yield home
 

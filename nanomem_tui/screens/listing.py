@@ -50,6 +50,7 @@ class Listing(Generic[Row]):
         self._sort: Callable[[Row], Any] | None = None
         self._descending = False
         self._turn = 0
+        self._shown_turn = 0
         self._last: Found | None = None
 
     @property
@@ -83,8 +84,14 @@ class Listing(Generic[Row]):
         if view.turn != self._turn:
             return False
         self.fuzzy = view.found.fuzzy and bool(view.rows)
-        self._last = view.found if view.done else self._last
+        if view.done:
+            self._last, self._shown_turn = view.found, view.turn
         return True
+
+    @property
+    def view_to_come(self) -> bool:
+        """Whether the rows that are wanted are still looked for."""
+        return self._shown_turn != self._turn
 
     def views(self, turn: int) -> Iterator[View[Row]]:
         """The rows to show for `turn`: perhaps the first ones early, then all. Stops when the wish has changed."""

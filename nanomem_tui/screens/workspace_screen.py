@@ -53,6 +53,11 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         row = self.table.cursor_row
         return row is not None and bool(self.detail_pane.display) and self._detail_of != self.row_id(row)
 
+    @property
+    def rows_to_come(self) -> bool:
+        """Whether a key would meet no rows yet, or those of the filter before."""
+        return not self.is_mounted or (self._loading and not self.table.rows) or self.listing.view_to_come
+
     def workspace_context(self) -> Context:
         """Dirty, undo, agent: as the app last saw them."""
         return self.console.context_for(self.SCREEN)

@@ -3,10 +3,17 @@ mistake."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
 from textual import events
 
+from nanomem_tui.screens import list_screen
+from nanomem_tui.screens.files import FileRow, FilesScreen
+from nanomem_tui.screens.listing import Listing, View
 from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.widgets.prompt import SafeTextArea
 from nanomem_tui.workspace import open_workspace
@@ -33,6 +40,38 @@ async def test_a_screen_and_its_key_in_one_go(demo: Path) -> None:
     async with console(demo, "items") as on:
         at_once(on, "3Fcalendar")
         await on.shows("Find in all", "calendar", "1 found")
+
+
+async def test_a_key_waits_for_the_rows_of_the_list_before_it(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = FilesScreen.load
+
+    def slowly(screen: FilesScreen) -> Iterable[Sequence[FileRow]]:
+        time.sleep(0.2)
+        yield from read(screen)
+
+    monkeypatch.setattr(FilesScreen, "load", slowly)
+    async with console(demo, "dream") as on:
+        at_once(on, "lje")
+        await on.shows("Edit USER.md")
+
+
+async def test_what_a_filter_leaves_is_what_a_key_means(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_screen, "INLINE_ROWS", 0)  # as in a long list: rows are looked for in a thread
+    views = Listing.views
+
+    def slowly(listing: Listing[Any], turn: int) -> Iterator[View[Any]]:
+        time.sleep(0.2)
+        yield from views(listing, turn)
+
+    monkeypatch.setattr(Listing, "views", slowly)
+    async with console(demo, "items") as on:
+        first = on.ids[0]
+        on.app.post_message(events.Key("slash", "/"))
+        at_once(on, "brb lunch")
+        on.app.post_message(events.Key("enter", None))
+        on.app.post_message(events.Key("d", "d"))
+        await on.until(lambda: not any(item.text == "brb lunch" for item in on.app.ws.items.all()))
+        assert first in {item.id for item in on.app.ws.items.all()}
 
 
 async def test_an_edit_in_one_go_is_an_edit(demo: Path) -> None:

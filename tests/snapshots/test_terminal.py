@@ -163,7 +163,7 @@ def test_nothing_in_a_memory_reaches_the_terminal(hostile_home: Path, tmp_path: 
         console.press("T", "Dry run", "It would read")
         walk(console, "G")
         leave(console, "Dry run")
-        console.press("l", "Files", "SOUL.md")
+        console.press("l", "who the agent is")
         walk(console, ENTER, "G", TAB)
         console.press("e", "Edit SOUL.md")
         leave(console, "Edit SOUL.md")
