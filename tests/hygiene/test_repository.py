@@ -21,7 +21,9 @@ TEST_LINES = 600
 LONGER: dict[str, str] = {}
 
 MACHINE = re.compile(rb"(?<![\w.~-])/(?:work|root|tmp/bash|opt/(?:wheels|pypi)|usr/local/lib/python)[/_]")
-REGISTRY = re.compile(rb"index-url\s*[=:]|extra-index|find-links\s*[=:]|://[^\s\"'`)]*/simple\b|pypi\.[a-z]+/(?!project/)")
+REGISTRY = re.compile(
+    rb"index-url\s*[=:]|extra-index|find-links\s*[=:]|://[^\s\"'`)]*/simple\b|pypi\.[a-z]+/(?!project/)"
+)
 LATER = re.compile(rb"\b(?:TODO|FIXME|XXX)\b")
 
 
