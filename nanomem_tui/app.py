@@ -7,6 +7,7 @@ is the `State`, so that no key waits for a disk.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import threading
@@ -103,6 +104,7 @@ class NanomemApp(KeysInOrder):
         self.hold_keys()
         self._leaving = False
         self._first_rows = threading.Event()
+        self.rows_came = asyncio.Event()  # set by a screen when it shows other rows, or why there are none
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = self._theme(choose_theme(loaded.settings.theme or "auto", os.environ))
@@ -305,9 +307,11 @@ class NanomemApp(KeysInOrder):
     async def keys_done(self) -> None:
         """Wait until the last key has done what it does, and the rows that it asked for are there."""
         await super().keys_done()
-        end = time.monotonic() + ROWS_PATIENCE
-        while isinstance(self.screen, WorkspaceScreen) and self.screen.rows_to_come and time.monotonic() < end:
-            await asyncio.sleep(0.01)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ROWS_PATIENCE):
+                while isinstance(self.screen, WorkspaceScreen) and self.screen.rows_to_come:
+                    self.rows_came.clear()
+                    await self.rows_came.wait()
 
     def wait_for_first_rows(self) -> None:
         """In a thread: wait until the first rows are painted (or a second is over)."""

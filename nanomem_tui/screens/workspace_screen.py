@@ -112,6 +112,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     def _show_view(self, view: View[Row]) -> None:
         super()._show_view(view)
+        self.console.rows_came.set()
         if view.rows or not self._loading:
             self.console.release_keys()
         if self._wanted_row is not None and view.done and not self._loading:
@@ -119,6 +120,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     @on(ListDetailScreen.LoadFailed)
     def _keys_after_failure(self) -> None:
+        self.console.rows_came.set()
         self.console.release_keys()
 
     def on_screen_resume(self, event: Any) -> None:
