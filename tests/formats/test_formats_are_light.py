@@ -85,9 +85,9 @@ def test_ten_times_the_input_is_nowhere_near_a_hundred_times_the_work(case):
         data = make(size)
         best = float("inf")
         for _ in range(2):
-            start = time.perf_counter()
+            start = time.process_time()
             read(data)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     cost(100)
