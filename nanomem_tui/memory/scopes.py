@@ -1,0 +1,162 @@
+"""Scopes (seed 001 §5): the keys of chat, user and global memory, and who may see what.
+
+Owns the one decision about visibility, `layers`, and what it means that an item waits in the inbox. Pure functions over
+values: must not read a store, and nobody else may decide whether an item is visible.
+
+A key is `channel:{channel}:chat:{chat_id}`, `channel:{channel}:user:{sender_id or chat_id}` or
+`workspace:{workspace_id}:global`. A channel holds no colon, so that a key names one chat and no other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from nanomem_tui.errors import BadInput
+from nanomem_tui.store.exchange import global_scope
+from nanomem_tui.store.values import SCOPE_TYPES, Item
+
+Layer = Literal["chat", "user", "global", "owner"]
+LayerOf = Callable[[Item], Layer | None]
+
+SCOPE_OF_KIND: Mapping[str, str] = MappingProxyType(
+    {"preference": "user", "fact": "user", "decision": "chat", "episodic": "chat"}
+)
+"""Where a captured item goes unless `capture_scopes` says otherwise."""
+
+USER_KINDS = frozenset({"preference", "fact"})
+"""The only kinds that follow a person from chat to chat."""
+
+MAX_ID = 512
+_CHANNEL = re.compile(r"[^\s:/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}")
+_BAD_ID = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[/\\])\.\.(?:[/\\]|$)")
+
+
+class Audience(NamedTuple):
+    """For whom something is recalled: a chat and a sender of one channel. All None: the owner, who sees everything."""
+
+    channel: str | None = None
+    chat_id: str | None = None
+    sender_id: str | None = None
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether nobody in particular asks: the person at the console."""
+        return self.channel is None and self.chat_id is None and self.sender_id is None
+
+    @property
+    def chat_key(self) -> str | None:
+        """The key of the chat, None without one. Raises BadInput."""
+        return chat_key(self.channel, self.chat_id) if self.chat_id is not None else None
+
+    @property
+    def user_key(self) -> str | None:
+        """The key of the sender (without one: of the chat, as seed 001), None without either. Raises BadInput."""
+        has_user = self.sender_id is not None or self.chat_id is not None
+        return user_key(self.channel, self.sender_id, self.chat_id) if has_user else None
+
+
+def chat_key(channel: str | None, chat_id: str | None) -> str:
+    """The scope key of a chat. Raises BadInput when the channel or the chat is missing or malformed."""
+    return f"channel:{_channel(channel, 'chat')}:chat:{_id(chat_id, 'chat', '--chat-id')}"
+
+
+def user_key(channel: str | None, sender_id: str | None, chat_id: str | None = None) -> str:
+    """The scope key of a sender; of the chat where no sender is known (seed 001 §5). Raises BadInput."""
+    who = sender_id if sender_id is not None else chat_id
+    return f"channel:{_channel(channel, 'user')}:user:{_id(who, 'user', '--sender-id or --chat-id')}"
+
+
+def global_key(workspace_id: str) -> str:
+    """The scope key of what every chat of a workspace may see."""
+    return global_scope(workspace_id)
+
+
+def key_for(scope: str, audience: Audience, workspace_id: str) -> str:
+    """The key under which something of `scope` (chat, user, global) is kept for an audience. Raises BadInput."""
+    if scope == "global":
+        return global_key(workspace_id)
+    if scope not in SCOPE_TYPES:
+        raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}")
+    if scope == "chat":
+        return chat_key(audience.channel, audience.chat_id)
+    return user_key(audience.channel, audience.sender_id, audience.chat_id)
+
+
+def layers(audience: Audience, scope: str = "all", *, with_global: bool = True) -> LayerOf:
+    """The function that says in which layer an item is visible to `audience`, None when it is not.
+
+    The chat layer holds every kind of this chat; the user layer preferences and facts of this sender only; the global
+    layer what belongs to nobody, where `with_global`. The owner sees every item, as `owner`. `scope` (chat, user,
+    global; all: no limit) narrows that and never widens it. A deleted item is visible to nobody; disabled ones are
+    for the caller to leave out. Raises BadInput: an unknown scope, a chat or a sender without a channel.
+    """
+    if scope not in ("all", *SCOPE_TYPES):
+        raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}, all")
+    if audience.is_owner:
+        return lambda item: "owner" if not item.is_deleted and scope in ("all", item.scope_type) else None
+    _channel(audience.channel, "chat")
+    keys = {"chat": audience.chat_key, "user": audience.user_key}
+    wanted = frozenset(SCOPE_TYPES if scope == "all" else (scope,)) - (frozenset() if with_global else {"global"})
+
+    def layer(item: Item) -> Layer | None:
+        kind = item.scope_type
+        if kind not in wanted or item.is_deleted:
+            return None
+        if kind == "global":
+            # A row that says global under the key of a chat contradicts itself: the narrower reading holds.
+            return None if item.scope_key.startswith("channel:") else "global"
+        if item.scope_key != keys[kind]:
+            return None
+        if kind == "chat":
+            return "chat"
+        return "user" if item.kind in USER_KINDS else None
+
+    return layer
+
+
+def layer_of(item: Item, audience: Audience, scope: str = "all", *, with_global: bool = True) -> Layer | None:
+    """The layer of one item; `layers` is the same for many."""
+    return layers(audience, scope, with_global=with_global)(item)
+
+
+def is_waiting(item: Item) -> bool:
+    """Whether the item waits in the inbox for a person: captured, never active, never recalled until accepted.
+
+    A waiting item is disabled and says why in `meta["inbox"]`; so it is undone, recorded and saved like any other.
+    """
+    return not item.enabled and '"inbox"' in item.meta_json and bool(item.meta.get("inbox"))
+
+
+def waiting(item: Item, why: str, **details: object) -> Item:
+    """The item as it waits in the inbox, with the reason and what else the person should know."""
+    meta = {**item.meta, "inbox": {"why": why, **details}}
+    return item._replace(enabled=False, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+
+
+def accepted(item: Item) -> Item:
+    """The item once a person accepted it: active, and no longer in the inbox."""
+    meta = {name: value for name, value in item.meta.items() if name != "inbox"}
+    return item._replace(enabled=True, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+
+
+def _channel(channel: str | None, scope: str) -> str:
+    need = "--chat-id" if scope == "chat" else "--sender-id or --chat-id"
+    if not channel:
+        raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
+    if _CHANNEL.fullmatch(channel) is None:
+        raise BadInput("a channel is one short word without `:` and `/`", "--channel", "for example telegram")
+    return channel
+
+
+def _id(value: str | None, scope: str, need: str) -> str:
+    if not value:
+        raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
+    if len(value) > MAX_ID or _BAD_ID.search(value):
+        raise BadInput(
+            f"that is no {scope} id: too long, control characters or `../`", need, "give the channel's own id"
+        )
+    return value
