@@ -37,6 +37,7 @@ _VIRAMA = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca\u1039\u1
 _IDEOGRAPH = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
 _ASCII_SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_SINGLE_MARKS = str.maketrans("“”„\"", "‘’‚'")
 _SPACES = re.compile(r"\s+")
 # Latin, Greek, Cyrillic, dashes, quotes, our own pictures and the signs of the screens: one cell each, no table needed.
 _NARROW = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2400-\u2421\u2500-\u25fc\u27e8\u27e9]*")
@@ -194,6 +195,27 @@ def one_line(text: str, limit: int = 0, ellipsis: str = ELLIPSIS) -> str:
     if len(head) < len(text) and not text[len(head) :].isspace():
         shown += " " + ellipsis
     return cut(shown, limit, ellipsis)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 item`, `2 items`, `1,234 items`; `many` is the plural where it is not `one` and an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def quoted(text: str, limit: int = 40) -> str:
+    """`text` on one line between quotation marks, `limit` characters at most; marks inside it become single ones, so
+    that what is opened is closed."""
+    line = " ".join(text.split())
+    line = f"{line[:limit].rstrip()}…" if len(line) > limit else line
+    return f"“{line.translate(_SINGLE_MARKS)}”"
+
+
+def closed(text: str, width: int) -> str:
+    """`cut`, with the quotation mark that was lost at the end put back."""
+    shown = cut(text, width)
+    if shown == text or shown.count("“") <= shown.count("”") or width < 3:
+        return shown
+    return cut(text, width - 1) + "”"
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -296,7 +296,7 @@ def reset(state: State, yes: bool, dry_run: bool) -> None:
         rows = _json(ws, ws.lessons.all(include_disabled=True))
         op = None
         if rows:
-            question = f"Delete all {len(rows)} lessons?"
+            question = f"Delete every lesson ({len(rows):,})?"
             lines = ["Would delete every lesson:", *_table(rows)]
             if not agreed(state, {"lessons": rows}, lines, question, yes=yes, dry_run=dry_run):
                 return

@@ -190,4 +190,5 @@ def export(state: State, target: str | None) -> None:
         return
     output.to_file(target, whole)
     summary = {"path": target, "items": len(whole["items"]), "lessons": len(whole["lessons"])}
-    state.show(summary, [f"Wrote {summary['items']} items and {summary['lessons']} lessons to {target}."])
+    wrote = [words.counted(len(whole[part]), part.removesuffix("s")) for part in ("items", "lessons")]
+    state.show(summary, [f"Wrote {wrote[0]} and {wrote[1]} to {target}."])

@@ -30,9 +30,11 @@ def status(state: State) -> None:
 
 
 def _status_lines(found: dict[str, Any]) -> list[str]:
-    def count(part: str, name: str) -> str:
+    def count(part: str, name: str, one: str = "", many: str = "") -> str:
         value = (found.get(part) or {}).get(name)
-        return "?" if value is None else str(value)
+        if value is None:
+            return f"? {many or one + 's'}" if one else "?"
+        return words.counted(value, one, many) if one else f"{value:,}"
 
     items, lessons, agent, store = (found.get(part) or {} for part in ("items", "lessons", "agent", "store"))
     who = f"running ({agent.get('what') or 'agent'}, pid {agent.get('pid')})" if agent.get("running") else "not running"
@@ -50,16 +52,16 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("Lessons", f"{count('lessons', 'total')} ({count('lessons', 'enabled')} enabled)"),
             ("  by scope ", words.tally(lessons.get("by_scope") or {})),
             ("Sessions", "?" if found["sessions"] is None else str(found["sessions"])),
-            ("History", f"{count('history', 'entries')} entries, {count('history', 'unprocessed')} not yet dreamt"),
-            ("Dream", f"{count('dream', 'runs')} Dreams, cursor {count('dream', 'cursor')}"),
-            ("WAL", f"{count('wal', 'files')} files, {count('wal', 'turns')} turns, {count('wal', 'open')} open"),
+            ("History", f"{count('history', 'entries', 'entry', 'entries')}, {count('history', 'unprocessed')} not yet dreamt"),
+            ("Dream", f"{count('dream', 'runs', 'Dream')}, cursor {count('dream', 'cursor')}"),
+            ("WAL", f"{count('wal', 'files', 'file')}, {count('wal', 'turns', 'turn')}, {count('wal', 'open')} open"),
             ("Notes", "?" if found["notes"] is None else str(found["notes"])),
-            ("Checkpoint", f"{count('checkpoint', 'dirty')} changes waiting, last {last}"),
+            ("Checkpoint", f"{count('checkpoint', 'dirty', 'change')} waiting, last {last}"),
             ("Database", database),
         ]
     )
     for foreign in found["foreign"] or []:
-        lines.append(f"Foreign database, read only: {foreign['path']} ({foreign['active']} active rows)")
+        lines.append(f"Foreign database, read only: {foreign['path']} ({words.counted(foreign['active'], 'active row')})")
     problems = found["problems"]
     if problems:
         lines.append(f"{words.counted(len(problems), 'problem')}:")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from nanomem_tui.text import cell_width, cut, one_line, pad, safe_text, wrap
+from nanomem_tui.text import ELLIPSIS, cell_width, closed, one_line, pad, safe_text, wrap
 
 GAP = "  "
 
@@ -31,7 +31,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int |
 
     No row at all gives no line at all.
     """
-    cells = [[one_line(value, column.limit) for column, value in zip(columns, row, strict=True)] for row in rows]
+    cells = [[_cell(value, column.limit) for column, value in zip(columns, row, strict=True)] for row in rows]
     if not cells:
         return []
     natural = [
@@ -49,6 +49,14 @@ def paragraph(text: str, width: int | None) -> list[str]:
     """A text in full: its own lines, broken to `width` cells (None: not broken)."""
     shown = safe_text(text)
     return shown.split("\n") if width is None else wrap(shown, width)
+
+
+def _cell(value: str, limit: int) -> str:
+    """A value as one safe line of at most `limit` cells (0: any); a quotation that is cut ends in its mark."""
+    shown = one_line(value, limit)
+    if limit and shown.endswith(ELLIPSIS) and shown.count("“") > shown.count("”"):
+        return one_line(value, limit - 1) + "”"
+    return shown
 
 
 def _fit(columns: Sequence[Column], natural: list[int], shown: list[int], width: int | None) -> dict[int, int]:
@@ -72,5 +80,5 @@ def _fit(columns: Sequence[Column], natural: list[int], shown: list[int], width:
 
 
 def _line(row: Sequence[str], columns: Sequence[Column], widths: dict[int, int]) -> str:
-    parts = [pad(cut(row[at], size), size, "right" if columns[at].right else "left") for at, size in widths.items()]
+    parts = [pad(closed(row[at], size), size, "right" if columns[at].right else "left") for at, size in widths.items()]
     return GAP.join(parts).rstrip()

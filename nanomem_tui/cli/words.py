@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanomem_tui import clock
+from nanomem_tui.text import counted
+
+__all__ = ["counted", "size", "tally", "when"]
 
 
 def when(text: Any) -> str:
@@ -24,11 +27,6 @@ def size(count: int) -> str:
             return f"{count} B" if unit == "B" else f"{number:.1f} {unit}"
         number /= 1000
     return f"{number:.1f} GB"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """`1 item`, `2 items`."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def tally(counts: Mapping[str, int]) -> str:

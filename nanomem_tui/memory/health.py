@@ -29,6 +29,7 @@ from nanomem_tui.memory.wal import WalStates
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store.presence import Presence, look
+from nanomem_tui.text import counted
 
 LARGE_DOCUMENT = 100_000
 FATAL_DOCUMENT = 400_000
@@ -116,7 +117,7 @@ def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:
     where = paths.relative(paths.dream_cursor)
     dreamt = _cursor(paths.dream_cursor)
     if dreamt is None and entries:
-        what = f"empty or not a number: the next Dream reads all {entries} entries again, and pays for them"
+        what = f"empty or not a number: the next Dream reads {counted(entries, 'entry', 'entries')} again, and pays for them"
         yield Problem(what, where, None, "write the number of the last entry that was read")
     elif dreamt is not None and dreamt > latest:
         what = f"{dreamt} is ahead of the history, which ends at {latest}: Dream finds nothing to read until then"

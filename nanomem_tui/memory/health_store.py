@@ -14,6 +14,7 @@ from nanomem_tui.formats import foreign_databases
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, reader
 from nanomem_tui.store.presence import Presence
+from nanomem_tui.text import counted
 
 STALE_LOCK = 60.0
 """Seconds after which no Dream holds the index any more."""
@@ -122,7 +123,7 @@ def own_folder(paths: Paths) -> Iterator[Problem]:
         found.extend(_link(path, paths) for path in links)
     yield from found[:_OFFERED]
     if len(found) > _OFFERED:
-        what = f"{len(found) - _OFFERED} more files like these"
+        what = f"{counted(len(found) - _OFFERED, 'more file')} like these"
         yield Problem(what, paths.relative(paths.data), None, "chmod -R go= nanomem", "warning")
 
 

@@ -24,6 +24,7 @@ from nanomem_tui.store.memory_store import MemoryStore, active_items
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Hit, Item
+from nanomem_tui.text import counted, quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.compaction import Compaction
@@ -176,7 +177,7 @@ class Items:
         )
         twins = [row.id for row in lookup.same_text(self._store, item.text) if row.scope_key == scope_key]
         warnings = [f"the same text is already there as {twins[0]}"] if twins else []
-        operation = new_operation("items.add", f"add {_short(text)}", [change_of("item", None, item)])
+        operation = new_operation("items.add", f"add {quoted(text)}", [change_of("item", None, item)])
         return self._perform(operation), item, warnings
 
     def edit(self, item_id: str, **fields: Any) -> Operation:
@@ -195,7 +196,7 @@ class Items:
         if all(getattr(row, name) == value and name not in unsettled for name, value in fields.items()):
             raise NothingToDo("nothing to change", row.id)
         after = row._replace(**fields, updated_at=clock.iso(clock.now()), meta_json=_settled(row, fields))
-        return self._perform(new_operation("items.edit", f"edit {_short(after.text)}", [change_of("item", row, after)]))
+        return self._perform(new_operation("items.edit", f"edit {quoted(after.text)}", [change_of("item", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
         """Enable or disable items; a disabled item is kept and never recalled. Raises NotFound, NothingToDo."""
@@ -215,7 +216,7 @@ class Items:
         if not touched:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
         changes = [change_of("item", row, row._replace(**{field: value})) for row in touched]
-        label = f"{verb} {_short(touched[0].text)}" if len(touched) == 1 else f"{verb} {len(touched)} items"
+        label = f"{verb} {quoted(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
         return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str]) -> Operation:
@@ -232,7 +233,7 @@ class Items:
         )
         changes = [change_of("item", kept, after)] if after != kept else []
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in others]
-        return self._perform(new_operation("items.merge", f"merge {len(rows)} items into {_short(kept.text)}", changes))
+        return self._perform(new_operation("items.merge", f"merge {len(rows)} items into {quoted(kept.text)}", changes))
 
     # -- compaction and pruning -----------------------------------------------------------------------------------
 
@@ -249,13 +250,13 @@ class Items:
         """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
         plan = self.compact_preview(max_items)
         if not plan.removed:
-            raise NothingToDo("nothing to compact", f"{len(plan.kept)} items, no duplicates, none beyond the cap")
+            raise NothingToDo("nothing to compact", f"{counted(len(plan.kept), 'item')}, no duplicates, none beyond the cap")
         changes = [change_of("item", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
         gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
         changes += [change_of("item", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
         removed, kept = len(plan.removed), len(plan.kept)
         meta = {"removed": removed, "kept": kept, "found": removed + kept}
-        label = f"compact: {len(plan.removed)} items removed, {len(plan.kept)} kept"
+        label = f"compact: {counted(len(plan.removed), 'item')} removed, {len(plan.kept):,} kept"
         return self._perform(new_operation("items.compact", label, changes, actor=actor, meta=meta))
 
     def compact_if_over_cap(self) -> None:
@@ -291,9 +292,9 @@ class Items:
         """Delete what `prune_preview` shows, as one operation. Raises NothingToDo."""
         rows = self.prune_preview(older_than_days, kind, scope)
         if not rows:
-            raise NothingToDo("nothing to prune", f"no item is older than {older_than_days} days")
+            raise NothingToDo("nothing to prune", f"no item is older than {counted(older_than_days, 'day')}")
         changes = [change_of("item", row, row._replace(is_deleted=True)) for row in rows]
-        label = f"prune {len(rows)} items older than {older_than_days} days"
+        label = f"prune {counted(len(rows), 'item')} older than {counted(older_than_days, 'day')}"
         return self._perform(new_operation("items.prune", label, changes))
 
     def _scope_key(self, scope: str, channel: str | None, chat_id: str | None, sender_id: str | None) -> str:
@@ -351,8 +352,3 @@ def _fraction(value: float) -> float:
     if not 0 <= value <= 1:
         raise BadInput("importance goes from 0 to 1", "--importance")
     return float(value)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return f"“{line[:40]}…”" if len(line) > 40 else f"“{line}”"

@@ -14,6 +14,7 @@ from nanomem_tui.store.memory_store import MemoryStore, active_lessons
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson
+from nanomem_tui.text import counted, quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.compaction import Compaction
@@ -100,7 +101,7 @@ class Lessons:
         if scope == "session" and not session_key:
             raise BadInput("a session lesson needs a session", "--session", "give its key, or use --scope global")
         lesson = lesson._replace(key=_key(lesson))
-        operation = new_operation("lessons.add", f"add lesson {_short(trigger)}", [change_of("lesson", None, lesson)])
+        operation = new_operation("lessons.add", f"add lesson {quoted(trigger)}", [change_of("lesson", None, lesson)])
         return self._perform(operation)
 
     def edit(self, lesson_id: str, **fields: Any) -> Operation:
@@ -113,7 +114,7 @@ class Lessons:
             raise NothingToDo("nothing to change", row.id)
         key = _key(after) if _key(after) != _key(row) else row.key
         after = after._replace(key=key, updated_at=clock.iso(clock.now()))
-        label = f"edit lesson {_short(after.trigger)}"
+        label = f"edit lesson {quoted(after.trigger)}"
         return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
@@ -130,7 +131,7 @@ class Lessons:
         if not touched:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
         changes = [change_of("lesson", row, row._replace(**{field: value})) for row in touched]
-        what = f"lesson {_short(touched[0].trigger)}" if len(touched) == 1 else f"{len(touched)} lessons"
+        what = f"lesson {quoted(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
         return self._perform(new_operation(f"lessons.{verb}", f"{verb} {what}", changes))
 
     def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:
@@ -146,12 +147,12 @@ class Lessons:
         """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
         plan = self.compact_preview(max_lessons)
         if not plan.removed:
-            raise NothingToDo("nothing to compact", f"{len(plan.kept)} lessons, no duplicates, none beyond the cap")
+            raise NothingToDo("nothing to compact", f"{counted(len(plan.kept), 'lesson')}, no duplicates, none beyond the cap")
         changes = [change_of("lesson", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
         gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
         changes += [change_of("lesson", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
         meta = {"removed": len(plan.removed), "kept": len(plan.kept)}
-        label = f"compact: {len(plan.removed)} lessons removed, {len(plan.kept)} kept"
+        label = f"compact: {counted(len(plan.removed), 'lesson')} removed, {len(plan.kept):,} kept"
         return self._perform(new_operation("lessons.compact", label, changes, meta=meta))
 
     def reset(self) -> Operation:
@@ -161,7 +162,8 @@ class Lessons:
             raise NothingToDo("there are no lessons", "lessons")
         changes = [change_of("lesson", row, row._replace(is_deleted=True)) for row in rows]
         meta = {"removed": len(rows), "kept": 0}
-        return self._perform(new_operation("lessons.reset", f"reset: {len(rows)} lessons removed", changes, meta=meta))
+        label = f"reset: {counted(len(rows), 'lesson')} removed"
+        return self._perform(new_operation("lessons.reset", label, changes, meta=meta))
 
 
 def _key(lesson: Lesson) -> str:
@@ -179,8 +181,3 @@ def _checked(fields: dict[str, Any]) -> dict[str, Any]:
     if "confidence" in fields and not 1 <= fields["confidence"] <= 10:
         raise BadInput("confidence goes from 1 to 10", "--confidence")
     return fields
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return f"“{line[:40]}…”" if len(line) > 40 else f"“{line}”"

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
+from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory.reading import Stamp, chunks, read_file
@@ -28,6 +29,7 @@ from nanomem_tui.memory.session_files import (
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store.atomic import sha256
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KEEP", "SessionCompaction", "SessionInfo", "Sessions", "TranscriptHit"]
 
-KEEP = 300
-"""Messages that a compaction keeps by default (seed 000: compactKeepMessages)."""
+KEEP = Settings().session_keep_messages
+"""Messages that a compaction keeps where no setting says otherwise (seed 000: compactKeepMessages)."""
 
 _NOTHING = Summary(None, 0, 0, 1)
 
@@ -175,7 +177,7 @@ class Sessions:
         Raises Refused while an agent runs or a turn is in flight, unless `force`; NothingToDo for a short session.
         """
         change = self._change(key, keep, force)
-        label = f"compact session {key} to {_count(change, 'after')} of {_count(change, 'before')} messages"
+        label = f"compact session {key} to {_count(change, 'after')} of {counted(_count(change, 'before'), 'message')}"
         return self._perform(new_operation("session.compact", label, [change], meta={"keep": keep}))
 
     def compact_all(self, keep: int = KEEP, force: bool = False) -> builtins.list[Operation]:
@@ -192,7 +194,7 @@ class Sessions:
         changes = [self._change(plan.key, keep, force) for plan in plans]
         if not changes:
             return []
-        label = f"compact {len(changes)} sessions to {keep} messages"
+        label = f"compact {counted(len(changes), 'session')} to {counted(keep, 'message')}"
         return [self._perform(new_operation("session.compact", label, changes, meta={"keep": keep}))]
 
     def _change(self, key: str, keep: int, force: bool) -> Change:
@@ -206,7 +208,7 @@ class Sessions:
         if plan.refused and not (force and file.current and not file.link):
             raise Refused(plan.refused, key, INSIST)
         if not result.removed_messages:
-            raise NothingToDo(f"the session has {plan.messages} messages, {keep} are kept", key)
+            raise NothingToDo(f"the session has {counted(plan.messages, 'message')}, {keep:,} are kept", key)
         backups = self._paths.backups
         before = _value(file, data, blobs.put(backups, data), plan.messages)
         after = _value(file, result.data, blobs.put(backups, result.data), result.kept_messages)

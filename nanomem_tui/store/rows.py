@@ -23,6 +23,7 @@ from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.ledger import Ledger
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -167,7 +168,7 @@ class RowStore:
             self.snapshot.patch(change)
         if changes:
             names = sorted({"LTM_SNAPSHOT.json" if c.layer == "item" else "LESSONS.jsonl" for c in changes})
-            label = f"the agent changed {len(changes)} rows in {' and '.join(names)}"
+            label = f"the agent changed {counted(len(changes), 'row')} in {' and '.join(names)}"
             self._noticed.append(new_operation("agent.changed", label, changes, actor="agent"))
             self._touch()
 
