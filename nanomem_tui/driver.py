@@ -6,8 +6,10 @@ Owns the reading of keys and the taking and giving back of the terminal. It must
 from __future__ import annotations
 
 import os
+import re
 import selectors
 from codecs import getincrementaldecoder
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from textual._xterm_parser import XTermParser
@@ -15,10 +17,63 @@ from textual.drivers.linux_driver import LinuxDriver
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.message import Message
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
 PART_SECONDS = 0.005  # how often to look whether a lone ESC was the key, while one may be waiting
 PART_LOOKS = 20
+ESC, SEEN_ESC = "\x1b", "\u241b"  # the key and, in a text, its picture
+PASTE, PASTED = "\x1b[200~", "\x1b[201~"  # the terminal's marks around what is pasted
+MANY = 16  # characters in one go, beside keys that send a sequence, that no hand types
+_REPORT = r"\[(?:<[\d;]+[Mm]|M|\?[\d;]+\$?[a-z]|\d+;\d+R|[\d;:]+[ut]|[IO]|[\d;]*$)"
+_SEQUENCE = re.compile(r"\x1b(?:\[[\d;:<?$]*[@-~]|O[@-~])")
+_STRAY_IN_MANY = re.compile(rf"\x1b(?!{_REPORT})")
+#: Never a key: a colour, or ESC with text on both sides that came in one go.
+_STRAY = re.compile(r"\x1b(?=\[[\d;]*m)|(?<=[^\x00-\x1f])\x1b+(?=[^\x1b\[O])")
+
+
+class Pasted:
+    """Makes ESC in pasted text visible: a parser of keys would take what follows it out of the text, or obey it.
+
+    Where the terminal marks what is pasted, that is known. Where it doesn't, text with an ESC in the midst of it, or
+    behind more than a hand types in one go, is taken for pasted.
+    """
+
+    def __init__(self) -> None:
+        self._pasting = False
+        self._held = ""  # what may be the beginning of the end mark
+        self._tail = ""  # what may be the beginning of the start mark, handed on already
+
+    def shown(self, data: str) -> str:
+        """What came in one read, as keys and text for the parser."""
+        data, self._held = self._held + data, ""
+        parts: list[str] = []
+        while data:
+            part, data = self._inside(data) if self._pasting else self._outside(data)
+            parts.append(part)
+        return "".join(parts)
+
+    def _inside(self, data: str) -> tuple[str, str]:
+        text, end, rest = data.partition(PASTED)
+        self._pasting = not end
+        if not end:
+            held = next((size for size in range(len(PASTED) - 1, 0, -1) if text.endswith(PASTED[:size])), 0)
+            text, self._held = text[: len(text) - held], text[len(text) - held :]
+        return text.replace(ESC, SEEN_ESC) + end, rest
+
+    def _outside(self, data: str) -> tuple[str, str]:
+        joined, before = self._tail + data, len(self._tail)
+        at = joined.find(PASTE)
+        self._pasting = at >= 0
+        cut = len(data) if at < 0 else at + len(PASTE) - before
+        self._tail = joined[1 - len(PASTE) :] if at < 0 else ""
+        typed = data[: max(at - before, 0)] if self._pasting else data
+        many = len(_SEQUENCE.sub("", typed)) >= MANY
+        return (_STRAY_IN_MANY if many else _STRAY).sub(_seen, typed) + data[len(typed) : cut], data[cut:]
+
+
+def _seen(found: re.Match[str]) -> str:
+    return SEEN_ESC * len(found[0])
 
 
 def console_driver(state: list[Any] | None) -> type[ConsoleDriver]:
@@ -75,12 +130,17 @@ class ConsoleDriver(LinuxDriver):
                 os.close(end)
             self._wake = None
 
+    @staticmethod
+    def _events(parser: XTermParser, data: str) -> Iterable[Message]:
+        return parser.feed(data) if data else ()  # nothing at all would be the end of the file
+
     def run_input_thread(self) -> None:
         """Wait for keys and hand them on, until woken by `disable_input`."""
         assert self._wake is not None
         wake = self._wake[0]
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
+        pasted = Pasted()
         looks = 0
         with selectors.DefaultSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
@@ -94,7 +154,7 @@ class ConsoleDriver(LinuxDriver):
                     data = os.read(self.fileno, 4096)
                     if not data:  # the terminal is gone; a signal ends the program
                         selector.unregister(self.fileno)
-                    for event in parser.feed(decode(data)) if data else ():
+                    for event in self._events(parser, pasted.shown(decode(data))):
                         self.process_message(event)
                     looks = PART_LOOKS
                 for event in parser.tick():

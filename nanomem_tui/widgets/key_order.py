@@ -27,7 +27,7 @@ class KeysInOrder(App[int]):
     staying_keys: frozenset[str] = frozenset()
     _holding = True
     _key_at_work = False
-    _waiting: list[events.Key]
+    _waiting: list[events.Key | events.Paste]
     _key_waits: asyncio.Event
 
     def hold_keys(self) -> None:
@@ -47,8 +47,8 @@ class KeysInOrder(App[int]):
         return self._holding or self._key_at_work
 
     async def on_event(self, event: events.Event) -> None:
-        """Give out a key at once, or keep it until the one before it is done."""
-        if not isinstance(event, events.Key) or event.is_forwarded:
+        """Give out a key, or what was pasted, at once, or keep it until the one before it is done."""
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
         elif self.keys_wait:
             self._waiting.append(event)
@@ -59,8 +59,10 @@ class KeysInOrder(App[int]):
             if self._key_at_work:
                 self._begin()
 
-    def _may_lead_away(self, key: events.Key) -> bool:
+    def _may_lead_away(self, key: events.Key | events.Paste) -> bool:
         """Whether the next key may belong elsewhere: not after a letter in a field, nor after a move."""
+        if isinstance(key, events.Paste):
+            return False
         if hasattr(self.focused, "cursor_blink"):  # a field of one line or of many
             return not key.is_printable
         return key.key not in self.staying_keys

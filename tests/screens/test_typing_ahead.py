@@ -91,3 +91,11 @@ async def test_moves_in_one_go_all_count(demo: Path) -> None:
     async with console(demo, "items") as on:
         at_once(on, "jjjjjjjjkk")
         await on.until(lambda: on.screen.table.cursor == 6)
+
+
+async def test_what_is_pasted_goes_where_the_key_before_it_led(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        on.app.post_message(events.Key("slash", "/"))
+        on.app.post_message(events.Paste("brb lunch"))
+        on.app.post_message(events.Key("x", "x"))
+        await on.until(lambda: on.screen.query_one(FilterBar).query_text == "brb lunchx")

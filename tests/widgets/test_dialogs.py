@@ -136,6 +136,17 @@ async def test_leaving_an_edited_text_asks_once() -> None:
         assert app.answer is None
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+async def test_a_pasted_line_end_is_a_new_line_whichever_way_a_terminal_sends_it(end: str) -> None:
+    app = DialogApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.ask(EditScreen("Edit", ""))
+        await pilot.pause()
+        app.post_message(events.Paste(f"one{end}two{end}{end}three"))
+        await pilot.pause()
+        assert app.screen.query_one(SafeTextArea).text == "one\ntwo\n\nthree"
+
+
 async def test_pasted_controls_become_pictures() -> None:
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
