@@ -30,6 +30,13 @@ class Settings(NamedTuple):
     audit: bool = True
     export: bool = True
     session_keep_messages: int = 300
+    session_compact_threshold_messages: int = 400
+    session_compact_threshold_bytes: int = 2_000_000
+    memory_enabled: bool = True
+    short_term_turns: int = 12
+    pending_limit: int = 20
+    wal_enabled: bool = True
+    wal_state_dir: str = "memory/session-state"
     dream_max_batch_size: int = 20
     dream_max_iterations: int = 10
     theme: str = ""
@@ -61,6 +68,17 @@ ABOUT: Mapping[str, About] = {
     "session_keep_messages": About(
         "messages that a session keeps when it is compacted", "agents.sessions.compactKeepMessages", 1
     ),
+    "session_compact_threshold_messages": About(
+        "messages at which a session of ours is compacted", "agents.sessions.compactThresholdMessages", 1
+    ),
+    "session_compact_threshold_bytes": About(
+        "bytes at which a session of ours is compacted", "agents.sessions.compactThresholdBytes", 1
+    ),
+    "memory_enabled": About("remember and recall in turns (off: a turn reads and writes nothing)", "memory.enabled"),
+    "short_term_turns": About("turns of a session kept as working memory", "agents.memory.shortTermTurns", 0),
+    "pending_limit": About("pending items kept for a session", "agents.memory.pendingLimit", 0),
+    "wal_enabled": About("write each turn into the session state before and after the answer", "memory.wal.enabled"),
+    "wal_state_dir": About("folder of the session state, inside the workspace", "memory.wal.stateDir"),
     "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
     "dream_max_iterations": About("edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1),
     "theme": About("colour theme of the console (empty: chosen by the terminal)"),
