@@ -37,7 +37,7 @@ _VIRAMA = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca\u1039\u1
 _IDEOGRAPH = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
 _ASCII_SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_SINGLE_MARKS = str.maketrans("“”„\"", "‘’‚'")
+_SINGLE_MARKS = str.maketrans('“”„"', "‘’‚'")
 _SPACES = re.compile(r"\s+")
 # Latin, Greek, Cyrillic, dashes, quotes, our own pictures and the signs of the screens: one cell each, no table needed.
 _NARROW = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2400-\u2421\u2500-\u25fc\u27e8\u27e9]*")
@@ -215,7 +215,8 @@ def closed(text: str, width: int) -> str:
     shown = cut(text, width)
     if shown == text or shown.count("“") <= shown.count("”") or width < 3:
         return shown
-    return cut(text, width - 1) + "”"
+    shorter = cut(text, width - 1)
+    return f"{shorter}”" if shorter.count("“") > shorter.count("”") else shorter
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Command, Words, pass_state
+from nanomem_tui.cli.planned import planned
+from nanomem_tui.cli.shared import Command, Words, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.errors import NanomemError, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Operation
     from nanomem_tui.store.oplog import LogEntry
+    from nanomem_tui.workspace import Workspace
+
+PAST = {"undo": "undid", "redo": "redid"}
 
 
 @click.command(cls=Command)
@@ -42,11 +47,11 @@ def entry_lines(entries: Sequence[LogEntry]) -> list[str]:
         Column("Time"),
         Column("ID"),
         Column("By", drop=1),
-        Column("Change", limit=100, least=20),
         Column("State", optional=True),
+        Column("Change", limit=100, least=20),
     ]
     cells = [
-        (words.when(e.operation.at), e.operation.id, e.operation.actor, e.operation.label, "undone" if e.undone else "")
+        (words.when(e.operation.at), e.operation.id, e.operation.actor, "undone" if e.undone else "", e.operation.label)
         for e in entries
     ]
     return table(columns, cells, output.terminal_width())
@@ -55,38 +60,39 @@ def entry_lines(entries: Sequence[LogEntry]) -> list[str]:
 @click.command(cls=Command)
 @click.argument("what", metavar="[N|ID]", type=Words(), required=False)
 @click.option("--key", "keys", type=Words(), multiple=True, help="Take back only what touched this item (with an ID).")
+@rehearsable
 @pass_state
-def undo(state: State, what: str | None, keys: Sequence[str]) -> None:
+def undo(state: State, what: str | None, keys: Sequence[str], dry_run: bool) -> None:
     """Take back the last change, the last N, or the one with this ID. Exit code 1 when there is nothing to take back.
 
     \b
     Example:
       nanomem undo
-      nanomem undo 3
+      nanomem undo 3 --dry-run
     """
-    with state.open() as ws:
-        if what is not None and not what.isdigit():
-            done = ws.undo(op_id=what, keys=list(keys) or None)
-        elif keys:
-            raise click.UsageError("--key needs the ID of an operation", click.get_current_context())
-        else:
-            done = ws.undo(count=_count(what))
-    _tell(state, done)
+    named = what is not None and not what.isdigit()
+    if keys and not named:
+        raise click.UsageError("--key needs the ID of an operation", click.get_current_context())
+    count = 1 if named else _count(what)
+
+    def step(ws: Workspace) -> Sequence[Operation]:
+        return ws.undo(op_id=what, keys=list(keys) or None) if named else ws.undo()
+
+    _repeat(state, step, count, "undo", dry_run=dry_run)
 
 
 @click.command(cls=Command)
 @click.argument("count", metavar="[N]", type=Words(), required=False)
+@rehearsable
 @pass_state
-def redo(state: State, count: str | None) -> None:
+def redo(state: State, count: str | None, dry_run: bool) -> None:
     """Make the last undone change again, or the last N. Exit code 1 when there is nothing to redo.
 
     \b
     Example:
       nanomem redo
     """
-    with state.open() as ws:
-        done = ws.redo(count=_count(count))
-    _tell(state, done)
+    _repeat(state, lambda ws: ws.redo(), _count(count), "redo", dry_run=dry_run)
 
 
 def _count(text: str | None) -> int:
@@ -97,7 +103,32 @@ def _count(text: str | None) -> int:
     return int(text)
 
 
-def _tell(state: State, done: Sequence[Operation]) -> None:
+def _repeat(
+    state: State, step: Callable[[Workspace], Sequence[Operation]], count: int, verb: str, *, dry_run: bool
+) -> None:
+    """Take `count` steps and tell how far that went; what was done before a step that failed is told, too."""
+    done: list[Operation] = []
+    failure: NanomemError | None = None
+    with state.open(dry_run=dry_run) as ws:
+        while len(done) < count and failure is None:
+            try:
+                done += step(ws)
+            except NanomemError as error:
+                if not done:
+                    raise
+                failure = error
+    stopped = isinstance(failure, NothingToDo)
+    _tell(state, done, count, verb, "" if failure is None else failure.what if stopped else "stopped", dry_run=dry_run)
+    if failure is not None and not stopped:
+        raise failure
+
+
+def _tell(state: State, done: Sequence[Operation], count: int, verb: str, why: str, *, dry_run: bool) -> None:
     operations = [values.operation(op) for op in done]
-    body = {"operation": operations[-1] if operations else None, "operations": operations}
-    state.show(body, [op.label for op in done])
+    body = {"operation": None if dry_run else operations[-1], "asked": count, "done": 0 if dry_run else len(done)}
+    listed: dict[str, Any] = {"dry_run": True, "planned": operations} if dry_run else {"operations": operations}
+    if why:
+        why = why.replace("nothing to", "nothing more to")
+    ending = f"{'would ' + verb if dry_run else PAST[verb]} {len(done):,}" + (f"; {why}" if why else "")
+    lines = planned(done) if dry_run else [op.label for op in done]
+    state.show({**body, **listed}, [*lines, *([ending] if count > 1 else [])])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state
+from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 
@@ -146,9 +147,17 @@ def show(state: State, lesson_id: str) -> None:
 @click.option("--scope", type=SCOPE, default="global", show_default=True, help="Where it applies.")
 @click.option("--session", "session_key", type=Words(), default="", help="The session it belongs to.")
 @click.option("--confidence", type=click.IntRange(1, 10), default=5, show_default=True, help="1 to 10.")
+@rehearsable
 @pass_state
 def add(
-    state: State, trigger: str, better_action: str, bad_action: str, scope: str, session_key: str, confidence: int
+    state: State,
+    trigger: str,
+    better_action: str,
+    bad_action: str,
+    scope: str,
+    session_key: str,
+    confidence: int,
+    dry_run: bool,
 ) -> None:
     """Teach the agent something; safe on disk when the command returns.
 
@@ -156,13 +165,16 @@ def add(
     Example:
       nanomem memory lessons add --trigger "response:length" --action "Answer in two sentences"
     """
-    with state.open() as ws:
+    with state.open(dry_run=dry_run) as ws:
         op = ws.lessons.add(
             trigger, better_action, bad_action, scope=scope, session_key=session_key, confidence=confidence
         )
         ws.flush()
         rows = _json(ws, [ws.lessons.get(change.key) for change in op.changes if change.layer == "lesson"])
-    state.show({"operation": values.operation(op), "lesson": rows[0]}, [f"{op.label}: {rows[0]['id']}"])
+    if dry_run:
+        tell(state, [op], {"lesson": rows[0]}, dry_run=True)
+    else:
+        state.show({"operation": values.operation(op), "lesson": rows[0]}, [f"{op.label}: {rows[0]['id']}"])
 
 
 @lessons.command()
@@ -171,6 +183,7 @@ def add(
 @click.option("--action", "better_action", type=Words(), help="What to do (without any option: edit it in $EDITOR).")
 @click.option("--bad-action", type=Words(), help="What went wrong before.")
 @click.option("--confidence", type=click.IntRange(1, 10), help="1 to 10.")
+@rehearsable
 @pass_state
 def edit(
     state: State,
@@ -179,6 +192,7 @@ def edit(
     better_action: str | None,
     bad_action: str | None,
     confidence: int | None,
+    dry_run: bool,
 ) -> None:
     """Correct a lesson, here or in your editor.
 
@@ -188,52 +202,53 @@ def edit(
     """
     given = {"trigger": trigger, "better_action": better_action, "bad_action": bad_action, "confidence": confidence}
     fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    with state.open() as ws:
+    with state.open(dry_run=dry_run) as ws:
         row = ws.lessons.get(lesson_id)
         if not fields:
             from nanomem_tui.cli.editor import edit_text
 
             fields = {"better_action": edit_text(row.better_action)}
         changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
-        op = ws.lessons.edit(row.id, **changed) if changed else None
+        done = [ws.lessons.edit(row.id, **changed)] if changed else []
         after = _json(ws, [ws.lessons.get(row.id)])[0]
-    state.show({"operation": values.operation(op), "lesson": after}, [op.label if op else "Nothing changed."])
+    tell(state, done, {"lesson": after}, "Nothing changed.", dry_run=dry_run)
 
 
 @lessons.command()
 @ids_argument
+@rehearsable
 @pass_state
-def enable(state: State, ids: Sequence[str]) -> None:
+def enable(state: State, ids: Sequence[str], dry_run: bool) -> None:
     """Switch lessons on again.
 
     \b
     Example:
       nanomem memory lessons enable lesson_1739443200123_1
     """
-    _switch(state, ids, enabled=True)
+    _switch(state, ids, enabled=True, dry_run=dry_run)
 
 
 @lessons.command()
 @ids_argument
+@rehearsable
 @pass_state
-def disable(state: State, ids: Sequence[str]) -> None:
+def disable(state: State, ids: Sequence[str], dry_run: bool) -> None:
     """Switch lessons off: kept, but the agent no longer follows them.
 
     \b
     Example:
       nanomem memory lessons disable lesson_1739443200123_1
     """
-    _switch(state, ids, enabled=False)
+    _switch(state, ids, enabled=False, dry_run=dry_run)
 
 
-def _switch(state: State, ids: Sequence[str], *, enabled: bool) -> None:
-    with state.open() as ws:
+def _switch(state: State, ids: Sequence[str], *, enabled: bool, dry_run: bool) -> None:
+    with state.open(dry_run=dry_run) as ws:
         rows = [ws.lessons.get(lesson_id) for lesson_id in ids]
         wrong = [row.id for row in rows if bool(row.enabled) != enabled]
-        op = ws.lessons.set_enabled(wrong, enabled) if wrong else None
-        after = _json(ws, [ws.lessons.get(row.id) for row in rows])
-    line = op.label if op else f"Already {'enabled' if enabled else 'disabled'}."
-    state.show({"operation": values.operation(op), "lessons": after}, [line])
+        done = [ws.lessons.set_enabled(wrong, enabled)] if wrong else []
+        body = {"lessons": _json(ws, [ws.lessons.get(row.id) for row in rows])}
+    tell(state, done, body, f"Already {'enabled' if enabled else 'disabled'}.", dry_run=dry_run)
 
 
 @lessons.command()

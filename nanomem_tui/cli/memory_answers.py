@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.state import State, page
+from nanomem_tui.errors import BadInput
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Hit, Item
 
+SCOPES = ("chat", "user", "global", "all")
 SORTS = {
     "updated": lambda row: row.updated_at,
     "created": lambda row: row.created_at,
@@ -40,6 +42,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     who = f"running ({agent.get('what') or 'agent'}, pid {agent.get('pid')})" if agent.get("running") else "not running"
     last = words.when((found.get("checkpoint") or {}).get("last_at"))
     database = f"{store['database'] or 'none yet'} (SQLite {store['sqlite']})" if store else "cannot be read"
+    unread = count("history", "unprocessed")
     lines = output.fields(
         [
             ("Workspace", str(found["workspace"])),
@@ -52,7 +55,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("Lessons", f"{count('lessons', 'total')} ({count('lessons', 'enabled')} enabled)"),
             ("  by scope ", words.tally(lessons.get("by_scope") or {})),
             ("Sessions", "?" if found["sessions"] is None else str(found["sessions"])),
-            ("History", f"{count('history', 'entries', 'entry', 'entries')}, {count('history', 'unprocessed')} not yet dreamt"),
+            ("History", f"{count('history', 'entries', 'entry', 'entries')}, {unread} not yet dreamt"),
             ("Dream", f"{count('dream', 'runs', 'Dream')}, cursor {count('dream', 'cursor')}"),
             ("WAL", f"{count('wal', 'files', 'file')}, {count('wal', 'turns', 'turn')}, {count('wal', 'open')} open"),
             ("Notes", "?" if found["notes"] is None else str(found["notes"])),
@@ -61,7 +64,8 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
         ]
     )
     for foreign in found["foreign"] or []:
-        lines.append(f"Foreign database, read only: {foreign['path']} ({words.counted(foreign['active'], 'active row')})")
+        rows = words.counted(foreign["active"], "active row")
+        lines.append(f"Foreign database, read only: {foreign['path']} ({rows})")
     problems = found["problems"]
     if problems:
         lines.append(f"{words.counted(len(problems), 'problem')}:")
@@ -88,7 +92,10 @@ def list_items(
 ) -> None:
     """The items that fit, sorted by `sort` (of SORTS), those of a foreign database too; `limit` None is all of them."""
     with state.open() as ws:
+        ws.items.known_kind(kind)
         found = [*ws.items.all(), *ws.items.foreign()]
+    if scope is not None and not (scope in SCOPES or ":" in scope or any(row.scope_key == scope for row in found)):
+        raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPES)}, or a whole scope key")
     rows = [
         row
         for row in found

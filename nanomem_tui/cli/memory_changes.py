@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state
+from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ ids_argument = click.argument("ids", metavar="ID...", type=Words(), nargs=-1, re
 @click.option("--chat-id", type=Words(), help="The chat.")
 @click.option("--sender-id", type=Words(), help="The person.")
 @click.option("--importance", type=click.FloatRange(0, 1), default=0.7, show_default=True, help="0 to 1.")
+@rehearsable
 @pass_state
 def add(
     state: State,
@@ -37,6 +39,7 @@ def add(
     chat_id: str | None,
     sender_id: str | None,
     importance: float,
+    dry_run: bool,
 ) -> None:
     """Remember something from now on; safe on disk when the command returns.
 
@@ -44,7 +47,7 @@ def add(
     Example:
       nanomem memory add --text "Use concise responses" --kind preference
     """
-    with state.open() as ws:
+    with state.open(dry_run=dry_run) as ws:
         op, row, warnings = ws.items.add(
             text,
             kind=kind,
@@ -55,10 +58,13 @@ def add(
             importance=importance,
         )
         ws.flush()
-    body = {"operation": values.operation(op), "item": values.item(row), "warnings": list(warnings)}
+    body = {"item": values.item(row), "warnings": list(warnings)}
     if not state.json:
         output.notes([f"Warning: {warning}" for warning in warnings])
-    state.show(body, [f"{op.label}: {row.id}"])
+    if dry_run:
+        tell(state, [op], body, dry_run=True)
+    else:
+        state.show({"operation": values.operation(op), **body}, [f"{op.label}: {row.id}"])
 
 
 @click.command(cls=Command)
@@ -66,8 +72,11 @@ def add(
 @click.option("--text", type=Words(), help="The new words (without any option: edit them in $EDITOR).")
 @click.option("--kind", type=KIND, help="Another kind.")
 @click.option("--importance", type=click.FloatRange(0, 1), help="0 to 1.")
+@rehearsable
 @pass_state
-def edit(state: State, item_id: str, text: str | None, kind: str | None, importance: float | None) -> None:
+def edit(
+    state: State, item_id: str, text: str | None, kind: str | None, importance: float | None, dry_run: bool
+) -> None:
     """Correct an item, here or in your editor.
 
     \b
@@ -76,52 +85,53 @@ def edit(state: State, item_id: str, text: str | None, kind: str | None, importa
     """
     fields: dict[str, Any] = {"text": text, "kind": kind, "importance": importance}
     fields = {name: value for name, value in fields.items() if value is not None}
-    with state.open() as ws:
+    with state.open(dry_run=dry_run) as ws:
         row = ws.items.get(item_id)
         if not fields:
             from nanomem_tui.cli.editor import edit_text
 
             fields = {"text": edit_text(row.text)}
         changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
-        op = ws.items.edit(row.id, **changed) if changed else None
+        done = [ws.items.edit(row.id, **changed)] if changed else []
         row = ws.items.get(row.id)
-    state.show({"operation": values.operation(op), "item": values.item(row)}, [op.label if op else "Nothing changed."])
+    tell(state, done, {"item": values.item(row)}, "Nothing changed.", dry_run=dry_run)
 
 
 @click.command(cls=Command)
 @ids_argument
+@rehearsable
 @pass_state
-def enable(state: State, ids: Sequence[str]) -> None:
+def enable(state: State, ids: Sequence[str], dry_run: bool) -> None:
     """Switch items on again.
 
     \b
     Example:
       nanomem memory enable ltm_1739443200123_1
     """
-    _switch(state, ids, enabled=True)
+    _switch(state, ids, enabled=True, dry_run=dry_run)
 
 
 @click.command(cls=Command)
 @ids_argument
+@rehearsable
 @pass_state
-def disable(state: State, ids: Sequence[str]) -> None:
+def disable(state: State, ids: Sequence[str], dry_run: bool) -> None:
     """Switch items off: kept and listed, but the agent no longer gets them.
 
     \b
     Example:
       nanomem memory disable ltm_1739443200123_1
     """
-    _switch(state, ids, enabled=False)
+    _switch(state, ids, enabled=False, dry_run=dry_run)
 
 
-def _switch(state: State, ids: Sequence[str], *, enabled: bool) -> None:
-    with state.open() as ws:
+def _switch(state: State, ids: Sequence[str], *, enabled: bool, dry_run: bool) -> None:
+    with state.open(dry_run=dry_run) as ws:
         rows = [ws.items.get(item_id) for item_id in ids]
         wrong = [row.id for row in rows if bool(row.enabled) != enabled]
-        op = ws.items.set_enabled(wrong, enabled) if wrong else None
-        rows = [ws.items.get(row.id) for row in rows]
-    body = {"operation": values.operation(op), "items": [values.item(row) for row in rows]}
-    state.show(body, [op.label if op else f"Already {'enabled' if enabled else 'disabled'}."])
+        done = [ws.items.set_enabled(wrong, enabled)] if wrong else []
+        body = {"items": [values.item(ws.items.get(row.id)) for row in rows]}
+    tell(state, done, body, f"Already {'enabled' if enabled else 'disabled'}.", dry_run=dry_run)
 
 
 @click.command(cls=Command)
@@ -204,7 +214,7 @@ def compact(state: State, max_items: int | None, yes: bool, dry_run: bool) -> No
 
 @click.command(cls=Command)
 @click.option("--older-than-days", "days", type=click.IntRange(min=0), required=True, help="Age in days.")
-@click.option("--kind", type=KIND, help="Only this kind.")
+@click.option("--kind", type=Words(), help="Only this kind.")
 @click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Only this scope.")
 @decided
 @pass_state

@@ -173,6 +173,11 @@ def decided(command: Decorated) -> Decorated:
     return click.option("--yes", is_flag=True, help="Do it without asking.")(command)
 
 
+def rehearsable(command: Decorated) -> Decorated:
+    """`--dry-run` of a command that takes nothing away."""
+    return click.option("--dry-run", is_flag=True, help="Say what would change and change nothing.")(command)
+
+
 def agreed(state: State, preview: Any, human: Lines, question: str, *, yes: bool, dry_run: bool) -> bool:
     """Whether to go on with a change that takes something away.
 

@@ -5,12 +5,16 @@ Must not import click: the commands that are asked most often do without it (see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.cli import output
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nanomem_tui.workspace import Workspace
 
 T = TypeVar("T")
@@ -24,8 +28,24 @@ class State:
         self.workspace = workspace
         self.json = json
 
-    def open(self) -> Workspace:
-        """The workspace asked for. Raises WorkspaceMissing, NotAWorkspace or AccessDenied."""
+    @contextlib.contextmanager
+    def open(self, *, dry_run: bool = False) -> Iterator[Workspace]:
+        """The workspace asked for, closed at the end; `dry_run`: one in which nothing is recorded or written.
+
+        Says on stderr which files a write had to set aside. Raises WorkspaceMissing, NotAWorkspace or AccessDenied.
+        """
+        with self._opened(dry_run) as ws:
+            before = _names(ws.paths.quarantine)
+            yield ws
+        for name in sorted(_names(ws.paths.quarantine) - before):
+            kept = ws.paths.quarantine / name
+            output.notes([f"Note: {name.partition('-')[2]} could not be read whole; as it was it is kept in {kept}"])
+
+    def _opened(self, dry_run: bool) -> Workspace:
+        if dry_run:
+            from nanomem_tui.rehearsal import open_rehearsal
+
+            return open_rehearsal(self.workspace)
         from nanomem_tui import open_workspace
 
         return open_workspace(self.workspace)
@@ -36,6 +56,13 @@ class State:
             output.document(value)
         else:
             output.lines(human() if callable(human) else human)
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return set(os.listdir(folder))
+    except OSError:
+        return set()
 
 
 def page(rows: Sequence[T], limit: int | None, offset: int) -> list[T]:

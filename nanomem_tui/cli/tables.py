@@ -55,7 +55,8 @@ def _cell(value: str, limit: int) -> str:
     """A value as one safe line of at most `limit` cells (0: any); a quotation that is cut ends in its mark."""
     shown = one_line(value, limit)
     if limit and shown.endswith(ELLIPSIS) and shown.count("“") > shown.count("”"):
-        return one_line(value, limit - 1) + "”"
+        shorter = one_line(value, limit - 1)
+        return f"{shorter}”" if "“" in shorter else shorter
     return shown
 
 

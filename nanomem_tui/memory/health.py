@@ -117,7 +117,8 @@ def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:
     where = paths.relative(paths.dream_cursor)
     dreamt = _cursor(paths.dream_cursor)
     if dreamt is None and entries:
-        what = f"empty or not a number: the next Dream reads {counted(entries, 'entry', 'entries')} again, and pays for them"
+        again = counted(entries, "entry", "entries")
+        what = f"empty or not a number: the next Dream reads {again} again, and pays for that"
         yield Problem(what, where, None, "write the number of the last entry that was read")
     elif dreamt is not None and dreamt > latest:
         what = f"{dreamt} is ahead of the history, which ends at {latest}: Dream finds nothing to read until then"

@@ -86,6 +86,15 @@ class Items:
                 totals[name][value] += number
         return {"total": total, "enabled": enabled, **{name: dict(sorted(c.items())) for name, c in totals.items()}}
 
+    def known_kind(self, kind: str | None) -> None:
+        """Raise BadInput for a kind that is neither one of ours nor that of any item, foreign ones too."""
+        if kind is None or kind in KINDS or kind in self.count()["by_kind"]:
+            return
+        others = {row.kind for row in self.foreign()}
+        if kind not in others:
+            known = [*KINDS, *sorted({*self.count()["by_kind"], *others} - {*KINDS})]
+            raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(known)}")
+
     def get(self, item_id: str) -> Item:
         """The active item of that id, or of the one id that begins so. Raises NotFound or BadInput."""
         rows = self._store.load().items
@@ -123,8 +132,7 @@ class Items:
         """
         if scope not in (None, "all", *SCOPE_TYPES):
             raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}, all")
-        if kind is not None and kind not in KINDS:
-            raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(KINDS)}")
+        self.known_kind(kind)
         visible = _visibility(channel, chat_id, sender_id)
 
         def accept(item: Item) -> bool:
@@ -250,7 +258,8 @@ class Items:
         """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
         plan = self.compact_preview(max_items)
         if not plan.removed:
-            raise NothingToDo("nothing to compact", f"{counted(len(plan.kept), 'item')}, no duplicates, none beyond the cap")
+            rest = counted(len(plan.kept), "item")
+            raise NothingToDo("nothing to compact", f"{rest}, no duplicates, none beyond the cap")
         changes = [change_of("item", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
         gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
         changes += [change_of("item", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]
@@ -278,6 +287,7 @@ class Items:
         """The items not updated for that many days, by kind and scope; pinned ones stay."""
         if older_than_days < 0:
             raise BadInput("days cannot be negative", "--older-than-days")
+        self.known_kind(kind)
         limit = clock.iso(clock.now() - timedelta(days=older_than_days))
         return [
             item

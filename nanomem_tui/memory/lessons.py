@@ -147,7 +147,8 @@ class Lessons:
         """Remove what `compact_preview` shows, as one operation. Raises NothingToDo."""
         plan = self.compact_preview(max_lessons)
         if not plan.removed:
-            raise NothingToDo("nothing to compact", f"{counted(len(plan.kept), 'lesson')}, no duplicates, none beyond the cap")
+            rest = counted(len(plan.kept), "lesson")
+            raise NothingToDo("nothing to compact", f"{rest}, no duplicates, none beyond the cap")
         changes = [change_of("lesson", row, row._replace(is_deleted=True)) for row, _ in plan.removed]
         gained = [(row, plan.absorbed[row.id]) for row in plan.kept if row.id in plan.absorbed]
         changes += [change_of("lesson", row, row._replace(hits=row.hits + extra)) for row, extra in gained if extra]

@@ -1,0 +1,86 @@
+"""What a change prints: that it was done, or with `--dry-run` what it would do, in words and as JSON. Makes none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.cli import values
+from nanomem_tui.cli.state import State
+from nanomem_tui.text import counted, quoted
+
+if TYPE_CHECKING:
+    from nanomem_tui.operations import Change, Operation
+
+SHOWN = 20  # changes
+WIDE = 60  # characters of a value
+NEW = ("text", "kind", "importance", "scope_key", "trigger", "better_action", "bad_action", "scope", "confidence")
+"""The fields that tell what a new row is."""
+FLAGS = frozenset({"enabled", "pinned", "is_deleted"})
+SILENT = frozenset({"updated_at", "meta_json", "revision", "key"})
+"""The fields that follow from a change and are none."""
+
+
+def tell(
+    state: State, operations: Sequence[Operation], body: Mapping[str, Any], otherwise: str = "", *, dry_run: bool
+) -> None:
+    """Print the operations that were made (`dry_run`: would be made), with the `body` of the JSON object.
+
+    `otherwise` is said where there are none.
+    """
+    last = values.operation(operations[-1]) if operations and not dry_run else None
+    found: dict[str, Any] = {"operation": last}
+    if dry_run:
+        found |= {"dry_run": True, "planned": [values.operation(op) for op in operations]}
+    lines = planned(operations) if dry_run else [op.label for op in operations]
+    state.show({**found, **body}, lines or [otherwise])
+
+
+def planned(operations: Sequence[Operation]) -> list[str]:
+    """What operations would change, in words."""
+    lines: list[str] = []
+    for operation in operations:
+        lines.append(f"Would {operation.label}")
+        for change in operation.changes[:SHOWN]:
+            lines += [f"  {line}" for line in _change_lines(change, alone=len(operation.changes) == 1)]
+        if len(operation.changes) > SHOWN:
+            lines.append(f"  … and {counted(len(operation.changes) - SHOWN, 'more change')}")
+    return lines
+
+
+def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
+    before, after = change.before, change.after
+    name = "" if alone and change.layer in ("item", "lesson") else f"{change.key}: "
+    if change.layer == "file":
+        yield f"{name}{_lines(before)} → {_lines(after)}"
+    elif change.layer == "session":
+        yield f"{name}{_messages(before)} → {_messages(after)}"
+    elif after is None:
+        yield f"{name}goes: {_value(_words_of(before or {}))}"
+    elif before is None:
+        yield from (f"{name}{field}: {_value(after[field])}" for field in NEW if after.get(field) not in (None, ""))
+    else:
+        changed = [field for field in after if field not in SILENT and after[field] != before.get(field)]
+        for field in changed:
+            old, new = (bool(v) if field in FLAGS else v for v in (before.get(field), after[field]))
+            yield f"{name}{field}: {_value(old)} → {_value(new)}"
+
+
+def _words_of(row: Mapping[str, Any]) -> Any:
+    return row.get("text") or row.get("trigger") or ""
+
+
+def _lines(value: Mapping[str, Any] | None) -> str:
+    return "absent" if value is None else counted(len(str(value.get("text", "")).splitlines()), "line")
+
+
+def _messages(value: Mapping[str, Any] | None) -> str:
+    return counted(int((value or {}).get("messages", 0)), "message")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return quoted(value, WIDE)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else f"{value}"

@@ -1,0 +1,82 @@
+"""A workspace for `--dry-run`: changes are checked and seen as if they were made, and none is recorded or written.
+
+Owns what must differ from the real thing, and nothing else: a change that would be refused is refused here too.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from nanomem_tui import config, paths
+from nanomem_tui.errors import AccessDenied
+from nanomem_tui.operations import Change, Operation
+from nanomem_tui.store import oplog
+from nanomem_tui.store.journal import Journal
+from nanomem_tui.store.memory_store import CheckpointResult
+from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.rows import ROW_LAYERS
+from nanomem_tui.workspace import Workspace
+
+
+def open_rehearsal(path: Path | str | None = None) -> Rehearsal:
+    """The workspace at `path` for a rehearsal. Raises what `open_workspace` raises."""
+    found = paths.locate(path)
+    return Rehearsal(found, config.load(found))
+
+
+class Rehearsal(Workspace):
+    """One agent's memory, of which nothing is changed. Rows change in RAM, so that a second change meets the first."""
+
+    def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
+        super().__init__(found, loaded)
+        self.done: list[Operation] = []
+        real = self.store.journal
+        self.store.journal = _Journal(real, self.done)
+
+    def perform(self, operation: Operation) -> Operation:
+        """Check an operation and make its rows true in RAM. Raises what the real one raises before it writes."""
+        by_layer: dict[str, list[Change]] = {}
+        for change in operation.changes:
+            self._register(change.layer)
+            by_layer.setdefault(change.layer, []).append(change)
+        if by_layer.keys() & set(ROW_LAYERS):
+            self.store.load()
+        self._writable()
+        for name, changes in by_layer.items():
+            if name in ROW_LAYERS:
+                self.store.layers[name].check(changes)
+                self.store.layers[name].apply(operation, changes)
+            else:
+                self.store.layers[name].check(self._as_on_disk(changes))
+        self.done.append(operation)
+        return operation
+
+    def _writable(self) -> None:
+        """Raise AccessDenied where the ledger could not be written."""
+        folder = self.paths.ledger
+        while not folder.exists():
+            folder = folder.parent
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise AccessDenied("no permission while recording a change", str(folder), "check its owner and mode")
+
+    def _as_on_disk(self, changes: list[Change]) -> list[Change]:
+        """Of changes to files those that begin with what lies there: not with what an earlier change would leave."""
+        touched = {(change.layer, change.key) for operation in self.done for change in operation.changes}
+        return [change for change in changes if (change.layer, change.key) not in touched]
+
+    def flush(self) -> CheckpointResult:
+        """Nothing waits: nothing was changed."""
+        return CheckpointResult(0, 0, 0.0, ())
+
+
+class _Journal(Journal):
+    """The log with the rehearsed operations on top."""
+
+    def __init__(self, real: Journal, done: list[Operation]) -> None:
+        super().__init__(real.workspace_id, real.database, real.folder, real.has_database)
+        self._done = done
+
+    def log(self, limit: int, *, key: str | None = None) -> list[LogEntry]:
+        entries = oplog.overlay(super().log(limit, key=key), self._done)
+        return [entry for entry in entries if key is None or any(c.key == key for c in entry.operation.changes)][:limit]
