@@ -1,0 +1,116 @@
+"""Writing WAL state: what a turn is about before the model is called, what became of it after (seed 001 §4.3).
+
+Owns the choice of the file and the append: one write under a lock, never over what is there. Reading is `wal`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+from nanomem_tui.errors import BadInput, InvalidConfig, from_os_error
+from nanomem_tui.formats import wal_state
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic
+
+MAX_KEY = 512
+MAX_NAME = 200
+_HEAD = 8192
+_BAD_KEY = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[:/\\])\.\.(?:[:/\\]|$)")
+_KEY_LINE = re.compile(rb"^- session_key: ?(.*)$", re.MULTILINE)
+
+
+def checked_key(session_key: str) -> str:
+    """A session key that may name a file. Raises BadInput: empty, too long, control characters or `../`."""
+    if not session_key.strip() or len(session_key) > MAX_KEY or _BAD_KEY.search(session_key):
+        fix = "give a key like telegram:12345"
+        raise BadInput("no session key: empty, too long, control characters or `../`", session_key[:60], fix)
+    return session_key
+
+
+def state_folder(paths: Paths, setting: str) -> Path:
+    """The folder that `wal_state_dir` names. Raises InvalidConfig when it lies outside the workspace."""
+    folder = Path(os.path.normpath(paths.workspace / setting))
+    if not setting or folder == paths.workspace or not folder.is_relative_to(paths.workspace):
+        raise InvalidConfig("the session state must lie in a folder of the workspace", setting, "correct wal_state_dir")
+    return folder
+
+
+class WalWriter:
+    """Appends turns to the state files of one folder, which is made at the first turn."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._files: dict[str, Path] = {}
+
+    def pre(self, session_key: str, channel: str, chat_id: str, at: str, fields: Mapping[str, str]) -> None:
+        """The beginning of a turn at `at` (UTC ISO); a new file gets its header in the same write.
+
+        Raises BadInput for a key that can name no file, or the errors of `from_os_error`.
+        """
+        header = wal_state.dump_header(session_key, channel, chat_id)
+        self._append(session_key, header, wal_state.dump_pre(at, fields))
+
+    def post(self, session_key: str, at: str, assistant: str, pending_actions: Sequence[str] = ()) -> None:
+        """The end of the session's last turn. Raises the errors of `from_os_error`."""
+        header = wal_state.dump_header(session_key, "", "")
+        self._append(session_key, header, wal_state.dump_post(at, assistant, pending_actions))
+
+    def file(self, session_key: str) -> Path:
+        """Where the session's turns lie: the seed's name, or one with a hash where that is another session's.
+
+        Seed 001 gives `slack:T1_C2` and `slack_T1:C2` one name; turns of two sessions in one file would answer each
+        other. A name beyond what a folder can hold is cut and hashed too.
+        """
+        if session_key not in self._files:
+            plain = self.folder / wal_state.wal_name(checked_key(session_key))
+            taken = len(plain.name.encode()) > MAX_NAME or _owner(plain) not in (None, session_key)
+            self._files[session_key] = self.folder / _hashed(plain.name, session_key) if taken else plain
+        return self._files[session_key]
+
+    def _append(self, session_key: str, header: bytes, block: bytes) -> None:
+        path = self.file(session_key)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            try:
+                handle = os.open(path, flags, atomic.PRIVATE_FILE)
+            except FileNotFoundError:
+                atomic.make_folder(self.folder)
+                handle = os.open(path, flags, atomic.PRIVATE_FILE)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                size = os.fstat(handle).st_size
+                if size and _owner_in(os.pread(handle, _HEAD, 0)) not in (None, session_key):
+                    del self._files[session_key]  # another process took the name between our look and our lock
+                    return self._append(session_key, header, block)
+                atomic.append_to(handle, block if size else header + block)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise from_os_error(error, "writing the session state") from error
+
+
+def _owner(path: Path) -> str | None:
+    """Whose turns a file holds; None where there is no file, or none that says."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        return _owner_in(os.pread(handle, _HEAD, 0))
+    finally:
+        os.close(handle)
+
+
+def _owner_in(head: bytes) -> str | None:
+    found = _KEY_LINE.search(head.partition(b"\n## Turns")[0])
+    return found[1].decode("utf-8", "replace").strip() or None if found else None
+
+
+def _hashed(name: str, session_key: str) -> str:
+    stem = name.removesuffix(".md").encode()[: MAX_NAME - 20].decode("utf-8", "ignore")
+    return f"{stem}-{blake2b(session_key.encode('utf-8', 'replace'), digest_size=6).hexdigest()}.md"
