@@ -37,6 +37,12 @@ class Settings(NamedTuple):
     pending_limit: int = 20
     wal_enabled: bool = True
     wal_state_dir: str = "memory/session-state"
+    retention_episodic_days: int = 90
+    retention_fact_days: int = 3650
+    retention_preference_days: int = 3650
+    retention_decision_days: int = 3650
+    mirrors: str = "auto"
+    memory_db_path: str = ""
     dream_max_batch_size: int = 20
     dream_max_iterations: int = 10
     theme: str = ""
@@ -45,11 +51,13 @@ class Settings(NamedTuple):
 
 
 class About(NamedTuple):
-    """What there is to know of a setting: its help, the key in the agent's `config.json`, its smallest value."""
+    """What there is to know of a setting: its help, the key in the agent's `config.json`, its smallest value, the
+    words it may be."""
 
     help: str
     agent_key: str = ""
     least: float | None = None
+    choices: tuple[str, ...] = ()
 
 
 ABOUT: Mapping[str, About] = {
@@ -79,6 +87,17 @@ ABOUT: Mapping[str, About] = {
     "pending_limit": About("pending items kept for a session", "agents.memory.pendingLimit", 0),
     "wal_enabled": About("write each turn into the session state before and after the answer", "memory.wal.enabled"),
     "wal_state_dir": About("folder of the session state, inside the workspace", "memory.wal.stateDir"),
+    **{
+        f"retention_{kind}_days": About(
+            f"days that a captured item of kind {kind} is kept (0: for good)", f"memory.retention.{kind}Days", 0
+        )
+        for kind in ("episodic", "fact", "preference", "decision")
+    },
+    "mirrors": About(
+        "append what is remembered to Markdown files in memory/ (auto: where they are kept)",
+        choices=("auto", "on", "off"),
+    ),
+    "memory_db_path": About("a database of the scoped system, to import from", "memory.dbPath"),
     "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
     "dream_max_iterations": About("edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1),
     "theme": About("colour theme of the console (empty: chosen by the terminal)"),
@@ -154,6 +173,10 @@ def check(name: str, value: Any, source: str) -> Any:
     if not fits or (least is not None and value < least):
         bound = f" of at least {least:g}" if least is not None else ""
         raise InvalidConfig(f"`{name}` must be a {kind}{bound}, not {value!r}", source, "see `nanomem config show`")
+    choices = ABOUT[name].choices
+    if choices and value not in choices:
+        fix = f"one of {', '.join(choices)}"
+        raise InvalidConfig(f"`{name}` cannot be {value!r}", source, fix)
     return float(value) if kind == "float" else value
 
 

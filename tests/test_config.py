@@ -155,3 +155,9 @@ def test_the_environment_is_refused_by_name(paths: Paths, monkeypatch: pytest.Mo
 def test_every_setting_is_explained() -> None:
     assert tuple(config.ABOUT) == Settings._fields
     assert all(about.help for about in config.ABOUT.values())
+
+
+def test_a_setting_of_few_words_takes_no_other(tmp_path: Path) -> None:
+    assert config.from_text("mirrors", "off", "here") == "off"
+    with pytest.raises(InvalidConfig, match="one of auto, on, off"):
+        config.from_text("mirrors", "sometimes", "here")
