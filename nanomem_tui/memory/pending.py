@@ -1,0 +1,113 @@
+"""Pending items that outlive the process: unfinished turns that somebody recovered after a crash.
+
+Owns one small file of ours, and the layer `pending` of operations over it, so that a recovery is undone like any other
+change. What a running agent still has to do is in RAM (`working`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nanomem_tui.errors import BadInput, Conflict, NothingToDo, from_os_error
+from nanomem_tui.memory.wal import OpenTurn
+from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
+from nanomem_tui.store import atomic
+from nanomem_tui.text import counted
+
+
+class Recovered(NamedTuple):
+    """A turn that began and never ended: when (UTC ISO) and what was asked."""
+
+    at: str
+    text: str
+
+
+class Pending:
+    """The recovered turns of each session, and the layer that changes them. A value is `{"items": [[at, text], …]}`."""
+
+    name = "pending"
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._read: tuple[tuple[int, int, int] | None, dict[str, Any]] = (None, {})
+
+    def of(self, session_key: str) -> tuple[Recovered, ...]:
+        """What waits in a session, oldest first."""
+        return _items(self._table().get(session_key))
+
+    def all(self) -> dict[str, tuple[Recovered, ...]]:
+        """What waits, by session."""
+        return {key: _items(value) for key, value in self._table().items()}
+
+    def recover(self, turns: Sequence[OpenTurn], perform: Perform, *, actor: Actor = "human") -> Operation:
+        """Put unfinished turns among the pending items of their sessions, as one operation. Raises NothingToDo."""
+        by_session: dict[str, list[Recovered]] = {}
+        for turn in sorted(turns, key=lambda turn: turn.at):
+            known = {item.at for item in self.of(turn.session_key)}
+            if turn.at not in known:
+                by_session.setdefault(turn.session_key, []).append(Recovered(turn.at, turn.user))
+        if not by_session:
+            raise NothingToDo("nothing to recover", "", "every turn was finished, or is recovered already")
+        changes = [change_of(key, self.of(key), (*self.of(key), *items)) for key, items in by_session.items()]
+        label = f"recover {counted(sum(map(len, by_session.values())), 'unfinished turn')}"
+        return perform(new_operation("wal.recover", label, changes, actor=actor))
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """Raise Conflict unless each `before` is what is there now."""
+        table = self._table()
+        for change in changes:
+            if _items(table.get(change.key)) != _items(change.before):
+                raise Conflict("the pending items changed since", change.key, "look at them again")
+
+    def begun(self, changes: Sequence[Change]) -> bool:
+        """Whether any `after` is true already."""
+        table = self._table()
+        return any(_items(table.get(change.key)) == _items(change.after) for change in changes)
+
+    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Make every `after` true: the file is replaced whole, under a lock."""
+        try:
+            atomic.make_folder(self._file.parent)
+            with atomic.locked(self._file.with_name(f"{self._file.name}.lock")):
+                table = dict(self._table())
+                for change in changes:
+                    table.pop(change.key, None)
+                    if _items(change.after):
+                        table[change.key] = dict(change.after or {})
+                atomic.write_atomic(self._file, json.dumps(table, ensure_ascii=False, indent=1).encode())
+        except OSError as error:
+            raise from_os_error(error, "writing the pending items") from error
+
+    def _table(self) -> Mapping[str, Any]:
+        try:
+            found = self._file.stat()
+            stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
+            if self._read[0] != stamp:
+                value = json.loads(self._file.read_bytes())
+                self._read = (stamp, value if isinstance(value, dict) else {})
+        except FileNotFoundError:
+            self._read = (None, {})
+        except OSError as error:
+            raise from_os_error(error, "reading the pending items") from error
+        except ValueError as error:
+            raise BadInput(f"the pending items cannot be read ({error})", str(self._file), "remove the file") from error
+        return self._read[1]
+
+
+def change_of(session_key: str, before: Sequence[Recovered], after: Sequence[Recovered]) -> Change:
+    """The change of a session's recovered turns from `before` to `after`; none at all is no value."""
+    return Change("pending", session_key, _value(before), _value(after))
+
+
+def _value(items: Sequence[Recovered]) -> Value | None:
+    return {"items": [list(item) for item in items]} if items else None
+
+
+def _items(value: Any) -> tuple[Recovered, ...]:
+    """The items of a value, whatever somebody wrote into the file."""
+    found = value.get("items") if isinstance(value, Mapping) else None
+    rows = found if isinstance(found, list | tuple) else ()
+    return tuple(Recovered(str(row[0]), str(row[1])) for row in rows if isinstance(row, list | tuple) and len(row) == 2)

@@ -1,0 +1,123 @@
+"""Short-term working memory (seed 000 §Architecture): the last turns and the pending items of each session, in RAM.
+
+Fed by turns, filled again after a restart from the session state where there is one. Must not write a file, and must
+not know how it is shown.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from nanomem_tui.formats.wal_state import Turn, WalState
+
+MAX_SESSIONS = 1_000
+"""Sessions held at once; the one not used for the longest time goes, and is filled again when it comes back."""
+MAX_TEXT = 400
+"""Characters of a question or an answer that are kept, as in the session state."""
+
+
+class Exchange(NamedTuple):
+    """One turn: when (UTC ISO), who spoke, what, and the answer (None while it is not there)."""
+
+    at: str
+    speaker: str
+    user: str
+    assistant: str | None = None
+
+
+Restore = Callable[[str], tuple[Sequence[Exchange], Sequence[str]]]
+"""The turns and pending items of a session from what outlived the process, oldest first."""
+
+
+class _Session:
+    def __init__(self, turns: int, pending: int) -> None:
+        self.turns: deque[Exchange] = deque(maxlen=turns)
+        self.pending: deque[str] = deque(maxlen=pending)
+
+
+class WorkingMemory:
+    """A window of `turns` exchanges and a queue of `pending` items per session; the oldest fall out."""
+
+    def __init__(self, turns: int, pending: int, restore: Restore = lambda _key: ((), ())) -> None:
+        self._sizes = (turns, pending)
+        self._restore = restore
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+
+    def turns(self, session_key: str) -> tuple[Exchange, ...]:
+        """The last turns of a session, oldest first."""
+        return tuple(self._of(session_key).turns)
+
+    def pending(self, session_key: str) -> tuple[str, ...]:
+        """What waits to be done in a session, oldest first."""
+        return tuple(self._of(session_key).pending)
+
+    def began(self, session_key: str, at: str, speaker: str, user: str) -> None:
+        """A turn that has no answer yet."""
+        self._of(session_key).turns.append(Exchange(at, speaker, _short(user)))
+
+    def ended(self, session_key: str, at: str, assistant: str, speaker: str = "", user: str = "") -> None:
+        """The answer of the turn that began `at`; a turn that is not in the window any more is put there."""
+        turns = self._of(session_key).turns
+        for place in range(len(turns) - 1, -1, -1):
+            if turns[place].at == at:
+                turns[place] = turns[place]._replace(assistant=_short(assistant))
+                return
+        turns.append(Exchange(at, speaker, _short(user), _short(assistant)))
+
+    def forget(self, session_key: str, at: str) -> None:
+        """Take a turn back that the agent declined."""
+        session = self._of(session_key)
+        session.turns = deque((turn for turn in session.turns if turn.at != at), session.turns.maxlen)
+
+    def add_pending(self, session_key: str, items: Iterable[str]) -> None:
+        """Put items into the queue; one that is there already moves to its end."""
+        _add(self._of(session_key).pending, items)
+
+    def done(self, session_key: str, items: Iterable[str]) -> None:
+        """Take items out of the queue; unknown ones are no error."""
+        pending = self._of(session_key).pending
+        for item in map(_short, items):
+            if item in pending:
+                pending.remove(item)
+
+    def drop(self, session_key: str) -> None:
+        """Forget a session; it is filled again when it is next asked for."""
+        self._sessions.pop(session_key, None)
+
+    def _of(self, session_key: str) -> _Session:
+        session = self._sessions.get(session_key)
+        if session is None:
+            session = _Session(*self._sizes)
+            turns, pending = self._restore(session_key)
+            session.turns.extend(turns)
+            _add(session.pending, pending)
+            self._sessions[session_key] = session
+            if len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+        self._sessions.move_to_end(session_key)
+        return session
+
+
+def from_state(state: WalState, turns: int) -> tuple[list[Exchange], list[str]]:
+    """The last finished turns of a session's state file, and what they left pending."""
+    finished = [turn for turn in state.turns if not turn.open][-turns:] if turns else []
+    return [_exchange(turn) for turn in finished], [action for turn in finished for action in turn.pending_actions]
+
+
+def _exchange(turn: Turn) -> Exchange:
+    return Exchange(turn.at_pre, turn.pre.get("speaker", ""), turn.pre.get("user", ""), turn.assistant)
+
+
+def _add(queue: deque[str], items: Iterable[str]) -> None:
+    for item in map(_short, items):
+        if item in queue:
+            queue.remove(item)
+        if item:
+            queue.append(item)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text[: MAX_TEXT * 4].split())
+    return line if len(line) <= MAX_TEXT else line[:MAX_TEXT].rstrip() + "..."
