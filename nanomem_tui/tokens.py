@@ -1,8 +1,8 @@
-"""The one tokenizer of recall: the same words for the full-text index, the RAM scorer and the query.
+"""The one tokenizer of recall: the same words for the full-text index, the RAM index and the query.
 
-Text is folded (NFKC, case), cut into words, and scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese)
-into single characters and bigrams, so that a two-character query finds its item. Borders between scripts are word
-borders. English words are reduced by a few regular endings.
+Text is folded (NFKC, case, accents), cut into words, and scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer,
+Burmese) into single characters and bigrams, so that a two-character query finds its item. Borders between scripts are
+word borders. English words are reduced to their stem, and words that say nothing are left out.
 """
 
 from __future__ import annotations
@@ -11,22 +11,54 @@ import re
 import unicodedata
 from functools import lru_cache
 
-VERSION = 1
+from nanomem_tui.stemming import stem
+
+VERSION = 2
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
 
 _UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿ㇰ-ㇿ฀-๿຀-໿ក-៿က-႟𠀀-𲎯"
-_ASCII_WORDS = re.compile(r"\w+", re.ASCII)
+_MARKS = "\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+"""Vowel signs that belong to a word and that `\\w` does not know."""
+
+_ASCII_WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_ACCENT = re.compile("[\u0300-\u036f]+")
 _STOP = frozenset(
-    "a an and are as at be been but by can could did do does for from had has have he her his how i if in is it its "
-    "me my no not of on or our she so that the their them then there these they this to us was we were what when "
-    "where which who why will with would you your".split()
+    "a about above after again all also am an and any are as at be because been before being below between both but by "
+    "can could did do does doing down during each few for from further had has have having he her here hers him his how "
+    "i if in into is it its itself just me might mine more most must my myself no nor not now of off on once only or "
+    "other our ours out over own same shall she should so some such than that the their theirs them themselves then "
+    "there these they this those through to too under until up us very was we were what when where which while who whom "
+    "whose why will with would yet you your yours yourself cannot".split()
 )
+_CONTRACTED = frozenset("s m d ll re ve em all".split())
+_MOST_STEMS = 200_000
+
+
+class _Stems(dict[str, str]):
+    """Stems by word form; empty for a word that says nothing. A cache that starts over when it is full."""
+
+    def __missing__(self, word: str) -> str:
+        base, apostrophe, rest = word.partition("'")
+        if (apostrophe and rest == "t") or base in _STOP:
+            found = ""
+        else:
+            found = stem(base) if base.isascii() else base
+            if apostrophe and rest not in _CONTRACTED:
+                found = stem(base + rest)
+        if len(self) >= _MOST_STEMS:
+            self.clear()
+        self[word] = found
+        return found
+
+
+_stem_of = _Stems().__getitem__
 
 
 @lru_cache(1)
 def _any_words() -> re.Pattern[str]:
     # 15 ms to compile: a program that meets plain ASCII only, or no text at all, does not pay for it.
-    return re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+")
+    letter = rf"(?:[^\W_{_UNSPACED}{_MARKS}]|[{_MARKS}])"
+    return re.compile(rf"[{_UNSPACED}]+|{letter}+(?:'{letter}+)?")
 
 
 @lru_cache(1)
@@ -35,9 +67,12 @@ def _unspaced() -> re.Pattern[str]:
 
 
 def _runs(text: str) -> list[str]:
-    """The runs of word characters of one script, folded."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return (_ASCII_WORDS if folded.isascii() else _any_words()).findall(folded)
+    """The runs of word characters of one script, folded; an English word with what follows its apostrophe."""
+    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    if folded.isascii():
+        return _ASCII_WORDS.findall(folded)
+    plain = _ACCENT.sub("", unicodedata.normalize("NFD", folded))
+    return _any_words().findall(unicodedata.normalize("NFC", plain))
 
 
 def _is_unspaced(run: str) -> bool:
@@ -51,42 +86,37 @@ def fold(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """The tokens of `text`, in order, with repeats; stop words are left out."""
+    runs = _runs(text)
+    if text.isascii():
+        return [found for found in map(_stem_of, runs) if found]
     found: list[str] = []
-    for run in _runs(text):
+    for run in runs:
         if _is_unspaced(run):
             found.extend(run)
             found.extend(run[i : i + 2] for i in range(len(run) - 1))
-        elif run not in _STOP:
-            found.append(_stem(run))
+        elif word := _stem_of(run):
+            found.append(word)
     return found
 
 
 def query_tokens(text: str, limit: int = 32) -> list[str]:
     """The distinct tokens of a query; single characters of unspaced scripts only where no bigram holds them."""
-    words: list[str] = []
+    return list(query_words(text, limit))
+
+
+def query_words(text: str, limit: int = 32) -> dict[str, str]:
+    """The distinct tokens of a query with the word as it was written (folded), in order."""
+    words: dict[str, str] = {}
     for run in _runs(text):
         if not _is_unspaced(run):
-            words.extend([_stem(run)] if run not in _STOP else [])
+            word = _stem_of(run)
+            if word:
+                words.setdefault(word, run)
         elif len(run) == 1:
-            words.append(run)
+            words.setdefault(run, run)
         else:
-            words.extend(run[i : i + 2] for i in range(len(run) - 1))
-    return list(dict.fromkeys(words))[:limit]
-
-
-@lru_cache(20_000)
-def _stem(word: str) -> str:
-    if len(word) < 4 or not word.isascii():
-        return word
-    for ending, rest in (("sses", "ss"), ("ies", "y"), ("ing", ""), ("edly", ""), ("ed", ""), ("ly", "")):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return _undouble(word[: -len(ending)] + rest)
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    return word.removesuffix("e") if len(word) > 3 else word
-
-
-def _undouble(word: str) -> str:
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
-        word = word[:-1]
-    return word.removesuffix("e") if len(word) > 3 else word
+            for i in range(len(run) - 1):
+                words.setdefault(run[i : i + 2], run[i : i + 2])
+        if len(words) >= limit:
+            break
+    return dict(list(words.items())[:limit]) if len(words) > limit else words

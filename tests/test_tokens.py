@@ -6,18 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanomem_tui.stemming import stem
 from nanomem_tui.tokens import fold, query_tokens, tokens
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("The user prefers dark modes", ["user", "prefer", "dark", "mod"]),
-        ("running runs stopped quickly replies", ["run", "run", "stop", "quick", "reply"]),
+        ("The user prefers dark modes", ["user", "prefer", "dark", "mode"]),
+        ("running runs stopped quickly replies", ["run", "run", "stop", "quick", "repli"]),
         ("小满", ["小", "满", "小满"]),
         ("记住dark模式", ["记", "住", "记住", "dark", "模", "式", "模式"]),
         ("ＤＡＲＫ　ﾓｰﾄﾞ", ["dark", "モ", "ー", "ド", "モー", "ード"]),
-        ("flush_every 8 v2.0", ["flush_every", "8", "v2", "0"]),
+        ("flush_every 8 v2.0", ["flush", "everi", "8", "v2", "0"]),
+        ("Caroline's dog didn't, o’clock", ["carolin", "dog", "oclock"]),
+        ("naïve Café ЁЖ", ["naiv", "cafe", "еж"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("ชอบกาแฟ", list("ชอบกาแฟ") + ["ชอ", "อบ", "บก", "กา", "าแ", "แฟ"]),
         ("", []),
         ("\0\x1b[31m!", ["31m"]),
     ],
@@ -28,7 +33,7 @@ def test_text_is_cut_the_same_way_everywhere(text: str, expected: list[str]) -> 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
-    [("小满", ["小满"]), ("满", ["满"]), ("dark dark the MODE", ["dark", "mod"]), ("a the of", [])],
+    [("小满", ["小满"]), ("满", ["满"]), ("dark dark the MODE", ["dark", "mode"]), ("a the of", [])],
 )
 def test_a_query_asks_for_what_narrows_most(query: str, expected: list[str]) -> None:
     assert query_tokens(query) == expected
@@ -49,3 +54,39 @@ def test_case_and_width_make_no_difference(text: str) -> None:
 def test_a_query_is_bounded_and_says_nothing_twice(text: str) -> None:
     words = query_tokens(text)
     assert len(words) == len(set(words)) <= 32
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "run runs running ran",
+        "paint paints painted painting",
+        "adopt adopted adopting adopts",
+        "go went gone goes going",
+        "child children",
+        "organize organized organizing organization",
+        "happy happiness",
+        "study studies studied studying",
+        "relate related relating",
+        "hop hopped hopping",
+        "hope hoped hoping",
+        "die died dying",
+        "apply applied applies",
+        "add added adding adds",
+        "agree agreed agreeing",
+        "photo photos photograph",
+    ],
+)
+def test_the_forms_of_an_english_word_have_one_stem(forms: str) -> None:
+    assert len({stem(form) for form in forms.split()}) == 1
+
+
+@pytest.mark.parametrize("pair", ["sky ski", "universe organ", "organ organize", "news new", "hop hope", "even evening"])
+def test_words_that_only_look_alike_stay_apart(pair: str) -> None:
+    one, other = pair.split()
+    assert stem(one) != stem(other)
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=97, max_codepoint=122), min_size=1, max_size=24))
+def test_a_stem_is_a_short_word_and_never_nothing(word: str) -> None:
+    assert 1 <= len(stem(word)) <= len(word) + 3
