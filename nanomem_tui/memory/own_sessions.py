@@ -1,0 +1,187 @@
+"""Transcripts of our own, for an agent that keeps none: appended message by message, compacted by themselves.
+
+The form is the agents' (a metadata line, then one message a line), so everything that reads theirs reads ours. Must
+never be pointed at a folder that an agent owns: this module makes files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.config import Settings
+from nanomem_tui.errors import BadInput, Refused, from_os_error
+from nanomem_tui.formats.jsonl import dump_line
+from nanomem_tui.formats.session_names import SUFFIX, key_to_name
+from nanomem_tui.formats.sessions import Session, compact, parse_session
+from nanomem_tui.memory.reading import read_file
+from nanomem_tui.store import atomic
+
+ROLES = ("user", "assistant", "tool", "system")
+MAX_NAME = 255
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class OwnCompaction(NamedTuple):
+    """What a compaction by itself did: messages removed and kept, bytes before and after."""
+
+    key: str
+    removed: int
+    kept: int
+    bytes_before: int
+    bytes_after: int
+
+
+class OwnSession:
+    """One transcript: messages added in RAM, written by `save` in one append."""
+
+    def __init__(self, key: str, path: Path, settings: Settings, on_compact: Callable[[OwnCompaction], None]) -> None:
+        self.key = key
+        self.path = path
+        self._settings = settings
+        self._on_compact = on_compact
+        self._waiting: list[bytes] = []
+        self._count: tuple[int, int, int] = (0, 0, 0)  # inode, bytes counted, messages in them
+        self._cut_to = 0
+
+    def add_message(self, role: str, content: str, **fields: Any) -> None:
+        """A message of `role` with further fields of the format (`tool_calls`, `tool_call_id`, `name`, `timestamp`).
+
+        Written by the next `save`. Raises BadInput for an unknown role or a value that JSON cannot hold.
+        """
+        if role not in ROLES:
+            raise BadInput(f"unknown role `{role}`", self.key, f"one of {', '.join(ROLES)}")
+        at = fields.pop("timestamp", None) or clock.local_naive(clock.now())
+        self._waiting.append(dump_line({"role": role, "content": content, "timestamp": at, **fields}))
+
+    def save(self) -> int:
+        """Append what waits, in one write; returns how many messages that were.
+
+        The cost does not grow with the transcript. Beyond the thresholds it is compacted. Raises the errors of
+        `from_os_error`; what waits is kept then.
+        """
+        if not self._waiting:
+            return 0
+        number = len(self._waiting)
+        data = b"".join(self._waiting)
+        with self._open() as handle:
+            found = os.fstat(handle)
+            head = b"" if found.st_size else _header(self.key)
+            atomic.append_to(handle, head + data)
+            self._waiting.clear()
+            counted = self._counted(handle, found) + number
+            found = os.fstat(handle)
+            self._count = (found.st_ino, found.st_size, counted)
+            if self._is_long() or self._is_heavy():
+                self._compact(handle, found.st_size)
+        return number
+
+    def read(self) -> Session:
+        """The whole transcript as it is on disk. Raises the errors of `from_os_error`."""
+        data = read_file(self.path) if self.path.exists() else b""
+        return parse_session(data, self.path.name, self.key)
+
+    def _counted(self, handle: int, found: os.stat_result) -> int:
+        """Messages in the file so far: known from the last save, or counted where somebody else wrote since."""
+        inode, size, messages = self._count
+        if (inode, size) == (found.st_ino, found.st_size):
+            return messages
+        start, messages = (size, messages) if inode == found.st_ino and size <= found.st_size else (0, 0)
+        added = _pread_all(handle, start, found.st_size).count(b"\n")
+        return messages + added - (start == 0 and added > 0)  # the first line is the metadata
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[int]:
+        """The file, locked, and still the one of that name: a compaction by another process replaces it."""
+        try:
+            while True:
+                try:
+                    handle = os.open(self.path, _FLAGS, atomic.PRIVATE_FILE)
+                except FileNotFoundError:
+                    atomic.make_folder(self.path.parent)
+                    handle = os.open(self.path, _FLAGS, atomic.PRIVATE_FILE)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX)
+                    if os.fstat(handle).st_nlink:
+                        yield handle
+                        return
+                finally:
+                    os.close(handle)
+        except OSError as error:
+            raise from_os_error(error, "writing the session") from error
+
+    def _is_long(self) -> bool:
+        settings = self._settings
+        return self._count[2] >= max(settings.session_compact_threshold_messages, settings.session_keep_messages + 1)
+
+    def _is_heavy(self) -> bool:
+        """Whether there are too many bytes, and twice as many as the last compaction could not help."""
+        return self._count[1] >= max(self._settings.session_compact_threshold_bytes, 2 * self._cut_to)
+
+    def _compact(self, handle: int, size: int) -> None:
+        """Keep the last messages, a tool's call with its result; the file is replaced whole, under its lock."""
+        data = _pread_all(handle, 0, size)
+        done = compact(data, self._settings.session_keep_messages)
+        if len(done.data) >= self._settings.session_compact_threshold_bytes:
+            done = compact(data, max(1, done.kept_messages // 2))
+        self._cut_to = len(done.data)
+        if not done.removed_messages:
+            return
+        atomic.write_atomic(self.path, done.data)
+        self._count = (os.stat(self.path).st_ino, len(done.data), done.kept_messages)
+        self._on_compact(OwnCompaction(self.key, done.removed_messages, done.kept_messages, size, len(done.data)))
+
+
+class OwnSessions:
+    """The transcripts in one folder of ours, which is made at the first message. `compacted` counts what was cut."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self._settings = settings
+        self._sessions: dict[str, OwnSession] = {}
+        self.compacted: list[OwnCompaction] = []
+
+    def get_or_create(self, key: str) -> OwnSession:
+        """The transcript of `key`; nothing is written before its first message is saved. Raises BadInput."""
+        session = self._sessions.get(key)
+        if session is None:
+            name = key_to_name(key)
+            if len(name) > MAX_NAME:
+                name = f"{sha256(key.encode()).hexdigest()}{SUFFIX}"  # the metadata line says whose it is
+            session = OwnSession(key, self.folder / name, self._settings, self.compacted.append)
+            self._sessions[key] = session
+        return session
+
+    def keys(self) -> Sequence[str]:
+        """The keys that were asked for in this process."""
+        return tuple(self._sessions)
+
+
+def check_not_an_agents(folder: Path, agents: Path | None) -> None:
+    """Raise Refused when `folder` is, or lies in, the folder where the user's agent keeps its own transcripts."""
+    if agents is not None and folder.resolve().is_relative_to(agents.resolve()):
+        raise Refused("the agent keeps its own sessions", str(agents), "its transcripts are never written by nanomem")
+
+
+def _header(key: str) -> bytes:
+    now = clock.local_naive(clock.now())
+    head: Mapping[str, Any] = {
+        "_type": "metadata", "key": key, "created_at": now, "updated_at": now, "metadata": {},
+        "last_archived": 0, "last_consolidated": 0,
+    }  # fmt: skip
+    return json.dumps(head, ensure_ascii=False).encode() + b"\n"
+
+
+def _pread_all(handle: int, start: int, end: int) -> bytes:
+    parts = []
+    while start < end and (part := os.pread(handle, end - start, start)):
+        parts.append(part)
+        start += len(part)
+    return b"".join(parts)
