@@ -56,6 +56,8 @@ def _console_request(args: Sequence[str]) -> tuple[str | None, bool, bool] | Non
             workspace = word.removeprefix("--workspace=")
         else:
             return None
+    if flags["--demo"] and workspace is not None:
+        return None
     return workspace, flags["--demo"], flags["--ascii"]
 
 

@@ -180,7 +180,9 @@ def _take(state: list[Any]) -> None:
 # One screen without a terminal
 
 
-def snapshot_screen(workspace: str | None, screen: str, size: tuple[int, int], svg: bool) -> str:
+def snapshot_screen(
+    workspace: str | None, screen: str, size: tuple[int, int], svg: bool, *, ascii_only: bool = False
+) -> str:
     """One screen of the console as plain text, or as an SVG picture. `size` is columns and rows.
 
     Raises BadInput for an unknown screen, and the errors of opening a workspace.
@@ -196,13 +198,13 @@ def snapshot_screen(workspace: str | None, screen: str, size: tuple[int, int], s
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     import asyncio
 
-    return asyncio.run(_snapshot(opening, screen, size, svg))
+    return asyncio.run(_snapshot(opening, screen, size, svg, ascii_only))
 
 
-async def _snapshot(opening: Opening, screen: str, size: tuple[int, int], svg: bool) -> str:
+async def _snapshot(opening: Opening, screen: str, size: tuple[int, int], svg: bool, ascii_only: bool) -> str:
     from nanomem_tui.app import NanomemApp
 
-    app = NanomemApp(opening, first_screen=screen)
+    app = NanomemApp(opening, first_screen=screen, ascii_only=ascii_only)
     async with app.run_test(size=size) as pilot:
         await app.settled()
         app.look()

@@ -77,6 +77,8 @@ class _Journal(Journal):
         super().__init__(real.workspace_id, real.database, real.folder, real.has_database)
         self._done = done
 
-    def log(self, limit: int, *, key: str | None = None) -> list[LogEntry]:
-        entries = oplog.overlay(super().log(limit, key=key), self._done)
-        return [entry for entry in entries if key is None or any(c.key == key for c in entry.operation.changes)][:limit]
+    def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
+        entries = oplog.overlay(super().log(limit + offset, key=key), self._done)
+        if key is not None:
+            entries = [entry for entry in entries if any(change.key == key for change in entry.operation.changes)]
+        return entries[offset : offset + limit]

@@ -12,7 +12,10 @@ def open_console(workspace: str | None, *, demo: bool, ascii_only: bool) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
         from nanomem_tui.errors import BadInput
 
-        raise BadInput("the console needs a terminal", "", "name a command, see `nanomem --help`")
+        instead = (
+            "`nanomem --demo --snapshot items` prints a screen" if demo else "name a command, see `nanomem --help`"
+        )
+        raise BadInput("the console needs a terminal", "", instead)
     from nanomem_tui.launch import run_console
 
     return run_console(workspace, demo=demo, ascii=ascii_only)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, asked_query, paged, pass_state, query_options
+from nanomem_tui.cli.shared import Group, all_read, asked_query, paged, pass_state, query_options
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
 
@@ -38,6 +38,7 @@ def list_entries(state: State, limit: int | None, offset: int) -> None:
     """
     with state.open() as ws:
         found = ws.history.entries(limit=limit, offset=offset)
+        all_read(ws.history.unreadable())
     state.show([values.history_entry(entry) for entry in found], lambda: _lines(found) or ["No history."])
 
 
@@ -67,6 +68,7 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
     text = asked_query(query, terms)
     with state.open() as ws:
         found = page(ws.history.search(text, limit=limit + offset), limit, offset)
+        all_read(ws.history.unreadable())
     hits = [{**values.history_entry(entry), "score": 1.0, "parts": {}} for entry in found]
     state.show(hits, lambda: _lines(found) or ["Nothing found."])
 
@@ -82,6 +84,7 @@ def show(state: State, cursor: int) -> None:
       nanomem history show 42
     """
     with state.open() as ws:
+        all_read(ws.history.unreadable())
         entry = ws.history.get(cursor)
     head = f"{entry.cursor}  {words.when(entry.timestamp)}  {entry.session_key or ''}".rstrip()
     state.show(values.history_entry(entry), lambda: [head, *paragraph(entry.content, output.terminal_width())])

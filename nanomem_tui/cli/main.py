@@ -5,9 +5,9 @@ Loads a command's module only when that command is named.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 from click.core import ParameterSource
@@ -32,6 +32,7 @@ _COMMANDS = {
 }
 _DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run")
 _SNAPSHOT_OPTIONS = ("svg", "size")
+_CONSOLE_OPTIONS = ("demo", "ascii_only")
 
 
 @click.group(
@@ -41,7 +42,7 @@ _SNAPSHOT_OPTIONS = ("svg", "size")
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option("--demo", is_flag=True, help="Open the console on a throw-away workspace full of examples.")
+@click.option("--demo", is_flag=True, help="A throw-away workspace full of examples: the console on it, or --snapshot.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw the console without box characters.")
 @click.option("--run-dream", is_flag=True, help="Run one Dream now, without the console.")
 @click.option("--dreamer", type=click.Choice(["rules", "model"]), default="rules", help="--run-dream: who dreams.")
@@ -80,18 +81,23 @@ def root(
       nanomem undo                                 take the last change back
     """
     if ctx.invoked_subcommand is not None:
-        _refuse(ctx, [str(p.name) for p in ctx.command.params], "must stand alone or after the command")
+        _refuse(ctx, ["demo"], "goes with no command: it opens the console, or with --snapshot prints a screen")
+        _refuse(ctx, [*_CONSOLE_OPTIONS, *_SNAPSHOT_OPTIONS, "snapshot", "run_dream"], "goes with no command")
+        _refuse(ctx, _DREAM_OPTIONS, "stands after the command")
         return None
     if not run_dream:
         _refuse(ctx, _DREAM_OPTIONS, "goes with --run-dream")
     if not snapshot:
         _refuse(ctx, _SNAPSHOT_OPTIONS, "goes with --snapshot")
     if run_dream:
+        _refuse(ctx, [*_CONSOLE_OPTIONS, "snapshot"], "does not go with --run-dream")
         from nanomem_tui.cli.dream import dream_once
 
         return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run)
+    if demo and state.workspace is not None:
+        raise click.UsageError("--demo makes a workspace of its own, so --workspace does not go with it", ctx)
     if snapshot:
-        return _snapshot(state, snapshot, size, svg)
+        return _snapshot(state, snapshot, size, svg, demo=demo, ascii_only=ascii_only)
     return open_console(state.workspace, demo=demo, ascii_only=ascii_only)
 
 
@@ -109,19 +115,27 @@ def run(args: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _snapshot(state: State, screen: str, size: str, svg: str | None) -> int:
-    match = re.fullmatch(r"(\d{1,4})x(\d{1,4})", size)
+def _snapshot(state: State, screen: str, size: str, svg: str | None, *, demo: bool, ascii_only: bool) -> int:
+    match = re.fullmatch(r"0*([1-9]\d{0,3})x0*([1-9]\d{0,3})", size)
     if match is None:
         raise errors.BadInput(f"no size {size!r}", "", "give columns x rows, like 80x24")
+    from nanomem_tui import actions
     from nanomem_tui.launch import snapshot_screen
 
-    picture = snapshot_screen(state.workspace, screen, (int(match[1]), int(match[2])), svg is not None)
+    if screen not in actions.SCREENS:  # before a demonstration is made for nothing
+        raise errors.BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
+    with contextlib.ExitStack() as stack:
+        workspace = state.workspace
+        if demo:
+            from nanomem_tui.demo import demo_home
+
+            workspace = str(stack.enter_context(demo_home()))
+        cells = (int(match[1]), int(match[2]))
+        picture = snapshot_screen(workspace, screen, cells, svg is not None, ascii_only=ascii_only)
     if svg is None:
         output.lines(picture.splitlines())
-        return 0
-    from nanomem_tui.store.atomic import write_atomic
-
-    write_atomic(Path(svg), picture.encode("utf-8"))
+    else:
+        output.to_file(svg, picture.encode("utf-8"))
     return 0
 
 

@@ -188,7 +188,7 @@ def export(state: State, target: str | None) -> None:
     if target is None:
         output.document(whole)
         return
-    output.to_file(target, whole)
+    output.to_file(target, (output.json_text(whole) + "\n").encode("utf-8"))
     summary = {"path": target, "items": len(whole["items"]), "lessons": len(whole["lessons"])}
     wrote = [words.counted(len(whole[part]), part.removesuffix("s")) for part in ("items", "lessons")]
     state.show(summary, [f"Wrote {wrote[0]} and {wrote[1]} to {target}."])

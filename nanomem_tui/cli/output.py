@@ -24,6 +24,9 @@ _HOSTILE = (
 )
 
 
+_WHERE_TO_WRITE = "name a file in a folder that is there and that you may write to"
+
+
 class ReaderGone(Exception):
     """Whoever read our output closed the pipe: stop quietly."""
 
@@ -38,13 +41,19 @@ def document(value: Any) -> None:
     _write(sys.stdout, json_text(value) + "\n", encoding="utf-8")
 
 
-def to_file(path: str, value: Any) -> None:
-    """Write `value` as a JSON document into a file, whole or not at all. Raises OSError."""
+def to_file(path: str, data: bytes) -> None:
+    """Write a file that the user named, whole or not at all. Raises an error that names that file."""
     from pathlib import Path
 
+    from nanomem_tui.errors import NanomemError
     from nanomem_tui.store.atomic import write_atomic
 
-    write_atomic(Path(path), (json_text(value) + "\n").encode("utf-8"))
+    if Path(path).is_dir():
+        raise NanomemError("a folder, where a file is to be written", path, "name a file in it")
+    try:
+        write_atomic(Path(path), data)
+    except NanomemError as error:  # names the temporary file beside it, which means nothing to who reads this
+        raise type(error)(error.what, path, _WHERE_TO_WRITE) from error
 
 
 def notes(rows: Iterable[str]) -> None:

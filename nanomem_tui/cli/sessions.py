@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, Words, agreed, asked_query, decided, paged, pass_state, query_options
+from nanomem_tui.cli.shared import (
+    Group,
+    Words,
+    agreed,
+    all_read,
+    asked_query,
+    decided,
+    paged,
+    pass_state,
+    query_options,
+)
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.text import one_line
@@ -41,10 +51,12 @@ def list_sessions(state: State, limit: int | None, offset: int) -> None:
     """
     with state.open() as ws:
         found = ws.sessions.list()
+        unreadable = ws.sessions.unreadable()
     shown = page(found, limit, offset)
     total = words.counted(len(found), "session")
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
     state.show([values.session_info(info) for info in shown], lambda: [*_list_lines(shown), ending])
+    all_read(unreadable)
 
 
 def _list_lines(found: Sequence[SessionInfo]) -> list[str]:
@@ -139,6 +151,7 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
     text = asked_query(query, terms)
     with state.open() as ws:
         hits = ws.sessions.search(text, limit=limit + offset)[offset:]
+        unreadable = ws.sessions.unreadable()
     columns = [
         Column("Session", least=24),
         Column("#", right=True),
@@ -157,6 +170,7 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
             or ["Nothing found."]
         ),
     )
+    all_read(unreadable)
 
 
 @session.command()

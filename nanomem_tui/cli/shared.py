@@ -15,9 +15,12 @@ import click
 from nanomem_tui import errors
 from nanomem_tui.cli import output
 from nanomem_tui.cli.state import Lines, State
+from nanomem_tui.text import counted
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 if TYPE_CHECKING:
+    from nanomem_tui.errors import Problem
+
     _TextType = click.ParamType[str]
 else:  # releases before 8.3 do not know the bracket
     _TextType = click.ParamType
@@ -132,6 +135,9 @@ def usage_line(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "nanomem"
     if isinstance(error, click.NoSuchOption):
+        root = context.find_root().command.params if context else []
+        if any(error.option_name in param.opts for param in root):
+            return f"{error.option_name} goes with no command (see `nanomem --help`)"
         known = [name for param in context.command.get_params(context) for name in param.opts] if context else []
         text = f"no option {error.option_name!r} in `{path}`{_nearest(error.option_name, known)}"
     else:
@@ -165,6 +171,14 @@ def asked_query(query: str | None, terms: Sequence[str]) -> str:
     if not text:
         raise click.UsageError("nothing to look for: name the words with --query", click.get_current_context())
     return text
+
+
+def all_read(problems: Sequence[Problem]) -> None:
+    """Raise AccessDenied for the files that could not be read at all: what was printed is not all there is."""
+    if problems:
+        first, more = problems[0], len(problems) - 1
+        rest = f", and {counted(more, 'more file')}" if more else ""
+        raise errors.AccessDenied(f"{first.what}{rest}", first.where, first.fix)
 
 
 def decided(command: Decorated) -> Decorated:

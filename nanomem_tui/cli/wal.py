@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, Words, paged, pass_state
+from nanomem_tui.cli.shared import Group, Words, all_read, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import one_line
@@ -40,7 +40,9 @@ def list_files(state: State, limit: int | None, offset: int) -> None:
     """
     with state.open() as ws:
         shown = page(ws.wal.list(), limit, offset)
+        unreadable = ws.wal.unreadable()
     state.show([values.wal_info(info) for info in shown], lambda: _list_lines(shown) or ["No turn logs."])
+    all_read(unreadable)
 
 
 def _list_lines(found: Sequence[WalInfo]) -> list[str]:
@@ -50,9 +52,18 @@ def _list_lines(found: Sequence[WalInfo]) -> list[str]:
         Column("Open", right=True),
         Column("Size", right=True),
         Column("Updated"),
+        Column("Note", optional=True),
     ]
     cells = [
-        (i.session_key, str(i.turns), str(i.open_turns), words.size(i.size), words.when(i.updated_at)) for i in found
+        (
+            info.session_key,
+            str(info.turns),
+            str(info.open_turns),
+            words.size(info.size),
+            words.when(info.updated_at),
+            words.counted(info.problems, "problem") if info.problems else "",
+        )
+        for info in found
     ]
     return table(columns, cells, output.terminal_width())
 
@@ -70,6 +81,7 @@ def show(state: State, key: str, limit: int | None, offset: int) -> None:
     """
     with state.open() as ws:
         found = ws.wal.get(key)
+        all_read([problem for problem in ws.wal.unreadable() if not found.turns])
     turns = page(found.turns, limit, offset)
     body = {
         "id": found.session_key,
@@ -105,6 +117,7 @@ def check(state: State, limit: int | None, offset: int) -> int:
     """
     with state.open() as ws:
         found = ws.wal.check()
+        unreadable = ws.wal.unreadable()
     shown = page(found, limit, offset)
     columns = [
         Column("Session", least=24),
@@ -120,7 +133,8 @@ def check(state: State, limit: int | None, offset: int) -> int:
                 [(t.session_key, str(t.number), words.when(t.at), t.user or "") for t in shown],
                 output.terminal_width(),
             )
-            or ["Every turn was finished."]
+            or ["Every turn that can be read was finished." if unreadable else "Every turn was finished."]
         ),
     )
+    all_read(unreadable)
     return 1 if found else 0

@@ -13,7 +13,7 @@ from nanomem_tui.errors import BadInput, Problem
 
 BOM = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\f\v"
-_QUARANTINE = "the line is kept as it is and the rest is read; see `nanomem doctor`"
+_QUARANTINE = "the line is kept as it is; correct or remove it in an editor while no agent runs"
 
 
 class Record(NamedTuple):

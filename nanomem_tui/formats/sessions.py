@@ -132,7 +132,8 @@ def parse_session(data: bytes, where: str, fallback_key: str) -> Session:
             if not messages[-1].role:
                 problems.append(Problem("a message without a role", where, record.number, severity="warning"))
     if header is None:
-        what, fix = "no metadata line: the agent loads this session and does not list it", "run `nanomem doctor`"
+        what = "no metadata line: the agent loads this session and does not list it"
+        fix = "nothing is lost: let the agent write to it once, it then begins with one"
         problems.append(Problem(what, where, None, fix, "warning"))
     head = header or {}
     archived, consolidated = (_offset(head, name, len(messages), where, problems) for name in OFFSET_KEYS)

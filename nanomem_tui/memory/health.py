@@ -20,6 +20,7 @@ from nanomem_tui.formats.ltm_snapshot import parse_snapshot
 from nanomem_tui.formats.markdown import decode
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
 from nanomem_tui.memory import health_store
+from nanomem_tui.memory.health_fixes import with_fix
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.notes import Notes
 from nanomem_tui.memory.reading import read_file, regular_files
@@ -55,13 +56,14 @@ def examine(
         lambda: _ram_first(paths),
         lambda: _sessions(paths, layout),
         lambda: _checkpoints(paths, layout, agent),
-        lambda: WalStates(paths).problems(),
+        lambda: _turns(paths, agent),
         lambda: Notes(paths).problems(),
         lambda: agent_settings(paths)[1],
         lambda: _left_behind(paths, layout),
         lambda: health_store.repository(paths, agent),
         lambda: health_store.databases(paths),
         lambda: health_store.own_folder(paths),
+        lambda: health_store.unwritable(paths, layout),
     )
     found = list(known)
     for check in checks:
@@ -71,7 +73,7 @@ def examine(
             found.append(Problem(error.what, paths.relative(Path(error.where)), fix=error.fix))
         except OSError as error:
             found.append(Problem(error.strerror or str(error), paths.relative(Path(error.filename or paths.workspace))))
-    return sorted(dict.fromkeys(found), key=lambda problem: problem.severity != "error")
+    return sorted(dict.fromkeys(map(with_fix, found)), key=lambda problem: problem.severity != "error")
 
 
 def _documents(paths: Paths) -> Iterator[Problem]:
@@ -173,6 +175,19 @@ def _checkpoints(paths: Paths, layout: Layout, agent: Presence) -> Iterator[Prob
             else:
                 what = "a turn was in flight when the agent stopped"
                 yield Problem(what, where, None, "the agent goes on with it at its next start", "warning")
+
+
+def _turns(paths: Paths, agent: Presence) -> Iterator[Problem]:
+    """What is broken in the turn logs, and the turns that never ended; the newest may go on while an agent runs."""
+    wal = WalStates(paths)
+    yield from wal.problems()
+    for info in wal.list():
+        state = wal.get(info.session_key)
+        lost = [turn for turn in state.open_turns if not (agent.running and turn is state.turns[-1])]
+        if lost:
+            what = f"{counted(len(lost), 'turn')} of {info.session_key} began and never ended: no answer is known"
+            fix = f"`nanomem wal show {info.session_key}` tells what was asked; ask again if it still matters"
+            yield Problem(what, paths.relative(Path(info.path)), lost[-1].line, fix, "warning")
 
 
 def _left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import foreign_databases
+from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, reader
 from nanomem_tui.store.presence import Presence
@@ -108,6 +109,24 @@ def quarantined(paths: Paths) -> Iterator[Problem]:
     for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
         what = f"{path.name.partition('-')[2]} could not be read whole; it is kept here as it was"
         yield Problem(what, paths.relative(path), None, "take what is missing from it, then remove it", "warning")
+
+
+def unwritable(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    """The folders that nanomem would write and may not: without ours no change can be kept at all."""
+    ours = paths.data
+    while not ours.exists():
+        ours = ours.parent
+    wanted = {
+        ours: "not writable: no change can be recorded",
+        paths.workspace: "not writable: SOUL.md and USER.md cannot be edited or restored",
+        paths.memory: "not writable: the files that the agent reads cannot be written",
+    }
+    if layout.sessions_dir is not None:
+        wanted.setdefault(layout.sessions_dir, "not writable: no session can be compacted")
+    for folder, what in wanted.items():
+        if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+            fix = "`chmod u+wx` it, run nanomem as its owner, or mount its disk for writing"
+            yield Problem(what, paths.relative(folder), None, fix)
 
 
 def own_folder(paths: Paths) -> Iterator[Problem]:

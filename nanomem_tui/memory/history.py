@@ -77,6 +77,11 @@ class History:
         (_, problems), unreadable = self._read()
         return [*problems, *([unreadable] if unreadable else [])]
 
+    def unreadable(self) -> list[Problem]:
+        """Why the archive cannot be read at all: it is not empty then."""
+        problem = self._read()[1]
+        return [problem] if problem is not None else []
+
     def _entries(self) -> tuple[HistoryEntry, ...]:
         return self._read()[0][0]
 

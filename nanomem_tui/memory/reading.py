@@ -106,9 +106,14 @@ class Parsed(Generic[Value]):
 
 
 def regular_files(folder: Path, ending: str) -> list[tuple[str, os.stat_result]]:
-    """Name and `stat` of the files in a folder that end so, by name; hidden ones and links are left out."""
+    """Name and `stat` of the files in a folder that end so, by name; hidden ones and links are left out.
+
+    Raises AccessDenied where the folder may not be read: it is not empty then.
+    """
     try:
         entries = list(os.scandir(folder))
+    except PermissionError as error:
+        raise from_os_error(error, f"listing {folder.name}") from error
     except OSError:
         return []
     found = []

@@ -126,6 +126,12 @@ class Sessions:
         file = self._file(key, path)
         return parse_session(read_file(file.path), self._paths.relative(file.path), key)
 
+    def unreadable(self) -> builtins.list[Problem]:
+        """The transcripts that cannot be read at all: nobody knows what is in them."""
+        found = [(file, self._summary(file)[1]) for file in session_files(self._paths, self._layout) if not file.link]
+        fix = "check its owner and mode"
+        return [Problem(why, self._paths.relative(file.path), None, fix) for file, why in found if why]
+
     def problems(self) -> builtins.list[Problem]:
         """What is wrong in the transcripts, line by line; reads every file that its summary says is not clean."""
         found: builtins.list[Problem] = []

@@ -84,6 +84,10 @@ class WalStates:
             if problem is not None
         ]
 
+    def unreadable(self) -> builtins.list[Problem]:
+        """The logs that cannot be read at all: nobody knows which turns are in them."""
+        return [unreadable for _, _, unreadable in self._read() if unreadable is not None]
+
     def _read(self) -> Iterator[tuple[WalInfo, WalState, Problem | None]]:
         for name, at in regular_files(self._paths.wal_dir, ".md"):
             path = self._paths.wal_dir / name
