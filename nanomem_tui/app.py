@@ -29,12 +29,12 @@ from textual.worker import get_current_worker
 
 from nanomem_tui.actions import Context, remap, staying_keys
 from nanomem_tui.errors import NanomemError, in_words
-from nanomem_tui.looking import State, context_of, looked_at, status_of
+from nanomem_tui.looking import State, context_of, looked_at, saving_of, status_of
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import one_line, safe_text
+from nanomem_tui.text import counted, one_line, safe_text
 from nanomem_tui.widgets.key_order import KeysInOrder
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, choose_theme
 from nanomem_tui.widgets.toast import say
@@ -177,6 +177,8 @@ class NanomemApp(KeysInOrder):
     @on(Looked)
     def _looked(self, event: Looked) -> None:
         self._looking = False
+        if saving_of(event.state) != saving_of(self.state):
+            self._stale.add("status")
         self.state = event.state
         if self.state.greeting:
             say(self.main_screen, self.state.greeting)
@@ -267,8 +269,8 @@ class NanomemApp(KeysInOrder):
         result = await self.in_thread(lambda ws: ws.flush())
         wrote = f"; wrote {', '.join(result.exported)}" if result.exported else ""
         if result.operations or result.rows:
-            rows = f"{result.rows:,} row{'s' if result.rows != 1 else ''}"
-            say(self.main_screen, f"Saved {result.operations:,} changes, {rows} in {result.ms:,.0f} ms{wrote}")
+            what = f"{counted(result.operations, 'change')}, {counted(result.rows, 'row')}"
+            say(self.main_screen, f"Saved {what} in {result.ms:,.0f} ms{wrote}")
         else:
             say(self.main_screen, f"Everything was saved already{wrote}")
         self.look()

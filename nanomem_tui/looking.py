@@ -29,10 +29,16 @@ class State(NamedTuple):
     saved_ms: float | None = None
     problems: int = 0
     degraded: str = ""
+    export_due: bool = False
     read_only: str = ""
     can_undo: bool = False
     can_redo: bool = False
     greeting: str = ""
+
+
+def saving_of(state: State) -> tuple[object, ...]:
+    """The part of it that says what is saved, for the Status screen to follow."""
+    return state.dirty, state.saved_at, state.degraded, state.export_due, state.agent
 
 
 def context_of(state: State, screen: str) -> Context:
@@ -47,16 +53,26 @@ def context_of(state: State, screen: str) -> Context:
     )
 
 
+def waiting_words(dirty: int, export_due: bool) -> str:
+    """What is not where it belongs yet, for bar and screen alike; "" when all is.
+
+    None of it is at risk: each change is on the disk, in the ledger, before it is shown.
+    """
+    if dirty:
+        return f"{dirty:,} to checkpoint"
+    return "agent's files to follow" if export_due else ""
+
+
 def status_of(state: State, workspace: str, notice: str) -> Status:
     """What the status bar says."""
     return Status(
         workspace=workspace,
         agent=state.agent,
-        dirty=state.dirty,
         checkpoint=state.saved_at,
         cost_ms=state.saved_ms,
         problems=state.problems,
         busy=notice,
+        waiting=waiting_words(state.dirty, state.export_due),
         degraded=f"not saving: {state.degraded}" if state.degraded else "",
     )
 
@@ -84,6 +100,7 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         saved_at=f"{moment.astimezone():%H:%M:%S}" if moment else "",
         saved_ms=saved["last_ms"],
         degraded=ws.degraded or trouble,
+        export_due=ws.store.export_due,
     )
     if everything or look == 1 or state != before:
         can_undo, can_redo = _what_can_be_taken_back(ws)

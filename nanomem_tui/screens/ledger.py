@@ -12,7 +12,7 @@ from nanomem_tui.operations import Change, Operation
 from nanomem_tui.screens.rows import SAID, age_of, key_of, shown, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
-from nanomem_tui.text import one_line
+from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say
@@ -26,7 +26,10 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
 
     SCREEN = "ledger"
     EMPTY = "No changes yet. Every change by you, a Dream, a compaction or the agent will be listed here."
-    HELP = "Every change, newest first. t takes back the one at the cursor, whatever came after it. esc goes back."
+    HELP = (
+        "Every change, newest first. t takes back the one at the cursor, whatever came after it. esc goes back. "
+        "What was taken back says so, is dim and has a - before it; undone:yes finds it."
+    )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "id": "text", "who": "text", "kind": "text", "key": "text", "age": "age", "undone": "switch",
     }  # fmt: skip
@@ -34,13 +37,15 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
     def columns(self) -> Sequence[Column[LogEntry]]:
         """When, who, what."""
         return (
-            Column("when", "When", _when, width=16, priority=2, tone="dim"),
-            Column("age", "Age", lambda row: age_of(row.operation.at), width=6, priority=4, align="right", tone="dim"),
-            Column("who", "Who", lambda row: row.operation.actor, width=10, sort=lambda row: row.operation.actor),
-            Column("what", "What", lambda row: row.operation.label, min_width=36),
-            Column("touched", "Rows", lambda row: f"{len(row.operation.changes):,}", width=7, priority=1, align="right",
+            Column("when", "When", _when, width=16, priority=4, tone="dim"),
+            Column("age", "Age", lambda row: age_of(row.operation.at), width=6, priority=3, align="right", tone="dim"),
+            Column("who", "Who", lambda row: row.operation.actor, width=10, priority=1,
+                   sort=lambda row: row.operation.actor),
+            Column("state", "State", lambda row: "taken back" if row.undone else "", width=10, tone="warn",
+                   sort=lambda row: row.undone),
+            Column("what", "What", lambda row: row.operation.label, min_width=24),
+            Column("touched", "Rows", lambda row: f"{len(row.operation.changes):,}", width=7, priority=2, align="right",
                    sort=lambda row: len(row.operation.changes)),
-            Column("state", "State", lambda row: "taken back" if row.undone else "", width=10, priority=3, tone="warn"),
         )  # fmt: skip
 
     def row_id(self, row: LogEntry) -> str:
@@ -134,7 +139,7 @@ def _when(row: LogEntry) -> str:
 def changes_of(operation: Operation) -> list[Block]:
     """Each thing that an operation touches, before and after."""
     total = len(operation.changes)
-    blocks: list[Block] = [Heading(f"{total:,} thing{'s' if total != 1 else ''} touched")]
+    blocks: list[Block] = [Heading(f"{counted(total, 'thing')} touched")]
     for change in operation.changes[:SHOWN_CHANGES]:
         blocks += _one(change)
     if total > SHOWN_CHANGES:

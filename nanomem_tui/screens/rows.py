@@ -16,7 +16,7 @@ from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import one_line
+from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 from nanomem_tui.widgets.toast import say, say_error
 
@@ -69,7 +69,9 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
                 "its agent owns it; add an item of your own with a",
             )
         if len(own) < len(rows):
-            say(self, f"{len(rows) - len(own):,} rows of another system are left as they are", "warning")
+            left = len(rows) - len(own)
+            are = "is left as it is" if left == 1 else "are left as they are"
+            say(self, f"{counted(left, 'row')} of another system {are}", "warning")
         return own
 
     # Reading
@@ -112,7 +114,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
                 self.table.clear_selection()
 
         if len(rows) > most:
-            self.confirm(f"{verb} {len(rows):,} {self.NOUN}s", self.listed(rows), do, opened_by=key_of(action))
+            self.confirm(f"{verb} {counted(len(rows), self.NOUN)}", self.listed(rows), do, opened_by=key_of(action))
         else:
             await do()
 
@@ -179,7 +181,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         plan = await self.console.in_thread(lambda ws: self.part().compact_preview())
         title = f"Compact: {len(plan.removed):,} of {len(plan.removed) + len(plan.kept):,} {self.NOUN}s would go"
         if not plan.removed:
-            say(self, f"Nothing to compact: no duplicates, and not more than {plan.limit:,} {self.NOUN}s")
+            say(self, f"Nothing to compact: no duplicates, and not more than {counted(plan.limit, self.NOUN)}")
             return
         blocks: list[Block] = [Body("Duplicates and what is beyond the limit; pinned and disabled rows stay.", "dim")]
         for row, reason in plan.removed[:LISTED]:

@@ -14,7 +14,7 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.found_screen import FoundScreen
 from nanomem_tui.screens.rows import age_of, key_of, when
 from nanomem_tui.screens.transcript import message_key, parts_of
-from nanomem_tui.text import one_line
+from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
@@ -132,10 +132,10 @@ class SessionsScreen(FoundScreen["SessionInfo"]):
         """The conversation with what is known about it."""
         ws = self.ws
         blocks, memories = _facts(ws, row)
-        title: list[Span] = [(row.title or row.key, "heading"), (f"{row.messages:,} messages", "dim")]
+        title: list[Span] = [(row.title or row.key, "heading"), (counted(row.messages, "message"), "dim")]
         title += [(short, "warn") for short, _ in states(row)]
         if memories:
-            title.append((f"{memories:,} {'memory' if memories == 1 else 'memories'} (o)", "good"))
+            title.append((f"{counted(memories, 'memory', 'memories')} (o)", "good"))
         try:
             session = ws.sessions.get(row.key, row.path)
         except NanomemError as error:
@@ -191,19 +191,17 @@ class SessionsScreen(FoundScreen["SessionInfo"]):
 
     def do_compact(self) -> None:
         """Ask how many messages stay, show what that means, then do it."""
-        from nanomem_tui.memory.sessions import KEEP
-
         rows = [row for row in self.targets() if row.messages > 1]
         if not rows:
             raise NothingToDo("there is nothing to cut", "", "a session keeps at least one message")
-        longest = max(row.messages for row in rows)
-        whose = rows[0].key if len(rows) == 1 else f"each of {len(rows)} sessions"
-        title = f"Keep how many messages of {whose}"
+        title = f"Keep how many messages of each of {len(rows)} sessions"
+        if len(rows) == 1:
+            title = f"Keep how many of the {rows[0].messages:,} messages of {rows[0].key}"
 
         async def preview(answer: str | None) -> None:
             await self._preview([row.key for row in rows], _number(answer))
 
-        self.ask(AskScreen(title, str(KEEP if longest > KEEP else max(longest // 2, 1))), preview)
+        self.ask(AskScreen(title, str(self.ws.settings.session_keep_messages)), preview)
 
     async def _preview(self, keys: Sequence[str], keep: int) -> None:
         plans = await self.console.in_thread(lambda ws: [ws.sessions.compact_preview(key, keep) for key in keys])
@@ -213,7 +211,12 @@ class SessionsScreen(FoundScreen["SessionInfo"]):
             blocks += plan_blocks(plan)
             if plan.removed and len(plans) == 1:
                 blocks += await self.console.in_thread(lambda ws, plan=plan: _first_kept(ws, plan))  # type: ignore[misc]
-        refused = "" if can else plans[0].refused or f"Nothing to cut: {keep:,} messages are kept"
+        refused = (
+            ""
+            if can
+            else plans[0].refused
+            or f"Nothing to cut: {counted(plans[0].messages, 'message')}, and {keep:,} would be kept"
+        )
 
         async def compact(_yes: bool) -> None:
             done = await self.change(lambda ws: [ws.sessions.compact(plan.key, keep) for plan in can])
@@ -232,7 +235,7 @@ def states(row: SessionInfo) -> list[tuple[str, str]]:
     if row.checkpoint:
         said.append(("in flight", "A turn is in flight, or was when the agent died: it is not compacted now."))
     if row.problems:
-        count = f"{row.problems:,} problem{'s' if row.problems != 1 else ''}"
+        count = counted(row.problems, "problem")
         said.append((count, f"{count} in the file; what can be read is shown."))
     if row.other_keys:
         said.append(("shared", f"Also written by {', '.join(row.other_keys)}: both names lead to this file."))

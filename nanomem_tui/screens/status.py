@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from nanomem_tui.errors import Problem
+from nanomem_tui.looking import waiting_words
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.text import counted
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 from nanomem_tui.widgets.look import ASCII, UNICODE
@@ -19,6 +21,10 @@ from nanomem_tui.widgets.toast import say
 
 PLOT_WIDTH = 44  # cells
 MONTHS = 12
+SAFE = (
+    "Every change is on the disk, in the ledger, and survives a power cut. A checkpoint moves it into the database and "
+    "then into the agent's own files; ^s makes one now, leaving does."
+)
 Health = Literal["good", "warn", "bad", ""]
 
 
@@ -82,7 +88,8 @@ class StatusScreen(WorkspaceScreen[Part]):
             Part("Items", _count(status["items"]), blocks=tuple(self._item_plots(status["items"], signs))),
             Part("Lessons", _count(status["lessons"]), blocks=tuple(_by(status["lessons"], signs))),
             *_files(status),
-            *_saving(status, self.console.state.degraded),
+            self._saving(status),
+            *_database(status),
             *_foreign(status),
         ]
         found = list(dict.fromkeys([*problems, *self._findings]))
@@ -108,16 +115,19 @@ class StatusScreen(WorkspaceScreen[Part]):
             "\n".join(bars([("never", never), ("once or more", len(rows) - never)], PLOT_WIDTH, signs)), keep=True
         )
 
+    def _saving(self, status: Mapping[str, Any]) -> Part:
+        """In the words of the status bar, and as true at the same moment."""
+        store = self.ws.store
+        others = max((status["checkpoint"]["dirty"] or 0) - store.dirty, 0)
+        return _saving(status, self.console.state.degraded, waiting_words(store.dirty, store.export_due), others)
+
     async def do_doctor(self) -> None:
         """Look at every file and table."""
         say(self, "The doctor looks at every file and table …")
         self._findings = tuple(await self.console.in_thread(lambda ws: ws.doctor()))
         self._examined = True
         count = len(self._findings)
-        say(
-            self,
-            f"The doctor found {count:,} thing{'s' if count != 1 else ''}" if count else "The doctor found nothing",
-        )
+        say(self, f"The doctor found {counted(count, 'thing') if count else 'nothing'}")
         self.reload()
 
 
@@ -158,36 +168,41 @@ def _files(status: Mapping[str, Any]) -> Iterable[Part]:
         yield Part("History", "cannot be read")
     else:
         waiting = f", {history['unprocessed']:,} not yet dreamt on" if history.get("unprocessed") else ""
-        yield Part("History", f"{history['entries']:,} entries{waiting}", blocks=_fields(history))
+        yield Part("History", f"{counted(history['entries'], 'entry', 'entries')}{waiting}", blocks=_fields(history))
     if dream["runs"] is None:
         yield Part("Dream", "cannot be read")
     else:
-        yield Part("Dream", f"{dream['runs']:,} runs, cursor {dream.get('cursor') or 0:,}", blocks=_fields(dream))
+        yield Part(
+            "Dream", f"{counted(dream['runs'], 'run')}, cursor {dream.get('cursor') or 0:,}", blocks=_fields(dream)
+        )
     if wal["files"] is None:
         yield Part("WAL", "cannot be read")
     else:
         unfinished = f", {wal['open']:,} unfinished" if wal["open"] else ""
-        text = f"{wal['turns']:,} turns in {wal['files']:,} files{unfinished}"
+        text = f"{counted(wal['turns'], 'turn')} in {counted(wal['files'], 'file')}{unfinished}"
         yield Part("WAL", text, "warn" if wal["open"] else "", _fields(wal))
     yield Part("Notes", "cannot be read" if notes is None else f"{notes:,}")
 
 
-def _saving(status: Mapping[str, Any], degraded: str) -> Iterable[Part]:
-    saved, store = status["checkpoint"], status["store"] or {}
+def _saving(status: Mapping[str, Any], degraded: str, waiting: str, others: int) -> Part:
+    """`waiting` in the words of the status bar; `others`: changes in the ledgers of other processes."""
+    saved = status["checkpoint"]
+    cost = f"{saved['last_ms']:,.1f} ms" if saved["last_ms"] is not None else "-"
+    last = (Field("last", when(saved["last_at"])), Field("took", cost))
     if degraded:
-        yield Part("Saving", degraded, "bad", (Body("Changes are kept in memory and in the ledger file."),))
-    elif saved["dirty"]:
-        yield Part("Saving", f"{saved['dirty']:,} unsaved: waiting for a checkpoint", "warn", (
-            Body("They are in the ledger already and survive a crash. ^s writes them into the database now."),
-        ))  # fmt: skip
-    else:
-        last = (
-            f"all saved, last {age_of(saved['last_at'])} ago" if saved["last_at"] else "nothing was ever changed here"
-        )
-        cost = f"{saved['last_ms']:,.1f} ms" if saved["last_ms"] is not None else "-"
-        yield Part("Saving", last, "good", (Field("last", when(saved["last_at"])), Field("took", cost)))
+        return Part("Saving", degraded, "bad", (Body("Changes are kept in memory and in the ledger file."),))
+    words = [waiting, f"{others:,} of another process to checkpoint" if others else ""]
+    if any(words):
+        return Part("Saving", ", ".join(filter(None, words)), "", (Body(SAFE), *last))
+    if not saved["last_at"]:
+        return Part("Saving", "nothing was ever changed here", "good", last)
+    return Part("Saving", f"all saved, last {age_of(saved['last_at'])} ago", "good", last)
+
+
+def _database(status: Mapping[str, Any]) -> Iterable[Part]:
+    store = status["store"] or {}
     database = store.get("database")
-    words = f"schema {store['schema']}, {store['operations']:,} changes recorded" if database else "none yet"
+    words = f"schema {store['schema']}, {counted(store['operations'], 'change')} recorded" if database else "none yet"
     yield Part("Database", words, blocks=_fields(store) + (
         () if database else (Body("It is made at the first change; until then nothing is written here.", "dim"),)
     ))  # fmt: skip
@@ -195,7 +210,9 @@ def _saving(status: Mapping[str, Any], degraded: str) -> Iterable[Part]:
 
 def _foreign(status: Mapping[str, Any]) -> Iterable[Part]:
     for found in status["foreign"] or ():
-        yield Part(found["path"], f"{found['active']:,} rows of another system, read-only", blocks=_fields(found))
+        yield Part(
+            found["path"], f"{counted(found['active'], 'row')} of another system, read-only", blocks=_fields(found)
+        )
 
 
 def _fields(values: Mapping[str, Any]) -> tuple[Block, ...]:

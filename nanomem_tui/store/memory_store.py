@@ -112,6 +112,11 @@ class MemoryStore(RowStore):
         """How many rows or operations wait for a checkpoint."""
         return max(self.snapshot.dirty, len(self.ledger.pending))
 
+    @property
+    def export_due(self) -> bool:
+        """Whether the agent's files do not hold yet what the database does."""
+        return self.settings.export and self._export_due
+
     def due(self) -> bool:
         """Whether one of seed 000's triggers asks for a checkpoint: enough changes, or enough time with changes."""
         if not self.dirty:

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from nanomem_tui.actions import SCREENS, Context, actions_on, key_text
-from nanomem_tui.text import cell_width, one_line, safe_text
+from nanomem_tui.text import cell_width, counted, one_line, safe_text
 from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.document import Span
 from nanomem_tui.widgets.look import glyphs
@@ -103,13 +103,14 @@ class TitleBar(LineBar):
 class Status:
     """What the status bar says.
 
-    `agent` in words ("agent alive", "agent idle", "dreaming", "no agent"); `checkpoint` the local time of the last one
+    `agent` in words ("agent alive", "agent idle", "dreaming", "no agent"); `waiting` what is to be written still, in
+    words; `checkpoint` the local time of the last one
     ("14:32:10"), `cost_ms` what it took; `degraded` a sentence when a part does not work; `busy` progress with numbers.
     """
 
     workspace: str = ""
     agent: str = ""
-    dirty: int = 0
+    waiting: str = ""
     checkpoint: str = ""
     cost_ms: float | None = None
     problems: int = 0
@@ -154,9 +155,9 @@ def status_parts(status: Status) -> list[Span]:
     if status.busy:
         parts.append((status.busy, "warn"))
     if status.problems:
-        parts.append((f"{status.problems:,} problem{'s' if status.problems != 1 else ''} (0)", "warn"))
-    if status.dirty:
-        parts.append((f"{status.dirty:,} unsaved", "warn"))
+        parts.append((f"{counted(status.problems, 'problem')} (0)", "warn"))
+    if status.waiting:
+        parts.append((status.waiting, ""))
     if status.agent:
         parts.append((status.agent, "good" if status.agent != "no agent" else "dim"))
     if status.checkpoint:

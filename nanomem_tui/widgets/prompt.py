@@ -102,6 +102,10 @@ class AskScreen(Dialog[str | None]):
         """The field."""
         return [LineInput(self._value, self._placeholder)]
 
+    def on_mount(self) -> None:
+        """What is offered is replaced by what is typed."""
+        self.query_one(LineInput).select_all()
+
     def keys(self) -> list[tuple[str, str]]:
         """How to answer."""
         return [(" enter", "key"), (" go ", ""), (" esc", "key"), (" leave", "")]

@@ -81,6 +81,16 @@ async def test_the_ledger_takes_back_any_change_whatever_came_after(demo: Path) 
         await on.until(lambda: first in on.ids and second not in on.ids)
 
 
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
+async def test_the_ledger_says_what_was_taken_back_however_wide_it_is(demo: Path, size: tuple[int, int]) -> None:
+    async with console(demo, "items", size) as on:
+        await on.press("x", "u", "U")
+        await on.shows("taken back", "undo: disable")
+        line = next(line for line in on.text.split("\n") if "taken back" in line)
+        assert "disable" in line
+        assert "undo" not in line
+
+
 async def test_esc_leaves_the_ledger_to_where_one_came_from(demo: Path) -> None:
     async with console(demo, "lessons") as on:
         await on.press("U", "escape")
@@ -93,14 +103,14 @@ async def test_eight_changes_are_saved_behind(demo: Path) -> None:
             await on.press("x", "j")
         on.app.look()
         await on.until(lambda: on.app.state.dirty == 0 and on.app.state.saved_at, "a checkpoint")
-        await on.until(lambda: "saved" in bar(on) and "unsaved" not in bar(on))
+        await on.until(lambda: "saved" in bar(on) and "to checkpoint" not in bar(on))
 
 
-async def test_what_is_unsaved_is_counted_and_saved_at_the_end(demo: Path) -> None:
+async def test_what_waits_for_a_checkpoint_is_counted_and_saved_at_the_end(demo: Path) -> None:
     async with console(demo, "items") as on:
         gone = on.ids[0]
         await on.press("d")
-        await on.until(lambda: "1 unsaved" in bar(on))
+        await on.until(lambda: "1 to checkpoint" in bar(on))
     with open_workspace(demo) as ws:
         assert gone not in {item.id for item in ws.items.all()}
         assert ws.checkpoint_state()["dirty"] == 0

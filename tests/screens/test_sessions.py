@@ -136,11 +136,13 @@ async def test_a_compaction_shows_what_it_keeps_and_can_be_undone(demo: Path) ->
     before = path.read_bytes()
     async with console(demo, "sessions") as on:
         await on.at(KEY)
-        await on.press("c", "enter")
+        await on.press("c")
+        await on.shows("Keep how many of the 8 messages", "300")
+        await on.press("4", "enter")
         await on.shows("8 → 4", "(4 go)", "bytes", "begins with", "Yes please")
         await on.press("n")
         assert path.read_bytes() == before
-        await on.press("c", "enter", "y")
+        await on.press("c", "4", "enter", "y")
         await on.until(lambda: path.read_bytes() != before)
         assert path.read_bytes().splitlines()[1:] == before.splitlines()[5:]
         await on.shows("u undoes it")
@@ -154,7 +156,7 @@ async def test_selected_sessions_are_compacted_together(demo: Path) -> None:
         await on.at(KEY)
         await on.press("space", "space", "c")
         await on.shows("Keep how many messages of each of 2 sessions")
-        await on.press("enter")
+        await on.press("4", "enter")
         await on.shows("Compact 2 of 2 sessions", KEY, "slack:C0LANTERN")
         await on.press("y")
         paths = [folder / key_to_name(key) for key in (KEY, "slack:C0LANTERN")]
@@ -177,12 +179,12 @@ async def test_a_number_is_asked_for_and_the_reason_said_when_there_is_nothing_t
     async with console(demo, "sessions") as on:
         await on.at(KEY)
         await on.press("c")
-        await on.shows("Keep how many messages")
-        await on.press("backspace", "5", "0", "enter")
-        await on.shows("Nothing to cut: 50 messages are kept")
+        await on.shows("Keep how many of the 8 messages")
+        await on.press("enter")
+        await on.shows("Nothing to cut: 8 messages, and 300 would be kept")
         await on.press("y")
         await on.shows("Nothing to cut")
-        await on.press("escape", "c", "backspace", "minus", "2", "enter")
+        await on.press("escape", "c", "minus", "2", "enter")
         await on.shows("a session keeps at least one message")
 
 
@@ -194,7 +196,7 @@ async def test_a_turn_in_flight_refuses_the_compaction(demo: Path) -> None:
         await on.at(KEY)
         assert on.screen.sign(on.screen.table.cursor_row) == "~"
         await on.shows("in flight")
-        await on.press("c", "enter")
+        await on.press("c", "4", "enter")
         await on.shows("Not now:")
         await on.press("y")
         assert len(path.read_bytes().splitlines()) == 9

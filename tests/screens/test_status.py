@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nanomem_tui import open_workspace
+from nanomem_tui.widgets.bars import StatusBar
 from tests.screens.console import Console, console
 
 Sample = Callable[[str], Path]
@@ -45,12 +46,40 @@ async def test_the_doctor_adds_what_it_finds(sample: Sample) -> None:
 async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo: Path) -> None:
     async with console(demo, "items") as on:
         await on.press("x", "0")
-        await on.until(lambda: "1 unsaved" in said(on).get("Saving", ""))
+        await on.until(lambda: "1 to checkpoint" in said(on).get("Saving", ""))
         await on.press("ctrl+s")
-        await on.shows("Saved 1 change")
-        await on.press("f5")
+        await on.shows("Saved 1 change, 1 row in")
         await on.until(lambda: said(on)["Saving"].startswith("all saved"))
         assert "recorded" in said(on)["Database"]
+
+
+async def test_bar_and_screen_say_the_same_until_the_agents_files_are_written_too(demo: Path) -> None:
+    async with console(demo, "lessons") as on:
+        lessons = demo / "memory" / "LESSONS.jsonl"
+        before = lessons.read_bytes()
+        await on.press("x", "0")
+
+        def says(words: str) -> bool:
+            bar = on.screen.query_one(StatusBar).text
+            return words in bar and said(on)["Saving"].startswith(words)
+
+        await on.until(lambda: says("1 to checkpoint"), "the bar and the screen count it")
+        on.app.ws.store.checkpoint()  # as after enough changes: the database has it, the agent's file not yet
+        on.app.look()
+        await on.until(lambda: says("agent's files to follow"), "neither says that all is saved")
+        assert lessons.read_bytes() == before
+        await on.press("ctrl+s")
+        await on.until(lambda: said(on)["Saving"].startswith("all saved"))
+        assert "to follow" not in on.screen.query_one(StatusBar).text
+        assert lessons.read_bytes() != before
+
+
+async def test_one_of_a_thing_is_one_thing(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        await on.press("x", "U")
+        await on.shows("1 thing touched")
+        await on.press("ctrl+s")
+        await on.shows("Saved 1 change, 1 row in")
 
 
 async def test_growth_and_kinds_are_plotted(sample: Sample) -> None:

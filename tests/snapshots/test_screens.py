@@ -115,7 +115,7 @@ def test_few_colours_large(
 
 VIEWS: dict[str, tuple[str, Keys]] = {
     "transcript": ("sessions", ("enter", "g", "n", "n", "enter")),
-    "compaction": ("sessions", ("c", "enter")),
+    "compaction": ("sessions", ("c", "4", "enter")),
     "notes": ("notes", ()),
     "archive": ("archive", ("enter",)),
     "turns": ("wal", ("j", "enter")),

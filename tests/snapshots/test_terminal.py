@@ -73,8 +73,8 @@ def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> Non
         leave(console, f" of {total}")
         # Shorten a conversation, after a look.
         console.press("3", "telegram:20417", "o memories")
-        console.press("c", "Keep how many messages")
-        console.press(ENTER, "8 → 4", "yes, do it")
+        console.press("c", "Keep how many of the 8 messages", "300")
+        console.press("4" + ENTER, "8 → 4", "yes, do it")
         console.press("y", "u undoes it")
         # Save, and leave.
         console.press(SAVE, "aved")

@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 from nanomem_tui.actions import Context
 from nanomem_tui.widgets.bars import ActionFooter, LineBar, Status, StatusBar, TitleBar
 
-STATUS = Status("~/agent/workspace", "agent idle", 3, "14:32:10", 4.2, 2)
+STATUS = Status("~/agent/workspace", "agent idle", "3 to checkpoint", "14:32:10", 4.2, 2)
 
 
 class BarsApp(App[None]):
@@ -37,7 +37,10 @@ async def test_the_status_is_in_words_with_trouble_first() -> None:
     async with app.run_test(size=(100, 5)) as pilot:
         bar = app.query_one(StatusBar)
         bar.show(STATUS)
-        assert bar.text.strip() == "2 problems (0) │ 3 unsaved │ agent idle │ saved 14:32:10, 4 ms │ ~/agent/workspace"
+        assert (
+            bar.text.strip()
+            == "2 problems (0) │ 3 to checkpoint │ agent idle │ saved 14:32:10, 4 ms │ ~/agent/workspace"
+        )
         bar.show(replace(STATUS, degraded="read only: the database is newer", problems=1))
         assert bar.text.strip().startswith("read only: the database is newer │ 1 problem (0)")
         await pilot.resize_terminal(60, 5)
@@ -59,7 +62,7 @@ async def test_the_same_status_paints_nothing() -> None:
         footer.show(Context("items", rows=2))
         footer.show(Context("items", rows=3))
         assert painted == []
-        bar.show(replace(STATUS, dirty=4))
+        bar.show(replace(STATUS, waiting="4 to checkpoint"))
         assert painted == [bar]
 
 
