@@ -6,27 +6,25 @@ never be pointed at a folder that an agent owns: this module makes files.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.errors import BadInput, Refused, from_os_error
+from nanomem_tui.errors import BadInput, Refused
 from nanomem_tui.formats.jsonl import dump_line
 from nanomem_tui.formats.session_names import SUFFIX, key_to_name
 from nanomem_tui.formats.sessions import Session, compact, parse_session
+from nanomem_tui.memory.appending import opened, read_from
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.store import atomic
 
 ROLES = ("user", "assistant", "tool", "system")
 MAX_NAME = 255
-_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class OwnCompaction(NamedTuple):
@@ -71,12 +69,12 @@ class OwnSession:
             return 0
         number = len(self._waiting)
         data = b"".join(self._waiting)
-        with self._open() as handle:
+        with opened(self.path, "writing the session") as handle:
             found = os.fstat(handle)
             head = b"" if found.st_size else _header(self.key)
+            counted = self._counted(handle, found) + number
             atomic.append_to(handle, head + data)
             self._waiting.clear()
-            counted = self._counted(handle, found) + number
             found = os.fstat(handle)
             self._count = (found.st_ino, found.st_size, counted)
             if self._is_long() or self._is_heavy():
@@ -94,28 +92,8 @@ class OwnSession:
         if (inode, size) == (found.st_ino, found.st_size):
             return messages
         start, messages = (size, messages) if inode == found.st_ino and size <= found.st_size else (0, 0)
-        added = _pread_all(handle, start, found.st_size).count(b"\n")
+        added = read_from(handle, start).count(b"\n")
         return messages + added - (start == 0 and added > 0)  # the first line is the metadata
-
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[int]:
-        """The file, locked, and still the one of that name: a compaction by another process replaces it."""
-        try:
-            while True:
-                try:
-                    handle = os.open(self.path, _FLAGS, atomic.PRIVATE_FILE)
-                except FileNotFoundError:
-                    atomic.make_folder(self.path.parent)
-                    handle = os.open(self.path, _FLAGS, atomic.PRIVATE_FILE)
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX)
-                    if os.fstat(handle).st_nlink:
-                        yield handle
-                        return
-                finally:
-                    os.close(handle)
-        except OSError as error:
-            raise from_os_error(error, "writing the session") from error
 
     def _is_long(self) -> bool:
         settings = self._settings
@@ -127,7 +105,7 @@ class OwnSession:
 
     def _compact(self, handle: int, size: int) -> None:
         """Keep the last messages, a tool's call with its result; the file is replaced whole, under its lock."""
-        data = _pread_all(handle, 0, size)
+        data = read_from(handle)
         done = compact(data, self._settings.session_keep_messages)
         if len(done.data) >= self._settings.session_compact_threshold_bytes:
             done = compact(data, max(1, done.kept_messages // 2))
@@ -177,11 +155,3 @@ def _header(key: str) -> bytes:
         "last_archived": 0, "last_consolidated": 0,
     }  # fmt: skip
     return json.dumps(head, ensure_ascii=False).encode() + b"\n"
-
-
-def _pread_all(handle: int, start: int, end: int) -> bytes:
-    parts = []
-    while start < end and (part := os.pread(handle, end - start, start)):
-        parts.append(part)
-        start += len(part)
-    return b"".join(parts)

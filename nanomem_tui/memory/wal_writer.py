@@ -5,15 +5,15 @@ Owns the choice of the file and the append: one write under a lock, never over w
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-from nanomem_tui.errors import BadInput, InvalidConfig, from_os_error
+from nanomem_tui.errors import BadInput, InvalidConfig
 from nanomem_tui.formats import wal_state
+from nanomem_tui.memory.appending import opened
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic
 
@@ -73,25 +73,14 @@ class WalWriter:
         return self._files[session_key]
 
     def _append(self, session_key: str, header: bytes, block: bytes) -> None:
-        path = self.file(session_key)
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        try:
-            try:
-                handle = os.open(path, flags, atomic.PRIVATE_FILE)
-            except FileNotFoundError:
-                atomic.make_folder(self.folder)
-                handle = os.open(path, flags, atomic.PRIVATE_FILE)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX)
-                size = os.fstat(handle).st_size
-                if size and _owner_in(os.pread(handle, _HEAD, 0)) not in (None, session_key):
-                    del self._files[session_key]  # another process took the name between our look and our lock
-                    return self._append(session_key, header, block)
+        with opened(self.file(session_key), "writing the session state") as handle:
+            size = os.fstat(handle).st_size
+            mine = not size or _owner_in(os.pread(handle, _HEAD, 0)) in (None, session_key)
+            if mine:
                 atomic.append_to(handle, block if size else header + block)
-            finally:
-                os.close(handle)
-        except OSError as error:
-            raise from_os_error(error, "writing the session state") from error
+        if not mine:  # another process took the name between our look and our lock
+            del self._files[session_key]
+            self._append(session_key, header, block)
 
 
 def _owner(path: Path) -> str | None:

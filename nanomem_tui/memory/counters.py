@@ -1,0 +1,102 @@
+"""Counters of what turns, checkpoints and lessons did (seed 001 §10): counted in RAM, kept across restarts.
+
+Owns the names, and one small file of ours: a line holds what was added since the line before, so several processes
+add up, a kill costs what was not saved yet, and a damaged line costs itself. Must not know where a number comes from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
+from nanomem_tui.memory.appending import append, opened, read_from
+from nanomem_tui.store import atomic
+
+COUNTERS: Mapping[str, str] = {
+    "memory_recall_hit": "turns for which something was recalled",
+    "memory_recall_miss": "turns for which nothing was recalled",
+    "memory_capture_saved": "items that turns saved",
+    "memory_capture_dropped_low_conf": "candidates dropped for low confidence or importance",
+    "memory_capture_dropped_safety": "candidates that the safety filters kept back",
+    "memory_capture_deduped": "candidates that were known already",
+    "memory_prompt_chars": "characters of memory put before the model",
+    "turns_begun": "turns that began",
+    "turns_ended": "turns that ended",
+    "turns_declined": "turns that the agent declined",
+    "lessons_shown": "lessons put before the model",
+    "lessons_learned": "lessons that turns taught or changed",
+    "ledger_operations": "operations that turns recorded",
+    "ledger_durable": "operations that turns recorded and that survive a power cut",
+    "checkpoints": "checkpoints that wrote something",
+    "checkpoint_operations": "operations that checkpoints moved into the database",
+    "checkpoint_rows": "rows that checkpoints wrote",
+    "checkpoint_ms": "milliseconds that checkpoints took",
+    "sessions_compacted": "sessions of ours that were compacted by themselves",
+}
+"""Every counter by name, with what it counts. The first seven are those of seed 001."""
+
+FOLD_AT = 64_000
+"""Bytes of the file at which its lines are folded into one."""
+
+
+class Counters:
+    """The counters of one workspace over its file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._added: Counter[str] = Counter()
+
+    def add(self, name: str, number: int = 1) -> None:
+        """Count in RAM; `save` keeps it. An unknown name is a KeyError: a counter is declared where it is explained."""
+        COUNTERS[name]
+        self._added[name] += number
+
+    def save(self) -> None:
+        """Append what was counted since the last save. Raises the errors of `from_os_error`; it is kept in RAM then."""
+        added = {name: number for name, number in self._added.items() if number}
+        if not added:
+            return
+        size = append(self._file, dump_line(added), "writing the counters")
+        self._added.clear()
+        if size > FOLD_AT:
+            self._fold()
+
+    def read(self) -> dict[str, int]:
+        """Every counter, those of other processes and what is not saved yet included. Changes nothing."""
+        try:
+            data = self._file.read_bytes()
+        except OSError:
+            data = b""
+        found = _sum(data)
+        found.update(self._added)
+        return {name: found[name] for name in COUNTERS}
+
+    def _fold(self) -> None:
+        with opened(self._file, "writing the counters") as handle:
+            if os.fstat(handle).st_size > FOLD_AT:
+                atomic.write_atomic(self._file, dump_line(_sum(read_from(handle))))
+
+
+def _sum(data: bytes) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for record in parse_jsonl(data, ""):
+        for name, number in (record.value or {}).items():
+            if isinstance(number, int) and not isinstance(number, bool):
+                total[name] += number
+    return total
+
+
+def openmetrics(counters: Mapping[str, int], gauges: Mapping[str, tuple[float | None, str]]) -> str:
+    """Counters and gauges (value, help) as OpenMetrics text; a gauge that is not known is left out."""
+    lines: list[str] = []
+    for name, number in counters.items():
+        full = f"nanomem_{name}"
+        lines += [f"# TYPE {full} counter", f"# HELP {full} {COUNTERS[name]}", f"{full}_total {number}"]
+    for name, (value, told) in gauges.items():
+        if value is not None:
+            full = f"nanomem_{name}"
+            lines += [f"# TYPE {full} gauge", f"# HELP {full} {told}", f"{full} {value:g}"]
+    return "\n".join([*lines, "# EOF"]) + "\n"

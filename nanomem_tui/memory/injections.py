@@ -1,0 +1,126 @@
+"""The injection log: which items and lessons each real turn was given, and what the turn saved. Both ways.
+
+Owns one append-only file of ours, a line when a turn begins and one when it ends; beyond a size the oldest half goes.
+Where the session state is switched off the log holds no words of anybody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
+from nanomem_tui.formats.keep import text_of, whole
+from nanomem_tui.memory.appending import append, opened, read_from
+from nanomem_tui.store import atomic
+
+MAX_BYTES = 8_000_000
+MAX_USER = 400
+
+
+class Injected(NamedTuple):
+    """One turn: `items` and `lessons` are the ids that its block held, `chars` the block's length in characters.
+
+    `ended_at` is empty while the turn is open; `saved` and `learned` are the ids that came of it. Times are UTC ISO.
+    """
+
+    turn: str
+    at: str
+    session_key: str
+    channel: str | None = None
+    chat_id: str | None = None
+    sender_id: str | None = None
+    message_id: str | None = None
+    speaker: str = ""
+    user: str = ""
+    items: tuple[str, ...] = ()
+    lessons: tuple[str, ...] = ()
+    chars: int = 0
+    ended_at: str = ""
+    saved: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
+
+
+class Injections:
+    """The log of one workspace, read piece by piece as it grows."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._turns: dict[str, Injected] = {}
+        self._read: tuple[int, int] = (0, 0)  # inode and bytes
+
+    def began(self, turn: Injected) -> None:
+        """Record what a turn was given. Raises the errors of `from_os_error`."""
+        fields = {name: value for name, value in turn._asdict().items() if value not in (None, "", (), 0)}
+        self._append({**fields, "user": turn.user[:MAX_USER]} if turn.user else fields)
+
+    def ended(self, turn: str, at: str, saved: Sequence[str], learned: Sequence[str]) -> None:
+        """Record what came of a turn."""
+        self._append({"turn": turn, "ended_at": at, "saved": list(saved), "learned": list(learned)})
+
+    def turns(self, limit: int | None = None, offset: int = 0) -> list[Injected]:
+        """The turns, newest first."""
+        found = list(reversed(self._load().values()))
+        return found[offset:] if limit is None else found[offset : offset + limit]
+
+    def get(self, turn: str) -> Injected | None:
+        """One turn by its id."""
+        return self._load().get(turn)
+
+    def of_item(self, key: str) -> list[Injected]:
+        """The turns that were given this item or lesson, or that saved it; newest first."""
+        return [t for t in self.turns() if key in t.items or key in t.lessons or key in t.saved or key in t.learned]
+
+    def _append(self, value: Mapping[str, Any]) -> None:
+        size = append(self._file, dump_line(value), "writing the injection log")
+        if size > MAX_BYTES:
+            self._trim()
+
+    def _trim(self) -> None:
+        """The newer half stays."""
+        with opened(self._file, "writing the injection log") as handle:
+            size = os.fstat(handle).st_size
+            if size > MAX_BYTES:
+                kept = read_from(handle, size // 2)
+                atomic.write_atomic(self._file, kept[kept.find(b"\n") + 1 :])
+
+    def _load(self) -> dict[str, Injected]:
+        """Every turn, oldest first; only what was appended since the last look is read."""
+        try:
+            with self._file.open("rb") as file:
+                found = os.fstat(file.fileno())
+                inode, done = self._read
+                if inode != found.st_ino or found.st_size < done:
+                    self._turns, done = {}, 0
+                file.seek(done)
+                data = file.read()
+                inode = found.st_ino
+        except OSError:
+            self._turns, self._read = {}, (0, 0)
+            return self._turns
+        data = data[: data.rfind(b"\n") + 1]  # a line that is still being written is read next time
+        self._read = (inode, done + len(data))
+        for record in parse_jsonl(data, ""):
+            value = record.value or {}
+            key = text_of(value.get("turn"))
+            if key:
+                known = self._turns.get(key, Injected(key, "", ""))
+                self._turns[key] = known._replace(**_fields(value))
+        return self._turns
+
+
+def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The known fields of a line in their types; others and wrong ones are left out."""
+    lists = {"items", "lessons", "saved", "learned"}
+    found: dict[str, Any] = {}
+    for name in Injected._fields:
+        given = value.get(name)
+        if name in lists and isinstance(given, list):
+            found[name] = tuple(map(str, given))
+        elif name == "chars" and given is not None:
+            found[name] = whole(given)
+        elif isinstance(given, str) and name not in lists:
+            found[name] = given
+    return found
