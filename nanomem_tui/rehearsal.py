@@ -31,8 +31,7 @@ class Rehearsal(Workspace):
     def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
         super().__init__(found, loaded)
         self.done: list[Operation] = []
-        real = self.store.journal
-        self.store.journal = _Journal(real, self.done)
+        self.store.journal = _Journal(self.store.journal, self.done)
 
     def perform(self, operation: Operation) -> Operation:
         """Check an operation and make its rows true in RAM. Raises what the real one raises before it writes."""
@@ -74,7 +73,7 @@ class _Journal(Journal):
     """The log with the rehearsed operations on top."""
 
     def __init__(self, real: Journal, done: list[Operation]) -> None:
-        super().__init__(real.workspace_id, real.database, real.folder, real.has_database)
+        self.__dict__.update(real.__dict__)  # it reads what the real one reads
         self._done = done
 
     def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:

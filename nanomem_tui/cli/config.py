@@ -9,7 +9,7 @@ import click
 
 from nanomem_tui import paths
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.shared import Group, Words, pass_state
+from nanomem_tui.cli.shared import Group, Words, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import NanomemError
@@ -79,8 +79,9 @@ def show(state: State) -> None:
 @click.argument("key", type=Words())
 @click.argument("value", type=Words())
 @here_option
+@rehearsable
 @pass_state
-def set_value(state: State, key: str, value: str, here: bool) -> None:
+def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> None:
     """Set one setting in the user's file (or, with --here, for this workspace only).
 
     \b
@@ -91,6 +92,12 @@ def set_value(state: State, key: str, value: str, here: bool) -> None:
     from nanomem_tui.workspace import save_setting
 
     file = _file(state, here=here)
+    if dry_run:
+        settings.read_toml(file)
+        meant = settings.from_text(key, value, "the command line")
+        body = {"operation": None, "dry_run": True, "key": key, "value": values.plain(meant), "path": str(file)}
+        state.show(body, [f"Would set {key} = {meant} in {file}"])
+        return
     saved = save_setting(file, key, value)
     winner = settings.load(_located(state)).sources.get(key, "")
     state.show({"key": key, "value": values.plain(saved), "path": str(file)}, [f"{key} = {saved} in {file}"])

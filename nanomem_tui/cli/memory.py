@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.values import Item
 
 _CHANGES = "nanomem_tui.cli.memory_changes"
-_CHANGING = ("add", "edit", "enable", "disable", "delete", "flush", "compact", "prune")
+_CHANGING = ("add", "edit", "enable", "disable", "delete", "flush", "compact", "prune", "reindex")
 _LATE = {**{name: f"{_CHANGES}:{name}" for name in _CHANGING}, "lessons": "nanomem_tui.cli.lessons:lessons"}
 
 

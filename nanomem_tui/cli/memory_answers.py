@@ -41,7 +41,8 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     items, lessons, agent, store = (found.get(part) or {} for part in ("items", "lessons", "agent", "store"))
     who = f"running ({agent.get('what') or 'agent'}, pid {agent.get('pid')})" if agent.get("running") else "not running"
     last = words.when((found.get("checkpoint") or {}).get("last_at"))
-    database = f"{store['database'] or 'none yet'} (SQLite {store['sqlite']})" if store else "cannot be read"
+    index = ", search index old: `nanomem memory reindex`" if (store or {}).get("index") == "old" else ""
+    database = f"{store['database'] or 'none yet'} (SQLite {store['sqlite']}{index})" if store else "cannot be read"
     unread = count("history", "unprocessed")
     lines = output.fields(
         [

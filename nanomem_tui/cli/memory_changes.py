@@ -184,6 +184,32 @@ def flush(state: State, dry_run: bool) -> None:
 
 
 @click.command(cls=Command)
+@click.option("--dry-run", is_flag=True, help="Say how the index is and write nothing.")
+@pass_state
+def reindex(state: State, dry_run: bool) -> None:
+    """Make the search index anew from the items: after damage, or when a search misses what is there.
+
+    \b
+    Example:
+      nanomem memory reindex
+    """
+    with state.open() as ws:
+        from nanomem_tui.store import reindex as index
+
+        found = index.state(ws.store) if dry_run else index.rebuild(ws.store)
+        here = ws.store.has_database
+    how = f"{found.indexed:,} of {words.counted(found.items, 'item')} in the index"
+    if not here:
+        line = "No database yet: a search reads the items themselves."
+    elif dry_run:
+        line = f"{how}: nothing has to be done." if found.current else f"{how}: would be made anew."
+    else:
+        line = f"The search index is new: {how}."
+    body = {"operation": None, "index": found._asdict()}
+    state.show({**body, "dry_run": True} if dry_run else body, [line])
+
+
+@click.command(cls=Command)
 @click.option("--max-items", type=click.IntRange(min=1), help="Keep this many (default: the setting `max_items`).")
 @decided
 @pass_state

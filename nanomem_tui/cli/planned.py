@@ -52,7 +52,7 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
     before, after = change.before, change.after
     name = "" if alone and change.layer in ("item", "lesson") else f"{change.key}: "
     if change.layer == "file":
-        yield f"{name}{_lines(before)} → {_lines(after)}"
+        yield f"{name}{_document(before)} → {_document(after)}"
     elif change.layer == "session":
         yield f"{name}{_messages(before)} → {_messages(after)}"
     elif after is None:
@@ -70,8 +70,12 @@ def _words_of(row: Mapping[str, Any]) -> Any:
     return row.get("text") or row.get("trigger") or ""
 
 
-def _lines(value: Mapping[str, Any] | None) -> str:
-    return "absent" if value is None else counted(len(str(value.get("text", "")).splitlines()), "line")
+def _document(value: Mapping[str, Any] | None) -> str:
+    """A file by its number of lines, one with a single short line (a cursor) by that."""
+    if value is None:
+        return "absent"
+    lines = str(value.get("text", "")).splitlines()
+    return quoted(lines[0], WIDE) if len(lines) == 1 else counted(len(lines), "line")
 
 
 def _messages(value: Mapping[str, Any] | None) -> str:
