@@ -8,6 +8,7 @@ from typing import Any
 from nanomem_tui import clock
 from nanomem_tui.formats.audit import AuditEvent, dump_event
 from nanomem_tui.operations import Change, Operation, Value
+from nanomem_tui.store.snapshot import COUNTERS
 from nanomem_tui.store.values import Row
 
 ITEMS, LESSONS = "LTM_AUDIT.jsonl", "LESSONS_AUDIT.jsonl"
@@ -19,7 +20,7 @@ def lines(operation: Operation, tables: Mapping[str, Mapping[str, Row]]) -> Iter
 
     `tables`: our rows by layer, for what an operation that brings a row back does not hold.
     """
-    if operation.actor == "agent":
+    if operation.kind == "agent.changed":
         return
     moment = clock.parse(operation.at)
     at = clock.local_naive(moment) if moment is not None else operation.at
@@ -29,6 +30,8 @@ def lines(operation: Operation, tables: Mapping[str, Mapping[str, Row]]) -> Iter
         yield log, dump_event(AuditEvent(_FOLDED[operation.kind], at, fields))
         return
     for change in operation.changes:
+        if operation.actor == "agent" and change.before is not None and (change.after or {}).keys() <= COUNTERS:
+            continue  # that a turn used something is no event of the logs
         if change.layer == "item":
             yield ITEMS, dump_event(_item_event(_whole(change, tables["item"]), at))
         elif change.layer == "lesson":
