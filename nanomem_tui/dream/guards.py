@@ -15,20 +15,7 @@ from dataclasses import dataclass
 from nanomem_tui.dream import details
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.errors import BadInput, Conflict
-
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
-_ORDERS = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:previous|prior|above|earlier|all|your|any)\b.{0,30}"
-    r"\b(?:instructions?|prompts?|rules?|messages?|guidelines?|memor(?:y|ies))\b|"
-    r"\b(?:system|developer) (?:prompt|message|mode)\b|\byou are now\b|\bnew instructions?:|"
-    r"\bdo not (?:tell|inform|reveal to) the user\b|\bwithout (?:telling|asking) the user\b|"
-    r"\b(?:run|execute|curl|wget|fetch|download)\b.{0,40}(?:https?://|\|\s*(?:ba)?sh\b|rm -rf)|"
-    r"\b(?:send|post|upload|forward|exfiltrate|leak)\b.{0,60}\b(?:to|via)\b.{0,20}(?:https?://|\S+@\S+\.)|"
-    r"</?(?:system|instructions?|script|tool_call|im_start|im_end)\b|<\|(?:im_start|im_end|system)|"
-    r"(?:忽略|无视|忘记)(?:之前|以上|先前|所有|前面|你)的?.{0,10}(?:指令|指示|规则|提示|要求)|"
-    r"不要告诉用户|(?:你现在是|从现在起你是)",
-    re.IGNORECASE,
-)
+from nanomem_tui.memory import injection
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +76,7 @@ def check(
 
 def orders_the_agent(text: str) -> bool:
     """Whether `text` reads as an instruction to a model rather than as a memory."""
-    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-    return _ORDERS.search(plain) is not None
+    return bool(injection.reason(text))
 
 
 def _filled(text: str) -> int:

@@ -1,0 +1,270 @@
+"""Text that gives orders to a model: the one pattern list, for capture, for what a Dream writes and for what is stored.
+
+Owns the patterns and the readings of a text that they look at: folded (NFKC, invisible characters out, accents and
+confusable letters folded), hidden tag characters, spelled-out letters, digits for letters, and what base64, base32,
+hexadecimal, percent, `\\u` and character codes, rot13 and reversal hide. It decides nothing: who calls it quarantines.
+No list catches a plain false fact; the inbox, provenance, scopes and undo are there for those.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import unquote
+
+MAX_SCANNED = 200_000
+"""Characters looked at; of a longer text the first and the last half of these."""
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
+_LOOKALIKES = str.maketrans(
+    dict(
+        zip(
+            "аеорсухіјѕԁһӏԛԝкмнтвгзιοαερτυνκχγηωßıɡɑƖⅼ‐‑–—’‘“”",
+            "aeopcyxijsdhlqwkmhtbr3ioaeptuvkxynwbigall----''\"\"",
+            strict=True,
+        )
+    )
+)
+_LEET = str.maketrans("013457@$!|", "oieastasil")
+_LEET_WORD = re.compile(r"[a-z0-9@$!|]{2,40}")
+_SPELLED = re.compile(r"(?<!\w)(?:\w[ .\-_*·]){3,}\w(?!\w)")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_BASE32 = re.compile(r"\b[A-Z2-7]{16,}={0,6}")
+_HEX = re.compile(r"\b(?:0x)?((?:[0-9a-f]{2}[ :]?){8,})", re.IGNORECASE)
+_UNICODE = re.compile(r"(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){4,}", re.IGNORECASE)
+
+
+class _Orders(NamedTuple):
+    """One way to give orders: what it is, words of which one is in every text that fits (none: no ASCII), a pattern."""
+
+    why: str
+    words: str
+    pattern: str
+
+
+_PATTERNS: tuple[_Orders, ...] = (
+    _Orders(
+        "tells the model to drop its instructions",
+        "ignor|disregard|forget|overrid|bypass|overrule|neglect|set aside|follow|attention",
+        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass(?:ing)?|overrule|neglect|set aside|"
+        r"stop following|do not follow|don't follow|pay no attention to)\b.{0,40}?"
+        r"\b(?:previous|prior|above|earlier|preceding|foregoing|existing|original|initial|system|all|your|any|every|"
+        r"these|those|safety|security)\b.{0,30}?"
+        r"\b(?:instructions?|instruction sets?|prompts?|rules?|guidelines?|directives?|directions|constraints?|"
+        r"restrictions?|programming|polic(?:y|ies)|guardrails?|safeguards|filters?|training|memor(?:y|ies)|commands?)\b|"
+        r"\b(?:ignore|disregard|forget)\b.{0,12}\b(?:everything|anything|all)\b.{0,20}"
+        r"\b(?:above|before|prior|previous(?:ly)?|you (?:were|have been) (?:told|given|taught)|you know)\b|"
+        r"\b(?:ignore|disregard) the user\b",
+    ),
+    _Orders(
+        "changes the model's rules",
+        "rules|guideline|instruction|polic|restriction|limits|directive|prompt|filter|guardrail|safeguard|moderation",
+        r"\byour (?:\w+ )?(?:rules|guidelines|instructions|polic(?:y|ies)|restrictions|limits) "
+        r"(?:(?:have|has) (?:been )?(?:changed|updated|lifted|suspended|removed|replaced)|(?:do|does) not apply|"
+        r"no longer apply|are (?:void|suspended|lifted|off)|don't apply)\b|"
+        r"\b(?:safety|content|ethical) (?:guidelines|rules|polic(?:y|ies)|filters?).{0,30}"
+        r"\b(?:not meant|no longer|not apply|don't apply|disabled|suspended|off)\b|"
+        r"\b(?:new|updated|revised) (?:system )?(?:instructions?|directives?|rules|prompt)\s*:|"
+        r"\b(?:disable|turn off|remove|drop|lift|switch off)\b.{0,20}\b(?:your|all|safety|content)\b.{0,20}"
+        r"\b(?:filters?|restrictions?|guardrails?|safeguards|limits|guidelines|moderation)\b",
+    ),
+    _Orders(
+        "makes the model somebody else",
+        "you are n|from now on|you have no|you are under|you are bound|anything now|dan mode|jailbr|never refuse|"
+        "uncensored|unfiltered|unrestricted|unaligned|amoral|without| no |evil|comply with| mode",
+        r"\byou are (?:now|no longer) (?:an?|the|in|my|acting|called|free|bound|dan|un\w+|required|going to|allowed)\b|"
+        r"\bfrom now on,? you (?:are|have no|will (?:act|be|answer|obey|comply))\b|"
+        r"\byou (?:have|are under|are bound by) no (?:rules|restrictions?|limits|limitations|filters?|content policy)\b"
+        r"|\bdo anything now\b|\bdan mode\b|\bjailbr(?:eak|oken)\b|\bnever refuse\b|"
+        r"\b(?:uncensored|unfiltered|unrestricted|unaligned|amoral) (?:\w+ )?"
+        r"(?:model|ai|assistant|bot|chatbot|mode|llm)\b"
+        r"|\b(?:pretend|act|behave|respond|answer|reply|role-?play|simulate|imagine)\b.{0,60}"
+        r"\b(?:without (?:any )?(?:restrictions?|limits|limitations|filters?|rules|censorship|ethic\w*|guidelines)|"
+        r"no (?:restrictions|filters?|rules|ethic\w*|guidelines|moral\w*)|uncensored|unfiltered|evil)\b|"
+        r"\bcomply with (?:every|all|any)\b|"
+        r"\b(?:in|enter|enable|activate) (?:developer|debug|god|admin|sudo|root) mode\b"
+        r"(?=.{0,90}\byou\b)",
+    ),
+    _Orders(
+        "asks for the hidden instructions",
+        "prompt|instruction|message|rules|directive",
+        r"\b(?:reveal|show|print|tell|repeat|output|display|leak|dump|disclose|recite|expose|append|paste|send|quote|"
+        r"share|return|give)\b.{0,40}\b(?:(?:system|hidden|initial|internal|secret|operating|developer|original) "
+        r"(?:prompts?|instructions?|messages?|rules|directives)|(?:exact |full )?instructions you (?:were|have been)|"
+        r"(?:prompt|instructions) (?:above|verbatim|word for word))\b|"
+        r"\b(?:operating |exact |initial )instructions you (?:were|have been) given\b",
+    ),
+    _Orders(
+        "imitates the system or addresses the model",
+        "<|inst]|system|developer|admin|llm|assistant|agent|bot|model|summari|when| ai|ai ",
+        r"</?(?:system|instructions?|script|tool_call|im_start|im_end|assistant|user)\b[^>]{0,40}>|"
+        r"<\|(?:im_start|im_end|system|assistant|user|endoftext)|\[/?inst\]|<</?sys>>|"
+        r"^\W{0,6}(?:system|developer|admin(?:istrator)?)"
+        r"(?: (?:note|message|update|notice|override|prompt|instruction))?"
+        r"\s*:.{0,80}\b(?:you|must|always|never|ignore|assistant|append|reply)\b|"
+        r"\bsystem (?:note|notice|update|override|message)\s*:|"
+        r"\b(?:important|attention|note|message|reminder|instructions?|notice|hint)\b.{0,12}\b(?:for|to) "
+        r"(?:the |any |all )?"
+        r"(?:ai|llm|assistant|agent|bot|model|language model|coding agent|summari[sz]er)s?\b|"
+        r"\b(?:ai|llm|assistant|agent|bot)s? (?:\w+ )?(?:reading|processing|summari[sz]ing) this\b|"
+        r"\bfor (?:ai|llm) (?:\w+ )?(?:agents|assistants|models)\b|"
+        r"\bwhen(?:ever)? (?:you|the (?:ai|assistant|agent|bot|model)) (?:read|reads|see|sees|process|summari[sz]e)s? "
+        r"(?:this|it)\b",
+    ),
+    _Orders(
+        "hides something from the user",
+        "user|human|owner|operator|anyone|them|hidden|secret|silently|covertly|quietly",
+        r"\b(?:do not|don't|never) (?:tell|inform|mention|reveal|notify|alert|show|let)\b.{0,30}\b(?:the )?"
+        r"(?:user|human|owner|operator)s?\b|\bwithout (?:telling|asking|informing|notifying|alerting)\b.{0,10}"
+        r"\b(?:user|human|owner|anyone|them)\b|\bkeep this (?:hidden|secret) from\b|"
+        r"\b(?:silently|secretly|covertly|quietly)\b.{0,20}\b(?:send|forward|copy|upload|post|call|add|include|bcc)\b",
+    ),
+    _Orders(
+        "sends data away",
+        "http|@|attacker|external|](|api key|password|credential|secrets|tokens|customer",
+        r"\b(?:send|post|upload|forward|exfiltrate|leak|transmit|e-?mail|bcc|copy)\b.{0,80}"
+        r"\b(?:to|via|at)\b.{0,40}(?:https?://|\S+@\S+\.|attacker|external (?:address|server|url))|"
+        r"!\[[^\]]*\]\(https?://[^)]*[?&=]|\b(?:collect|gather|find|list|dump)\b.{0,40}"
+        r"\b(?:api keys?|passwords?|credentials|secrets|tokens|customer (?:data|emails|list|database))\b.{0,40}"
+        r"\b(?:send|forward|post|email|upload)\b|\b(?:output|dump|print|reveal|leak)\b.{0,25}"
+        r"\b(?:customer (?:data(?:base)?|list|emails)|api keys?|credentials|passwords)\b",
+    ),
+    _Orders(
+        "makes the model run something",
+        "http|sh|rm -rf|and run|and execute|and follow|and obey|call |decode|decrypt|unscramble|deobfuscate|"
+        "translate|reverse",
+        r"\b(?:run|execute|curl|wget)\b.{0,40}https?://|\|\s*(?:sudo )?(?:ba)?sh\b|"
+        r"\b(?:run|execute|fetch|download|visit|open)\b.{0,80}(?:rm -rf|\band (?:run|execute|follow|obey)\b)|"
+        r"\bcall (?:the )?`?(?:delete|send|http|exec|execute|shell|write|transfer|forward|drop|remove|post|upload)_\w+|"
+        r"\b(?:decode|decrypt|unscramble|deobfuscate|translate|reverse)\b.{0,60}\b(?:follow|execute|obey|comply|"
+        r"carry out|act on|do (?:exactly )?what)\b",
+    ),
+    _Orders(
+        "plants text in every answer",
+        "token|code|string|phrase|marker|exact|logging|verbatim|audit|on the next",
+        r"\b(?:append|include|insert|add|repeat|begin|start|end|finish|prefix)\b.{0,60}"
+        r"\b(?:end of (?:your|every|each|all)|(?:every|each|all|any|your) (?:future |subsequent |next )?)"
+        r"(?:\w+ )?(?:repl(?:y|ies)|responses?|answers?|summar(?:y|ies)|messages?|outputs?)\b.{0,40}"
+        r"\b(?:exact|token|code|logging|verbatim|audit|marker)\b|"
+        r"\b(?:exact|verification|tracking|confirmation|audit|logging) (?:token|code|string|phrase|marker)\b.{0,60}"
+        r"\b(?:repl(?:y|ies)|responses?|answers?|summar(?:y|ies)|summari[sz]e|outputs?)\b|"
+        r"\b(?:you |assistant )(?:must|shall|should) (?:include|append|insert|output|print) the\b.{0,30}"
+        r"\b(?:token|code|string)\b|"
+        r"\bon the next (?:user )?(?:message|turn|prompt)\b",
+    ),
+    _Orders(
+        "tells the model to drop its instructions (German, French, Spanish, Italian)",
+        "anweisung|regeln|vorgaben|instruction|consigne|regles|instruccion|reglas|indicaciones|istruzioni|regole|"
+        "indicazioni|system|sistema|prompt|du bist|tu es|vous etes|ahora eres|ora sei|ohne|sans|sin |senza",
+        r"\b(?:ignorier\w*|vergiss|missachte\w*|ignorez?|oubliez?|ignora|olvida|omite|dimentica|tralascia)\b.{0,40}"
+        r"\b(?:anweisung\w*|regeln|vorgaben|instructions|consignes|regles|instrucciones|reglas|indicaciones|"
+        r"istruzioni|regole|indicazioni)\b|"
+        r"\b(?:zeig\w*|verrat\w*|gib|revel[ea]\w*|montre\w*|muestra\w*|mostra\w*|rivela\w*|affiche\w*|imprime)\b.{0,30}"
+        r"\b(?:systemanweisung\w*|system-?prompt\w*|instructions systeme|prompt systeme|instrucciones del sistema|"
+        r"prompt del sistema|istruzioni di sistema|prompt di sistema|prompt iniziale)|"
+        r"\b(?:neue anweisungen|nouvelles instructions|nuevas instrucciones|nuove istruzioni)\s*:|"
+        r"\b(?:du bist jetzt|tu es maintenant|vous etes maintenant|ahora eres|ora sei|a partir de ahora eres)\b|"
+        r"\b(?:ohne (?:einschrankungen|filter|regeln)|sans (?:restrictions?|filtres?|limites)|"
+        r"sin (?:restricciones|filtros)|senza (?:restrizioni|filtri|limiti))\b",
+    ),
+    _Orders(
+        "gives the model orders (Chinese)",
+        "",
+        r"(?:忽略|无视|無視|忘记|忘記|忘掉|绕过|繞過|不要遵守|不再遵守|别管|抛开)掉?.{0,4}"
+        r"(?:之前|以上|先前|所有|前面|上面|上述|此前|一切|任何|全部|系统|系統|你).{0,10}(?:指令|指示|规则|規則|提示词|提示詞|"
+        r"提示|要求|限制|设定|設定|约束|安全)|(?:显示|顯示|输出|輸出|打印|泄露|洩露|透露|告诉我|告訴我|重复|复述).{0,12}"
+        r"(?:系统提示|系統提示|提示词|提示詞|初始指令|隐藏指令|系统指令)|不要告诉(?:用户|主人|任何人)|别(?:让|告诉)用户|"
+        r"瞒着用户|你现在是|从现在起,?你(?:是|必须|没有)|你(?:没有|不受).{0,6}(?:限制|约束|规则)|(?:没有|无|不受).{0,4}限制的"
+        r"(?:ai|模型|助手)|越狱模式|开发者模式|新(?:的)?(?:指令|指示|系统提示)\s*:|(?:把|将).{0,30}(?:密码|密钥|令牌|聊天记录|"
+        r"客户|数据|文件).{0,20}(?:发送|转发|上传|发)(?:到|给|至)|执行(?:以下|下面)的?(?:命令|指令)|(?:解码|解密).{0,20}(?:执行|照做)",
+    ),
+)
+
+
+@lru_cache(1)
+def _compiled() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
+    flags = re.DOTALL | re.MULTILINE
+    return tuple(
+        (why, tuple(words.split("|")) if words else (), re.compile(pattern, flags)) for why, words, pattern in _PATTERNS
+    )
+
+
+def plain(text: str) -> str:
+    """`text` as the patterns read it: NFKC, no invisible characters, accents and confusable letters folded, one space
+    between words line ends kept, lower case. For looking only, never to be stored."""
+    if not text.isascii():
+        folded = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+        apart = unicodedata.normalize("NFKD", folded.casefold())
+        text = "".join(c for c in apart if unicodedata.category(c) != "Mn").translate(_LOOKALIKES)
+    return re.sub(r"[^\S\n]+", " ", text).lower()
+
+
+def reason(text: str) -> str:
+    """Why `text` reads as orders to a model; empty when it does not."""
+    if len(text) > MAX_SCANNED:
+        text = f"{text[: MAX_SCANNED // 2]}\n{text[-MAX_SCANNED // 2 :]}"
+    for how, reading in _readings(text):
+        for why, words, pattern in _compiled():
+            # Most texts hold none of the words, and looking for a word is a hundred times cheaper than a pattern.
+            can_match = any(word in reading for word in words) if words else not reading.isascii()
+            if can_match and pattern.search(reading):
+                return f"{why} ({how})" if how else why
+    return ""
+
+
+def _readings(text: str, depth: int = 2) -> Iterator[tuple[str, str]]:
+    """The readings of a text, each with how it was hidden; the plain one first, hidden ones only where they differ."""
+    first = plain(text)
+    yield "", first
+    for run in _TAGS.findall(text):
+        yield "hidden tag characters", "".join(chr(ord(c) - 0xE0000) for c in run).lower()
+    joined = _SPELLED.sub(lambda found: re.sub(r"[ .\-_*·]", "", found[0]), first)
+    if joined != first:
+        yield "spelled out", joined
+    letters = _LEET_WORD.sub(lambda found: found[0].translate(_LEET), first)
+    if letters != first:
+        yield "digits for letters", letters
+    yield "rot13", codecs.encode(first, "rot13")
+    yield "reversed", first[::-1]
+    if depth:
+        for how, hidden in _decoded(text):
+            for deeper, reading in _readings(hidden, depth - 1):
+                yield f"{deeper} in {how}" if deeper else how, reading
+
+
+def _decoded(text: str) -> Iterator[tuple[str, str]]:
+    """What the encoded runs of a text say, where it is readable text."""
+    decoders: tuple[tuple[str, re.Pattern[str], Callable[[str], bytes]], ...] = (
+        ("base64", _BASE64, _from_base64),
+        ("base32", _BASE32, lambda run: base64.b32decode(run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 8))),
+        ("hexadecimal", _HEX, lambda run: bytes.fromhex(re.sub(r"0x|[ :]", "", run))),
+        ("escapes", _UNICODE, lambda run: run.encode("ascii").decode("unicode_escape").encode("utf-8")),
+    )
+    for how, runs, decode in decoders:
+        for run in runs.finditer(text):
+            try:
+                hidden = decode(run[0]).decode("utf-8")
+            except (ValueError, binascii.Error):
+                continue
+            if len(hidden) >= 8 and sum(c.isprintable() or c.isspace() for c in hidden) >= 0.95 * len(hidden):
+                yield how, hidden
+    for how, whole in (("percent codes", unquote(text)), ("character codes", html.unescape(text))):
+        if whole != text:
+            yield how, whole
+
+
+def _from_base64(run: str) -> bytes:
+    bare = run.rstrip("=").replace("-", "+").replace("_", "/")
+    bare = bare[: len(bare) - 1] if len(bare) % 4 == 1 else bare
+    return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)

@@ -1,0 +1,273 @@
+"""Secrets and personal numbers in a text: where they are, what they are, and a fingerprint, never the value.
+
+Owns the patterns. They are shaped like values (a prefix and a length, a checksum, a name with a value beside it), so
+that talk about passwords is none. Numbers that prove who somebody is, or that pay (cards, IBAN, US social security
+numbers, Chinese resident ids), count as secrets. E-mail addresses and telephone numbers do not, unless `personal` asks
+for them: they are what people want an agent to remember, and a quarantine of each would teach people to accept
+without reading.
+
+A fingerprint is a hash cut so short that it cannot be turned back by trying: 8 hexadecimal digits of a random token, 4
+of anything a person could have chosen or counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Secret(NamedTuple):
+    """One secret: what it is, where it stands in the text (`[start:end]`), its fingerprint."""
+
+    kind: str
+    start: int
+    end: int
+    fingerprint: str
+
+
+class _Shape(NamedTuple):
+    """A kind of secret: words of which a text with it has one, and a pattern whose group `v`, or all, is the value."""
+
+    kind: str
+    words: str
+    pattern: str
+    valid: Callable[[str], bool] | None = None
+    guessable: bool = False
+
+
+def _digits(value: str) -> list[int]:
+    return [int(c) for c in value if c.isdigit()]
+
+
+def _luhn(value: str) -> bool:
+    digits = _digits(value)
+    if len(set(digits)) < 2:
+        return False
+    doubled = [d if i % 2 == 0 else d * 2 - 9 * (d > 4) for i, d in enumerate(reversed(digits))]
+    return sum(doubled) % 10 == 0
+
+
+_IBAN_LENGTHS = dict(
+    pair.split(":")
+    for pair in (
+        "AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24 DE:22 DK:18 "
+        "DO:28 EE:20 EG:29 ES:24 FI:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27 GT:28 HR:21 HU:28 IE:22 IL:23 "
+        "IQ:23 IS:26 IT:27 JO:30 KW:30 KZ:20 LB:28 LI:21 LT:20 LU:20 LV:21 MC:27 MD:24 ME:22 MK:19 MR:27 MT:31 "
+        "MU:30 NL:18 NO:15 PK:24 PL:28 PS:29 PT:25 QA:29 RO:24 RS:22 SA:24 SE:24 SI:19 SK:24 SM:27 TN:24 TR:26 "
+        "UA:29 VA:22 VG:24 XK:20 "
+    ).split()
+)
+
+
+def _iban(value: str) -> bool:
+    bare = re.sub(r"[ -]", "", value).upper()
+    if len(bare) != int(_IBAN_LENGTHS.get(bare[:2], "0")):
+        return False
+    return int("".join(str(int(c, 36)) for c in bare[4:] + bare[:4])) % 97 == 1
+
+
+def _resident_id(value: str) -> bool:
+    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+    return "10X98765432"[sum(w * int(c) for w, c in zip(weights, value, strict=False)) % 11] == value[17].upper()
+
+
+_PLACEHOLDER = re.compile(
+    r"[<\[{$%*x.•#_-]+\w*[>\]}%*x.•#_-]*|.*(?:your|example|placeholder|changeme|redacted|todo|dummy|xxxx|\*\*\*|env\b|"
+    r"getenv|process\.|os\.|none|null|undefined|true|false|string|required|optional).*",
+    re.IGNORECASE,
+)
+
+
+def _chosen(value: str) -> bool:
+    """Whether a value beside the word password is one: no placeholder, no plain word or sentence."""
+    bare = value.strip("\"'`")
+    return not _PLACEHOLDER.fullmatch(bare) and (
+        any(c.isdigit() for c in bare)
+        or (value[0] in "\"'`" and " " not in bare)
+        or bool(re.search(r"\w[!@#$%^&*]", bare))
+    )
+
+
+def _random(value: str) -> bool:
+    """Whether a value beside the word key or token is one: letters and digits mixed, no placeholder, varied."""
+    bare = value.strip("\"'`")
+    mixed = any(c.isdigit() for c in bare) and any(c.isalpha() for c in bare)
+    return mixed and len(set(bare)) >= 8 and not _PLACEHOLDER.fullmatch(bare)
+
+
+_SHAPES: tuple[_Shape, ...] = (
+    _Shape(
+        "private key",
+        "PRIVATE KEY",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:[\s\S]{0,20000}?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?",
+    ),
+    _Shape("age key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
+    _Shape("Anthropic key", "sk-ant-", r"\bsk-ant-[\w-]{20,}"),
+    _Shape("OpenRouter key", "sk-or-", r"\bsk-or-(?:v1-)?[\w-]{20,}"),
+    _Shape("OpenAI key", "sk-", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}", _random),
+    _Shape("AWS access key", "AKIA|ASIA|AROA|AIDA", r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b"),
+    _Shape(
+        "AWS secret key",
+        "aws|AWS|secret|Secret|SECRET",
+        r"(?i:aws.{0,20}|secret[_ ]?(?:access[_ ]?)?key)[\"'\s:=是为：]{1,8}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        _random,
+    ),
+    _Shape("GitHub token", "gh|github_pat_", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{40,255})\b"),
+    _Shape("GitLab token", "gl", r"\bgl(?:pat|ptt|dt|rt|cbt|soat|agent)-[\w-]{20,}"),
+    _Shape("Slack token", "xox|xapp-", r"\b(?:xox[abeoprs]-[\w-]{10,}|xapp-\d-[\w-]{10,})"),
+    _Shape("Slack webhook", "hooks.slack.com", r"https://hooks\.slack\.com/(?:services|workflows)/[\w/+-]{20,}"),
+    _Shape(
+        "Stripe key", "_live_|_test_|whsec_", r"\b(?:[srp]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})\b"
+    ),
+    _Shape("Google API key", "AIza", r"\bAIza[\w-]{35}(?![\w-])"),
+    _Shape("Google OAuth secret", "GOCSPX-|ya29.", r"\b(?:GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,})"),
+    _Shape("Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{30,}\b"),
+    _Shape("npm token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    _Shape("PyPI token", "pypi-", r"\bpypi-[\w-]{50,}"),
+    _Shape("SendGrid key", "SG.", r"\bSG\.[\w-]{16,}\.[\w-]{32,}"),
+    _Shape("Twilio key", "SK|AC", r"\b(?:SK|AC)[0-9a-f]{32}\b"),
+    _Shape("DigitalOcean token", "do", r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
+    _Shape("Shopify token", "shp", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
+    _Shape("Groq or xAI key", "gsk_|xai-", r"\b(?:gsk_[A-Za-z0-9]{40,}|xai-[A-Za-z0-9]{60,})\b"),
+    _Shape("Telegram bot token", ":AA", r"\b\d{8,10}:AA[\w-]{32,34}(?![\w-])"),
+    _Shape("Discord bot token", ".", r"\b[MNO][A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
+    _Shape("JSON web token", "eyJ", r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}"),
+    _Shape(
+        "Azure storage key",
+        "AccountKey|SharedAccessKey",
+        r"\b(?:AccountKey|SharedAccessKey)=(?P<v>[A-Za-z0-9+/]{40,88}={0,2})",
+    ),
+    _Shape(
+        "connection string",
+        "://",
+        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:@/'\"<>]{0,64}:(?P<v>[^\s@/'\"<>]{3,128})@[^\s@/'\"]+",
+        lambda v: not _PLACEHOLDER.fullmatch(v),
+        guessable=True,
+    ),
+    _Shape(
+        "authorization header",
+        "earer|asic",
+        r"(?i:\b(?:bearer|authorization:\s*basic)\s+)(?P<v>[A-Za-z0-9._~+/-]{16,}=*)",
+        _random,
+    ),
+    _Shape(
+        "password",
+        "assw|pwd|Pwd|PWD|PASSW|passphrase|assphrase|密码|密碼|口令|pin|PIN|Pin",
+        r"(?i:\b(?:[\w-]*passw(?:or)?d|passphrase|pwd)\b[\"']?\s*(?:is now|is|was|=>|:=|[:=：]|to)\s*"
+        r"|(?:密码|密碼|口令)\s*(?:是|为|為|设为|改成|[:=：])\s*|\bpin(?: code)?\s*(?:is|[:=：])\s*(?=\d{4,8}\b))"
+        r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|[!-~]{4,64}(?<![.,;:?)]))",
+        _chosen,
+        guessable=True,
+    ),
+    _Shape(
+        "key or token",
+        "key|Key|KEY|token|Token|TOKEN|secret|Secret|SECRET|密钥|密鑰|令牌",
+        r"(?i:\b[\w-]*(?:api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?key|token|"
+        r"(?:access|auth|api|bot|refresh)[_ -]?token)"
+        r"[\"']?\s*(?:is|was|=>|:=|[:=：])\s*|(?:密钥|密鑰|令牌)\s*(?:是|为|為|[:=：])\s*)"
+        r"(?P<v>[\"'`]?[A-Za-z0-9_.~+/-]{16,}={0,2}[\"'`]?)",
+        _random,
+    ),
+    _Shape("IBAN", "", r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b", _iban, guessable=True),
+    _Shape(
+        "card number",
+        "",
+        r"(?<![\d.\-])(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6(?:011|5\d{2})|35\d{2}|62\d{2})(?:[ -]?\d{4}){3}"
+        r"|3[47]\d{2}[ -]?\d{6}[ -]?\d{5})(?![\d\-]|\.\d)",
+        _luhn,
+        guessable=True,
+    ),
+    _Shape(
+        "Chinese resident id",
+        "",
+        r"(?<![\dA-Za-z])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dXx](?![\dA-Za-z])",
+        _resident_id,
+        guessable=True,
+    ),
+    _Shape(
+        "social security number",
+        "-",
+        r"(?<![\d-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])",
+        guessable=True,
+    ),
+)
+
+_PERSONAL: tuple[_Shape, ...] = (
+    _Shape("e-mail address", "@", r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}\b", guessable=True),
+    _Shape(
+        "telephone number",
+        "",
+        r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){2,3}"
+        r"|1[3-9]\d{9}|\(\d{3}\) ?\d{3}-\d{4})(?![\w-]|\.\d)",
+        guessable=True,
+    ),
+)
+
+KINDS: tuple[str, ...] = tuple(shape.kind for shape in (*_SHAPES, *_PERSONAL))
+"""Every kind that is known, the personal ones last."""
+
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
+
+
+@lru_cache(1)
+def _compiled() -> dict[str, tuple[tuple[str, ...], re.Pattern[str]]]:
+    return {
+        s.kind: (tuple(s.words.split("|")) if s.words else (), re.compile(s.pattern, re.ASCII))
+        for s in (*_SHAPES, *_PERSONAL)
+    }
+
+
+def find(text: str, *, personal: bool = False) -> list[Secret]:
+    """The secrets of `text`, in order, none inside another; with `personal` also addresses and telephone numbers."""
+    looked_at, places = _visible(text)
+    found: list[Secret] = []
+    taken: list[tuple[int, int]] = []
+    for shape in (*_SHAPES, *_PERSONAL) if personal else _SHAPES:
+        words, pattern = _compiled()[shape.kind]
+        if words and not any(word in looked_at for word in words):
+            continue
+        for match in pattern.finditer(looked_at):
+            group = "v" if "v" in pattern.groupindex else 0
+            value, (start, end) = match[group], match.span(group)
+            if any(a < end and start < b for a, b in taken) or (shape.valid is not None and not shape.valid(value)):
+                continue
+            taken.append((start, end))
+            where = (start, end) if places is None else (places[start], places[end - 1] + 1)
+            found.append(Secret(shape.kind, *where, fingerprint(value, guessable=shape.guessable)))
+    return sorted(found, key=lambda secret: secret.start)
+
+
+def mask(text: str, *, personal: bool = False) -> str:
+    """`text` with `[kind #fingerprint]` in place of each secret."""
+    parts, last = [], 0
+    for secret in find(text, personal=personal):
+        parts += [text[last : secret.start], f"[{secret.kind} #{secret.fingerprint}]"]
+        last = secret.end
+    return "".join((*parts, text[last:]))
+
+
+def fingerprint(value: str, *, guessable: bool) -> str:
+    """How a secret is named in a report; the same value gives the same name, and the name does not give the value."""
+    bare = re.sub(r"[\s\"'`-]", "", value)
+    return hashlib.sha256(f"nanomem:{bare}".encode("utf-8", "surrogatepass")).hexdigest()[: 4 if guessable else 8]
+
+
+def _visible(text: str) -> tuple[str, list[int] | None]:
+    """The text as it is looked at: full-width letters made plain, invisible ones left out, and where each stood.
+
+    None for the places: nothing was changed.
+    """
+    if text.isascii() or (unicodedata.is_normalized("NFKC", text) and _INVISIBLE.search(text) is None):
+        return text, None
+    shown: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        plain = "" if _INVISIBLE.match(char) else unicodedata.normalize("NFKC", char)
+        shown.append(plain)
+        places.extend([place] * len(plain))
+    return "".join(shown), places

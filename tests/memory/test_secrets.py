@@ -1,0 +1,168 @@
+"""Secrets are found by the shape of their value, reported without it, and talk about secrets is none."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui.memory.secrets import KINDS, find, mask
+
+LETTERS = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
+HEX = "0123456789abcdef"
+# Put together here so that no scanner takes this file for a leak.
+VALUES = {
+    "private key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\nabc\n-----END RSA PRIVATE KEY-----",
+    "age key": "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" + "QPZRY9X8GF2TVDW0S3JN54KHCE",
+    "Anthropic key": "sk-ant-" + "api03-" + LETTERS,
+    "OpenRouter key": "sk-or-" + "v1-" + HEX * 4,
+    "OpenAI key": "sk-" + "proj-" + LETTERS + LETTERS[::-1],
+    "AWS access key": "AKIA" + "Z7QX3M5N8P2R4T6V",
+    "GitHub token": "ghp" + "_" + LETTERS + "9a8B",
+    "GitLab token": "glpat" + "-" + LETTERS[:20],
+    "Slack token": "xoxb" + "-123456789012-" + LETTERS[:24],
+    "Slack webhook": "https://hooks.slack.com/" + "services/T00000000/B00000000/" + LETTERS[:24],
+    "Stripe key": "sk" + "_live_" + LETTERS[:24],
+    "Google API key": "AIza" + "Sy" + LETTERS + "-",
+    "Google OAuth secret": "GOCSPX" + "-" + LETTERS[:28],
+    "Hugging Face token": "hf" + "_" + LETTERS + "ab",
+    "npm token": "npm" + "_" + LETTERS + "abcd",
+    "PyPI token": "pypi" + "-AgEIcHlwaS5vcmc" + LETTERS * 2,
+    "SendGrid key": "SG" + "." + LETTERS[:22] + "." + LETTERS + "abcdefghijk",
+    "Twilio key": "SK" + HEX * 2,
+    "DigitalOcean token": "dop" + "_v1_" + HEX * 4,
+    "Shopify token": "shpat" + "_" + HEX * 2,
+    "Groq or xAI key": "gsk" + "_" + LETTERS + LETTERS[:20],
+    "Telegram bot token": "1234567890" + ":AA" + LETTERS + "x",
+    "Discord bot token": "M" + LETTERS[:25] + ".GhIjKl." + LETTERS[:30],
+    "JSON web token": "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0." + LETTERS,
+    "card number": "4111 1111 1111 1111",
+    "IBAN": "DE89 3704 0044 0532 0130 00",
+    "Chinese resident id": "11010519491231002X",
+    "social security number": "536-22-8726",
+}
+BESIDE = {
+    "AWS secret key": ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCY3ab9KLMNOP"),
+    "Azure storage key": ("AccountKey=", LETTERS * 2 + "=="),
+    "connection string": ("postgres://anna:", "s3cr3tpw"),
+    "authorization header": ("Authorization: Bearer ", LETTERS[:24]),
+    "password": ("my password is ", "hunter2!"),
+    "key or token": ("api_key: ", LETTERS[:20]),
+}
+
+
+@pytest.mark.parametrize(("kind", "value"), VALUES.items())
+def test_a_value_is_found_where_it_stands_and_never_shown(kind: str, value: str) -> None:
+    for text in (value, f"please note {value} for later", f"记住{value}。", f'"{value}"'):
+        found = find(text)
+        assert [secret.kind for secret in found] == [kind], text
+        assert text[found[0].start : found[0].end] == value
+        assert value not in mask(text)
+        assert f"[{kind} #{found[0].fingerprint}]" in mask(text)
+
+
+@pytest.mark.parametrize(("kind", "parts"), BESIDE.items())
+def test_a_value_beside_its_name_is_found(kind: str, parts: tuple[str, str]) -> None:
+    text = "".join(parts) + ("@db.example/x" if kind == "connection string" else "")
+    found = find(text)
+    assert [(secret.kind, text[secret.start : secret.end]) for secret in found] == [(kind, parts[1])]
+
+
+def test_every_kind_has_an_example() -> None:
+    assert {*VALUES, *BESIDE, "e-mail address", "telephone number"} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我的密码是 hunter2",
+        "密码：Abc12345",
+        "数据库口令设为 s3cret9",
+        "the PIN is 4821",
+        "DB_PASSWORD='tulip-42x'",
+        'password => "correct-horse"',
+    ],
+)
+def test_passwords_in_words_of_two_languages(text: str) -> None:
+    found = find(text.replace("口令设为", "口令是"))
+    assert [secret.kind for secret in found] == ["password"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password is stored in the vault",
+        "I forgot my password again",
+        "password: ********",
+        "PASSWORD=${DB_PASSWORD}",
+        "password = <your password>",
+        "密码是什么？",
+        "change the token limit to 4096 tokens",
+        "the key is under the mat",
+        "api_key: YOUR_API_KEY_GOES_HERE_PLEASE",
+        "order 4111 1111 1111 1112",
+        "0000 0000 0000 0000",
+        "DE89 3704 0044 0532 0130 01",
+        "call 536-22-87 or 000-12-3456",
+        "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "id 550e8400-e29b-41d4-a716-446655440000",
+        "https://example.com/path?x=1",
+        "sk-learn is a nickname of scikit-learn",
+        "110105194912310021 is no id",
+        "my mail is anna@example.com and my phone is +49 170 1234567",
+    ],
+)
+def test_talk_about_secrets_is_none(text: str) -> None:
+    assert find(text) == []
+
+
+def test_addresses_and_telephone_numbers_only_when_asked_for() -> None:
+    text = "anna@example.com, +49 170 1234567, 13800138000"
+    kinds = [secret.kind for secret in find(text, personal=True)]
+    assert kinds == ["e-mail address", "telephone number", "telephone number"]
+
+
+def test_hiding_it_does_not_help() -> None:
+    key = VALUES["AWS access key"]
+    split = key[:6] + "\u200b" + key[6:]
+    wide = "".join(chr(ord(c) + 0xFEE0) for c in key)
+    for text in (f"my key {split} ok", f"my key {wide} ok"):
+        found = find(text)
+        assert [secret.kind for secret in found] == ["AWS access key"]
+        assert mask(text).startswith("my key [AWS")
+        assert mask(text).endswith("] ok")
+
+
+def test_the_same_value_has_the_same_fingerprint_and_guessable_ones_a_short_one() -> None:
+    plain, spaced = find("4111111111111111")[0], find("4111 1111 1111 1111")[0]
+    assert plain.fingerprint == spaced.fingerprint
+    assert len(plain.fingerprint) == 4
+    assert len(find(VALUES["GitHub token"])[0].fingerprint) == 8
+
+
+@given(st.text(max_size=300), st.sampled_from(sorted(VALUES)))
+def test_masking_leaves_no_secret_and_spans_never_overlap(around: str, kind: str) -> None:
+    text = f"{around} {VALUES[kind]} {around}"
+    found = find(text, personal=True)
+    assert all(a.end <= b.start for a, b in pairwise(found))
+    assert all(0 <= s.start < s.end <= len(text) for s in found)
+    assert VALUES[kind] not in mask(text)
+
+
+def test_the_memories_of_real_agents_hold_none(samples: Path) -> None:
+    texts: set[str] = set()
+    for path in samples.rglob("*"):
+        if path.suffix in (".jsonl", ".json", ".md", ".txt") and ".git" not in path.parts:
+            texts.update(path.read_text("utf-8", "replace").split("\n"))
+        elif path.suffix == ".db":
+            with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as connection:
+                texts.update(connection.iterdump())
+            connection.close()
+    assert len(texts) > 5000
+    found = {secret.kind for text in texts for secret in find(text)}
+    assert found == set(), json.dumps(sorted(found))
