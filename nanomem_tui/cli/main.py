@@ -29,6 +29,7 @@ _COMMANDS = {
     "redo": "nanomem_tui.cli.ledger:redo",
     "doctor": "nanomem_tui.cli.doctor:doctor",
     "config": "nanomem_tui.cli.config:config",
+    "attach": "nanomem_tui.cli.attach:attach",
 }
 _DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run")
 _SNAPSHOT_OPTIONS = ("svg", "size")

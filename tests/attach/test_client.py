@@ -1,0 +1,147 @@
+"""The pipe: answers in order, every failure is no answer, one new child, and one line in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.attach import child
+from nanomem_tui.attach.client import Client
+from tests.attach.conftest import Server
+
+Make = Callable[..., Client]
+ASK = {"do": "begin", "channel": "cli", "chat_id": "direct", "text": "hello"}
+
+
+async def test_answers_come_in_order_over_one_child(make_client: Make, server: Server) -> None:
+    client = make_client()
+    answers = await asyncio.gather(*(client.ask({**ASK, "do": "turn", "text": str(n)}, 10) for n in range(20)))
+    assert [answer and answer["turn"] for answer in answers] == [f"t{n}" for n in range(20)]
+    assert [row["text"] for row in server.asked] == [str(n) for n in range(20)]
+    assert len({row["pid"] for row in server.asked}) == 1
+    assert server.asked[0]["argv"][-4:] == ["turn", "serve", "--workspace", "/somewhere"]
+
+
+async def test_text_of_every_script_and_a_megabyte_arrive(make_client: Make, server: Server) -> None:
+    text = "座席\u2028\n\x00" + "x" * 1_000_000
+    client = make_client()
+    assert await client.ask({**ASK, "do": "turn", "text": text}, 20) is not None
+    assert server.asked[0]["text"] == text
+
+
+@pytest.mark.parametrize("fault", ["exit", "die", "junk", "refuse"])
+async def test_a_broken_server_is_no_answer_and_said_once(
+    make_client: Make, caplog: pytest.LogCaptureFixture, fault: str
+) -> None:
+    client = make_client(fault)
+    with caplog.at_level(logging.INFO, "nanomem"):
+        assert await client.ask(ASK, 20) is None
+        assert await client.ask(ASK, 20) is None
+    assert len(caplog.records) == 1
+    expected = {
+        "exit": "no such thing as a memory",
+        "die": "the last words",
+        "junk": "",
+        "refuse": "the store is locked",
+    }
+    assert expected[fault] in caplog.text
+
+
+async def test_no_nanomem_at_all_is_no_answer(
+    make_client: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = make_client()
+    monkeypatch.setenv("NANOMEM_COMMAND", "/nowhere/nanomem")
+    assert await client.ask(ASK, 20) is None
+    assert "/nowhere/nanomem" in caplog.text
+
+
+async def test_a_child_that_dies_is_replaced_once(make_client: Make, server: Server) -> None:
+    client = make_client("die-once")
+    assert await client.ask(ASK, 20) is not None
+    assert len({row["pid"] for row in server.asked}) == 2
+
+
+async def test_a_dead_memory_rests_and_comes_back(
+    make_client: Make, monkeypatch: pytest.MonkeyPatch, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = make_client("die", rest=0.5)
+    with caplog.at_level(logging.INFO, "nanomem"):
+        assert await client.ask(ASK, 20) is None
+        tried = len(server.asked)
+        monkeypatch.setenv("NANOMEM_COMMAND", server.command())
+        assert await client.ask(ASK, 20) is None
+        assert len(server.asked) == tried, "it was asked while it rests"
+        await asyncio.sleep(0.6)
+        assert await client.ask(ASK, 20) is not None
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+
+
+async def test_a_killed_child_costs_no_answer(make_client: Make) -> None:
+    client = make_client()
+    assert await client.ask(ASK, 20) is not None
+    assert client.pid is not None
+    os.kill(client.pid, signal.SIGKILL)
+    assert await client.ask(ASK, 20) is not None
+
+
+async def test_a_hung_child_costs_no_more_than_its_time_and_is_killed(make_client: Make) -> None:
+    client = make_client("hang", answer=1.0)
+    started = time.monotonic()
+    assert await client.ask(ASK, 0.2) is None
+    assert time.monotonic() - started < 0.9
+    pid = client.pid
+    started = time.monotonic()
+    assert await client.ask({**ASK, "do": "turn"}, 20) is None
+    assert time.monotonic() - started < 0.6, "nobody waits long behind one that is overdue"
+    assert await asyncio.to_thread(client.send(lambda: ASK).result, 20) is None
+    assert pid is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_what_was_sent_arrives_though_nobody_waits_for_it(make_client: Make, server: Server) -> None:
+    client = make_client()
+    client.send(lambda: {**ASK, "do": "turn"})
+    client.close()
+    assert server.dos() == ["turn", "eof"]
+    assert await client.ask(ASK, 1) is None, "a closed client starts nothing"
+
+
+def test_a_loop_that_ended_before_the_answer_disturbs_nobody(
+    make_client: Make, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = make_client("hang", answer=0.5)
+    asyncio.run(client.ask(ASK, 0.05))
+    client.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_the_child_is_not_attached_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NANOMEM_ATTACH", "/p/attach")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["/p/attach/startup", "/their/own"]))
+    values = child.environment()
+    assert "NANOMEM_ATTACH" not in values
+    assert values["PYTHONPATH"] == "/their/own"
+
+
+def test_the_command_is_the_environments_then_the_paths_then_the_module(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NANOMEM_COMMAND", "'/a b/nanomem' --x")
+    assert child.command() == ["/a b/nanomem", "--x"]
+    monkeypatch.delenv("NANOMEM_COMMAND")
+    program = tmp_path / "nanomem"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert child.command() == [str(program)]
+    monkeypatch.setenv("PATH", "")
+    assert child.command()[-2:] == ["-m", "nanomem_tui"]

@@ -1,0 +1,92 @@
+"""A real nanobot-ai on the agent home under $HOME, started as its own command line is; offline, with a scripted model.
+
+Runs under the Python of the agent's own environment with the environment that `nanomem attach run` makes: nothing here
+knows of nanomem. Reads a JSON list of steps on standard input and prints one JSON object.
+
+    {"say": TEXT, "chat": "telegram:7", "sender": "u1", "answers": [...], "session": KEY, "ephemeral": false}
+
+does one turn; each answer is {"text"} or {"tool", "arguments"}, and when they run out the model says "ok". With
+{"kill": true} the process named in `$NANOMEM_TEST_PID_FILE` is killed while the model answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from nanobot.agent.loop import AgentLoop
+from nanobot.agent.tools.registry import ToolRegistry
+from nanobot.bus.queue import MessageBus
+from nanobot.config.loader import load_config
+from nanobot.providers.base import LLMProvider, LLMResponse, ToolCallRequest
+
+
+class ScriptedModel(LLMProvider):
+    """Answers from a list, keeps what it was sent, and kills when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(provider_name="scripted")
+        self.answers: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
+        self.kills = False
+
+    def get_default_model(self) -> str:
+        return "scripted"
+
+    async def chat(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None, **_: Any
+    ) -> LLMResponse:
+        names = [tool.get("function", tool).get("name") for tool in tools or []]
+        self.calls.append(json.loads(json.dumps({"messages": messages, "tools": names})))
+        if self.kills:
+            kill_children()
+        answer = self.answers.pop(0) if self.answers else {"text": "ok"}
+        if "tool" in answer:
+            call = ToolCallRequest(id=f"call_{len(self.calls)}", name=answer["tool"], arguments=answer["arguments"])
+            return LLMResponse(content=None, tool_calls=[call], finish_reason="tool_calls")
+        return LLMResponse(content=answer["text"])
+
+
+def kill_children() -> None:
+    """kill -9 for every process that this one started."""
+    for entry in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
+        for pid in entry.read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+async def run(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """Every step in one process: its reply and the requests that the model got for it."""
+    config = load_config(Path.home() / ".nanobot" / "config.json")
+    model, bus = ScriptedModel(), MessageBus()
+    extra: dict[str, Any] = {}
+    with contextlib.suppress(ImportError):  # as the command line composes it
+        from nanobot.agent.hooks import create_file_edit_activity_hook
+
+        extra["hook_factories"] = [create_file_edit_activity_hook]
+    loop = AgentLoop.from_config(config, bus, provider=model, model="scripted", tool_registry=ToolRegistry(), **extra)
+    done = []
+    for step in steps:
+        model.answers, model.calls, model.kills = list(step.get("answers", [])), [], bool(step.get("kill"))
+        channel, _, chat = step.get("chat", "cli:direct").partition(":")
+        reply = await loop.process_direct(
+            step["say"],
+            session_key=step.get("session", f"{channel}:{chat}"),
+            channel=channel,
+            chat_id=chat,
+            sender_id=step.get("sender", "user"),
+            ephemeral=bool(step.get("ephemeral")),
+        )
+        done.append({"reply": reply.content if reply is not None else "", "calls": model.calls})
+    return {"steps": done, "modules": sorted(name for name in sys.modules if name.startswith("nanomem"))}
+
+
+if __name__ == "__main__":
+    steps = json.loads(sys.stdin.read())
+    print(json.dumps(asyncio.run(run(steps))))
