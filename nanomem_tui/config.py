@@ -43,6 +43,32 @@ class Settings(NamedTuple):
     retention_decision_days: int = 3650
     mirrors: str = "auto"
     memory_db_path: str = ""
+    recall_backend: str = "ram"
+    recall_profile: str = "default"
+    recall_max_results: int = 8
+    recall_max_prompt_chars: int = 2400
+    recall_user_layer_results: int = 2
+    recall_global: bool = True
+    capture_enabled: bool = True
+    capture_mode: str = "heuristic"
+    capture_min_confidence: float = 0.78
+    capture_min_importance: float = 0.6
+    capture_episodic_allowance: float = 0.05
+    capture_channels: tuple[str, ...] = ("cli", "telegram", "whatsapp", "discord", "feishu")
+    capture_assistant: bool = False
+    capture_tools: bool = False
+    capture_inbox_roles: tuple[str, ...] = ("assistant", "tool")
+    capture_senders: tuple[str, ...] = ()
+    capture_max_entries_per_turn: int = 4
+    capture_scopes: Mapping[str, str] = MappingProxyType({})
+    learning_enabled: bool = True
+    max_lessons_in_prompt: int = 5
+    min_lesson_confidence: float = 1.0
+    feedback_max_message_chars: int = 220
+    feedback_require_prefix: bool = True
+    promotion_enabled: bool = True
+    promotion_min_users: int = 3
+    promotion_triggers: tuple[str, ...] = ("response:length", "response:language")
     dream_max_batch_size: int = 20
     dream_max_iterations: int = 10
     theme: str = ""
@@ -51,13 +77,15 @@ class Settings(NamedTuple):
 
 
 class About(NamedTuple):
-    """What there is to know of a setting: its help, the key in the agent's `config.json`, its smallest value, the
-    words it may be."""
+    """What there is to know of a setting: its help, the key in the agent's `config.json`, the smallest and the largest
+    number, the words that it (or each of its values) may be, the names that its table may hold."""
 
     help: str
     agent_key: str = ""
     least: float | None = None
     choices: tuple[str, ...] = ()
+    most: float | None = None
+    names: tuple[str, ...] = ()
 
 
 ABOUT: Mapping[str, About] = {
@@ -98,6 +126,56 @@ ABOUT: Mapping[str, About] = {
         choices=("auto", "on", "off"),
     ),
     "memory_db_path": About("a database of the scoped system, to import from", "memory.dbPath"),
+    "recall_backend": About(
+        "what finds items: an index in RAM, or the full-text index of the database",
+        "memory.backend",
+        choices=("ram", "sqlite_fts"),
+    ),
+    "recall_profile": About(
+        "how items are ranked: our own way, or exactly as one of the systems that nanomem reads",
+        choices=("default", "seed000", "seed001"),
+    ),
+    "recall_max_results": About("items recalled for a message", "memory.recall.maxResults", 1),
+    "recall_max_prompt_chars": About("characters of recalled items in a prompt", "memory.recall.maxPromptChars", 1),
+    "recall_user_layer_results": About(
+        "items recalled because they are about the sender", "memory.recall.userPreferenceLayerResults", 0
+    ),
+    "recall_global": About("also recall what belongs to every chat"),
+    "capture_enabled": About("save what turns say by themselves (off: only recall)", "memory.capture.enabled"),
+    "capture_mode": About("how turns are read", "memory.capture.mode", choices=("heuristic",)),
+    "capture_min_confidence": About("confidence that a capture needs", "memory.capture.minConfidence", 0, most=1),
+    "capture_min_importance": About("importance that a capture needs", "memory.capture.minImportance", 0, most=1),
+    "capture_episodic_allowance": About("how much less confidence an episode needs than the rest", least=0, most=1),
+    "capture_channels": About("channels in which turns are captured", "memory.capture.channels"),
+    "capture_assistant": About("also read what the assistant says", "memory.capture.captureAssistant"),
+    "capture_tools": About("also read what tools give back"),
+    "capture_inbox_roles": About(
+        "whose words wait in the inbox until a person accepts them", choices=("user", "assistant", "tool")
+    ),
+    "capture_senders": About("senders who are captured at once, the others wait in the inbox (none: all are)"),
+    "capture_max_entries_per_turn": About("captures of one turn", "memory.capture.maxEntriesPerTurn", 0),
+    "capture_scopes": About(
+        "kind = scope, where a captured kind does not go where it goes by default",
+        choices=("chat", "user", "global"),
+        names=("preference", "fact", "decision", "episodic"),
+    ),
+    "learning_enabled": About("learn lessons and put them before the model", "agents.selfImprovement.enabled"),
+    "max_lessons_in_prompt": About("lessons put before the model", "agents.selfImprovement.maxLessonsInPrompt", 0),
+    "min_lesson_confidence": About(
+        "confidence that a lesson needs now to be put before the model", "agents.selfImprovement.minLessonConfidence", 0
+    ),
+    "feedback_max_message_chars": About(
+        "longest message that is read as a correction", "agents.selfImprovement.feedbackMaxMessageChars", 1
+    ),
+    "feedback_require_prefix": About(
+        "a correction begins with its word (off: the word may stand anywhere)",
+        "agents.selfImprovement.feedbackRequirePrefix",
+    ),
+    "promotion_enabled": About(
+        "make a lesson global that many people teach", "agents.selfImprovement.promotionEnabled"
+    ),
+    "promotion_min_users": About("how many people that are", "agents.selfImprovement.promotionMinUsers", 1),
+    "promotion_triggers": About("which lessons may become global", "agents.selfImprovement.promotionTriggers"),
     "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
     "dream_max_iterations": About("edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1),
     "theme": About("colour theme of the console (empty: chosen by the terminal)"),
@@ -105,6 +183,12 @@ ABOUT: Mapping[str, About] = {
     "keys": About("action = key, to remap the console"),
 }
 """Each setting of `Settings`, by name."""
+
+AGENT_SECTIONS = ("memory", "agents.memory", "agents.selfImprovement")
+"""Sections of an agent's configuration that are only about memory: a key there that nobody knows is a mistake."""
+
+RESERVED = ("memory.embedding.enabled", "memory.embedding.backend")
+"""Keys that the scoped system reserves for later and that nothing reads."""
 
 
 class Loaded(NamedTuple):
@@ -164,20 +248,32 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def check(name: str, value: Any, source: str) -> Any:
     """`value` in the type of the setting. Raises InvalidConfig."""
-    kind = _kind(name)
-    types: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
-    wanted = types.get(kind, (dict,))
-    fits = isinstance(value, wanted) and (kind == "bool" or not isinstance(value, bool))
-    least = ABOUT[name].least
+    kind, about = _kind(name), ABOUT[name]
+    fits = isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
     fits = fits and (kind != "float" or math.isfinite(value))
-    if not fits or (least is not None and value < least):
-        bound = f" of at least {least:g}" if least is not None else ""
-        raise InvalidConfig(f"`{name}` must be a {kind}{bound}, not {value!r}", source, "see `nanomem config show`")
-    choices = ABOUT[name].choices
-    if choices and value not in choices:
-        fix = f"one of {', '.join(choices)}"
-        raise InvalidConfig(f"`{name}` cannot be {value!r}", source, fix)
-    return float(value) if kind == "float" else value
+    fits = fits and (about.least is None or value >= about.least) and (about.most is None or value <= about.most)
+    inside = (value if kind == "list" else value.values() if about.choices else ()) if kind in ("list", "table") else ()
+    if not fits or not all(isinstance(entry, str) for entry in inside):
+        raise InvalidConfig(
+            f"`{name}` must be a {kind}{_bound(about)}, not {value!r}", source, "see `nanomem config show`"
+        )
+    if about.names and (unknown := [key for key in value if key not in about.names]):
+        raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
+    for word in inside if kind in ("list", "table") else [value]:
+        if about.choices and word not in about.choices:
+            raise InvalidConfig(f"`{name}` cannot be {word!r}", source, f"one of {', '.join(about.choices)}")
+    return float(value) if kind == "float" else tuple(value) if kind == "list" else value
+
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "bool": (bool,), "str": (str,), "list": (list, tuple), "table": (dict,),
+}  # fmt: skip
+
+
+def _bound(about: About) -> str:
+    if about.most is not None and about.least is not None:
+        return f" from {about.least:g} to {about.most:g}"
+    return f" of at least {about.least:g}" if about.least is not None else ""
 
 
 def from_text(name: str, text: str, source: str) -> Any:
@@ -192,15 +288,17 @@ def from_text(name: str, text: str, source: str) -> Any:
             value = words.get(text.strip().lower(), text)
         elif kind in ("int", "float"):
             value = int(text) if kind == "int" else float(text)
+        elif kind == "list" and not text.lstrip().startswith("["):
+            value = [word.strip() for word in text.split(",") if word.strip()]
         elif kind != "str":
             value = json.loads(text)
     return check(name, value, source)
 
 
 def _kind(name: str) -> str:
-    """The type of a setting by name; a table is a `dict`."""
+    """The type of a setting by name; a mapping is a `table`, a tuple of words a `list`."""
     default = _DEFAULTS[name]
-    return "dict" if isinstance(default, Mapping) else type(default).__name__
+    return "table" if isinstance(default, Mapping) else "list" if isinstance(default, tuple) else type(default).__name__
 
 
 def nearest(name: str, known: tuple[str, ...]) -> str:
@@ -229,13 +327,39 @@ def _agent_values(path: Path, problems: list[Problem]) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {}
     for name, about in ABOUT.items():
-        value: Any = root
-        for part in about.agent_key.split(".") if about.agent_key else ["\0"]:
-            value = value.get(part) if isinstance(value, dict) else None
+        value = _at(root, about.agent_key)
         if value is None:
             continue
         try:
             found[name] = check(name, value, str(path))
         except InvalidConfig as error:
-            problems.append(Problem(error.what, str(path), fix=error.fix, severity="warning"))
+            problems.append(Problem(error.what, f"{path} {about.agent_key}", fix=error.fix, severity="warning"))
+    problems += _unknown_keys(root, str(path))
     return found
+
+
+def _at(root: Any, key: str) -> Any:
+    """The value at a dotted key, None when there is none."""
+    for part in key.split(".") if key else ["\0"]:
+        root = root.get(part) if isinstance(root, dict) else None
+    return root
+
+
+def _unknown_keys(root: Any, source: str) -> list[Problem]:
+    """A warning for each key in the agent's memory sections that no setting has, with the nearest that one has."""
+    known = {about.agent_key for about in ABOUT.values() if about.agent_key} | set(RESERVED)
+    sections = {key.rpartition(".")[0] for key in known}
+
+    def unknown(value: Any, at: str) -> Iterator[str]:
+        for name, inner in value.items() if isinstance(value, dict) else ():
+            key = f"{at}.{name}"
+            if key in sections:
+                yield from unknown(inner, key)
+            elif key not in known:
+                yield key
+
+    return [
+        Problem(f"unknown key `{key}`", source, fix=nearest(key, tuple(sorted(known | sections))), severity="warning")
+        for section in AGENT_SECTIONS
+        for key in unknown(_at(root, section), section)
+    ]

@@ -161,3 +161,123 @@ def test_a_setting_of_few_words_takes_no_other(tmp_path: Path) -> None:
     assert config.from_text("mirrors", "off", "here") == "off"
     with pytest.raises(InvalidConfig, match="one of auto, on, off"):
         config.from_text("mirrors", "sometimes", "here")
+
+
+SEED_001 = {
+    "enabled": True,
+    "dbPath": "~/.nanobot/memory/longterm.db",
+    "backend": "sqlite_fts",
+    "recall": {"maxResults": 8, "maxPromptChars": 2400, "userPreferenceLayerResults": 2},
+    "capture": {
+        "enabled": True,
+        "mode": "heuristic",
+        "minConfidence": 0.78,
+        "minImportance": 0.6,
+        "channels": ["cli", "telegram", "whatsapp", "discord", "feishu"],
+        "captureAssistant": False,
+        "maxEntriesPerTurn": 4,
+    },
+    "retention": {"episodicDays": 90, "factDays": 3650, "preferenceDays": 3650, "decisionDays": 3650},
+    "wal": {"enabled": True, "stateDir": "memory/session-state"},
+    "embedding": {"enabled": False, "backend": "reserved_hybrid"},
+}
+SEED_000 = {
+    "memory": {"flushEveryUpdates": 8, "flushIntervalSeconds": 120, "shortTermTurns": 12, "pendingLimit": 20},
+    "sessions": {
+        "compactThresholdMessages": 400,
+        "compactThresholdBytes": 2_000_000,
+        "compactKeepMessages": 300,
+    },
+    "selfImprovement": {
+        "enabled": True,
+        "maxLessonsInPrompt": 5,
+        "minLessonConfidence": 1,
+        "maxLessons": 200,
+        "lessonConfidenceDecayHours": 168,
+        "feedbackMaxMessageChars": 220,
+        "feedbackRequirePrefix": True,
+        "promotionEnabled": True,
+        "promotionMinUsers": 3,
+        "promotionTriggers": ["response:length", "response:language"],
+    },
+}
+
+
+def agent_says(paths: Paths, body: object) -> config.Loaded:
+    assert paths.agent_config is not None
+    paths.agent_config.write_text(json.dumps(body))
+    return config.load(paths)
+
+
+def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them_is_known(paths: Paths) -> None:
+    loaded = agent_says(paths, {"memory": SEED_001, "agents": SEED_000})
+    assert loaded.problems == ()
+    same = {"recall_backend": "sqlite_fts", "memory_db_path": "~/.nanobot/memory/longterm.db"}
+    assert loaded.settings == Settings(**same)
+    given = {about.agent_key for about in config.ABOUT.values() if about.agent_key} | set(config.RESERVED)
+    assert len(loaded.sources) == len(given) - len(config.RESERVED) - 2  # all but the two of the Dream
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (("enabled", False), {"memory_enabled": False}),
+        (("capture", {"enabled": False}), {"capture_enabled": False}),
+        (("capture", {"channels": ["cli"]}), {"capture_channels": ("cli",)}),
+        (("recall", {"maxPromptChars": 600}), {"recall_max_prompt_chars": 600}),
+        (
+            ("capture", {"minConfidence": 0.95, "minImportance": 0.88}),
+            {"capture_min_confidence": 0.95, "capture_min_importance": 0.88},
+        ),
+        (("wal", {"enabled": False}), {"wal_enabled": False}),
+    ],
+)
+def test_every_steering_example_steers(paths: Paths, keys: tuple[str, object], expected: dict[str, object]) -> None:
+    loaded = agent_says(paths, {"memory": {keys[0]: keys[1]}})
+    assert loaded.problems == ()
+    assert loaded.settings == Settings(**expected)  # type: ignore[arg-type]
+    assert set(loaded.sources) == set(expected)
+
+
+def test_an_unknown_key_of_the_agents_memory_is_named_with_the_nearest(paths: Paths) -> None:
+    body = {
+        "memory": {"capture": {"minConfidance": 0.9}, "recal": {"maxResults": 3}, "somethingElse": 1},
+        "agents": {"selfImprovement": {"maxLesson": 3}, "defaults": {"model": "x"}},
+        "channels": {"telegram": {}},
+    }
+    problems = {problem.what: problem.fix for problem in agent_says(paths, body).problems}
+    assert problems == {
+        "unknown key `memory.capture.minConfidance`": "did you mean `memory.capture.minConfidence`?",
+        "unknown key `memory.recal`": "did you mean `memory.recall`?",
+        "unknown key `memory.somethingElse`": problems["unknown key `memory.somethingElse`"],
+        "unknown key `agents.selfImprovement.maxLesson`": "did you mean `agents.selfImprovement.maxLessons`?",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("capture_min_confidence = 1.5", "from 0 to 1"),
+        ('capture_channels = "cli"', "must be a list"),
+        ("capture_channels = [1]", "must be a list"),
+        ('capture_inbox_roles = ["everyone"]', "cannot be 'everyone'"),
+        ('capture_scopes = {mood = "user"}', "cannot hold 'mood'"),
+        ('capture_scopes = {fact = "planet"}', "cannot be 'planet'"),
+        ("capture_scopes = {fact = 3}", "must be a table"),
+        ('capture_mode = "oracle"', "cannot be 'oracle'"),
+    ],
+)
+def test_lists_tables_and_bounds_are_checked(paths: Paths, text: str, says: str) -> None:
+    write(paths.settings, text)
+    with pytest.raises(InvalidConfig, match=says):
+        config.load(paths)
+
+
+def test_lists_and_tables_are_read_from_every_source(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NANOMEM_CAPTURE_CHANNELS", "cli, matrix")
+    write(paths.settings, 'capture_scopes = {fact = "global"}\npromotion_triggers = []')
+    got = config.load(paths).settings
+    assert got.capture_channels == ("cli", "matrix")
+    assert got.capture_scopes == {"fact": "global"}
+    assert got.promotion_triggers == ()
+    assert config.from_text("capture_senders", '["a", "b"]', "here") == ("a", "b")
