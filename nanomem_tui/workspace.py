@@ -175,6 +175,10 @@ class Workspace:
             from nanomem_tui.memory.session_layer import SessionLayer
 
             self.store.layers[layer] = SessionLayer(self.layout.sessions_dir, self.paths.backups, self.agent)
+        elif layer == "mirror":
+            from nanomem_tui.memory.mirrors import MirrorLayer
+
+            self.store.layers[layer] = MirrorLayer(self.paths)
         else:
             raise NotFound("no such kind of thing", layer, "it was written by a newer nanomem")
 

@@ -185,7 +185,10 @@ class Items:
         )
         twins = [row.id for row in lookup.same_text(self._store, item.text) if row.scope_key == scope_key]
         warnings = [f"the same text is already there as {twins[0]}"] if twins else []
-        operation = new_operation("items.add", f"add {quoted(text)}", [change_of("item", None, item)])
+        from nanomem_tui.memory import mirrors
+
+        mirrored = mirrors.changes(self._store.paths, self._store.settings, [item])
+        operation = new_operation("items.add", f"add {quoted(text)}", [change_of("item", None, item), *mirrored])
         return self._perform(operation), item, warnings
 
     def edit(self, item_id: str, **fields: Any) -> Operation:
