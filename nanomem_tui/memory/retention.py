@@ -1,0 +1,139 @@
+"""How long items are kept (seed 001 §9 `retention`): when one expires, the hygiene that takes expired ones away, and
+the way back of deleted ones.
+
+Taking away is a deletion that undo and `restore` bring back. Must not decide what is captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from nanomem_tui import clock
+from nanomem_tui.config import Settings
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.operations import Actor, Operation, Perform, new_operation
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from nanomem_tui.text import counted, quoted
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.memory_store import MemoryStore
+
+HOUR = timedelta(hours=1)
+_last: WeakKeyDictionary[MemoryStore, datetime] = WeakKeyDictionary()
+"""When hygiene last looked at a store, in this process."""
+
+
+def days(kind: str, settings: Settings) -> int:
+    """Days that an item of a kind is kept; 0: for good."""
+    by_kind = {
+        "episodic": settings.retention_episodic_days,
+        "fact": settings.retention_fact_days,
+        "preference": settings.retention_preference_days,
+        "decision": settings.retention_decision_days,
+    }
+    return by_kind.get(kind, 0)
+
+
+def expires_at(kind: str, moment: datetime, settings: Settings) -> str | None:
+    """When an item of a kind that is remembered at `moment` expires, UTC ISO; None: never."""
+    number = days(kind, settings)
+    try:
+        return clock.iso(moment + timedelta(days=number)) if number else None
+    except OverflowError:
+        return None
+
+
+def is_expired(item: Item, now: datetime) -> bool:
+    """Whether the time of an item is over; a pinned one's never is."""
+    if item.pinned or not item.expires_at:
+        return False
+    moment = clock.parse(item.expires_at)
+    return moment is not None and moment <= now
+
+
+def expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
+    """The active items whose time is over; none of a kind that is kept for good."""
+    return [row for row in items if not row.is_deleted and days(row.kind, settings) and is_expired(row, now)]
+
+
+def prune_expired(
+    store: MemoryStore,
+    settings: Settings,
+    now: datetime | None = None,
+    perform: Perform | None = None,
+    *,
+    actor: Actor = "human",
+) -> Operation:
+    """Delete what is expired, as one operation. Raises NothingToDo."""
+    snapshot = store.load("item")
+    with snapshot.lock:
+        rows = expired(snapshot.items.values(), settings, now or clock.now())
+    if not rows:
+        raise NothingToDo("nothing to prune", "no item is expired")
+    changes = [change_of("item", row, row._replace(is_deleted=True)) for row in rows]
+    label = f"prune {counted(len(rows), 'expired item')}"
+    return (perform or store.perform)(new_operation("items.expire", label, changes, actor=actor))
+
+
+def hygiene(
+    store: MemoryStore, settings: Settings, now: datetime | None = None, perform: Perform | None = None
+) -> Operation | None:
+    """What a turn does at most once an hour in a process: delete what is expired. None when it is not yet time, or
+    nothing is expired. Raises the store's errors."""
+    moment = now or clock.now()
+    last = _last.get(store)
+    if last is not None and timedelta(0) <= moment - last < HOUR:
+        return None
+    _last[store] = moment
+    try:
+        return prune_expired(store, settings, moment, perform, actor="compaction")
+    except NothingToDo:
+        return None
+
+
+def deleted(store: MemoryStore) -> list[Item]:
+    """The deleted items, the last touched first."""
+    snapshot = store.load("item")
+    with snapshot.lock:
+        rows = [row for row in snapshot.items.values() if row.is_deleted]
+    return sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
+
+
+def find_deleted(store: MemoryStore, item_id: str) -> Item:
+    """The deleted item of that id, or of the one id that begins so. Raises NotFound, BadInput or NothingToDo."""
+    rows = store.load("item").items
+    row = rows.get(item_id)
+    if row is None:
+        near = [item for key, item in rows.items() if item_id and key.startswith(item_id) and item.is_deleted]
+        if len(near) > 1:
+            raise BadInput(f"{len(near)} deleted items begin with that id", item_id, "give more of it")
+        row = near[0] if near else None
+    if row is None:
+        raise NotFound("no deleted item of that id", item_id, "see `nanomem log` for what was deleted")
+    if not row.is_deleted:
+        raise NothingToDo("the item is not deleted", row.id)
+    return row
+
+
+def restore(
+    store: MemoryStore, settings: Settings, ids: Sequence[str], perform: Perform | None = None
+) -> tuple[Operation, list[Item]]:
+    """Bring deleted items back as they were, as one operation; one whose time is over begins it anew.
+
+    Raises NotFound, BadInput or NothingToDo, and changes nothing then.
+    """
+    now = clock.now()
+    before = list({row.id: row for row in (find_deleted(store, item_id) for item_id in ids)}.values())
+    if not before:
+        raise NothingToDo("nothing to restore", "")
+    after = [row._replace(is_deleted=False) for row in before]
+    after = [
+        row._replace(expires_at=expires_at(row.kind, now, settings)) if is_expired(row, now) else row for row in after
+    ]
+    changes = [change_of("item", old, new) for old, new in zip(before, after, strict=True)]
+    what = quoted(after[0].text) if len(after) == 1 else counted(len(after), "item")
+    return (perform or store.perform)(new_operation("items.restore", f"restore {what}", changes)), after

@@ -1,0 +1,32 @@
+"""Markers of the whole workspace in the meta table that are no counters of a checkpoint: what was done once for good.
+
+Keys are those of seed 001, `workspace:<id>:<name>`. Must not know what a marker means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.memory_store import MemoryStore
+
+
+def key(store: MemoryStore, name: str) -> str:
+    """The key of a marker in the table."""
+    return f"workspace:{store.workspace_id}:{name}"
+
+
+def read(store: MemoryStore, name: str) -> str | None:
+    """The value of a marker, None where there is none. Raises the store's errors."""
+    if not store.has_database:
+        return None
+    query = "SELECT value FROM memory_meta WHERE key = ?"
+    row = store.read(lambda connection: connection.execute(query, (key(store, name),)).fetchone())
+    return str(row[0]) if row is not None else None
+
+
+def write(store: MemoryStore, name: str, value: str) -> None:
+    """Set a marker, durable when it returns. Raises the store's errors."""
+    sql = "INSERT INTO memory_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+    with store.database.writing() as connection:
+        connection.execute(sql, (key(store, name), value))

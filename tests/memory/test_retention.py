@@ -1,0 +1,147 @@
+"""How long items are kept, the hygiene of a turn, and the way back of deleted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import clock, open_workspace
+from nanomem_tui.config import Settings
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.memory import retention
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from nanomem_tui.workspace import Workspace
+from tests.store.homes import make_home, state
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Iterator[Workspace]:
+    with open_workspace(make_home(tmp_path)) as opened:
+        yield opened
+
+
+def put(ws: Workspace, key: str, **fields: object) -> Item:
+    """An item as a turn captures it."""
+    at = clock.iso(NOW - timedelta(days=100))
+    item = Item(key, f"text of {key}", created_at=at, updated_at=at)._replace(**fields)
+    ws.perform(new_operation("items.add", key, [change_of("item", None, item)], actor="agent"))
+    return item
+
+
+def expiring(ws: Workspace, key: str, days: float, **fields: object) -> Item:
+    return put(ws, key, expires_at=clock.iso(NOW + timedelta(days=days)), **fields)
+
+
+@pytest.mark.parametrize(("kind", "days"), [("episodic", 90), ("fact", 3650), ("preference", 3650), ("decision", 3650)])
+def test_an_item_expires_by_its_kind(kind: str, days: int) -> None:
+    assert retention.expires_at(kind, NOW, Settings()) == clock.iso(NOW + timedelta(days=days))
+
+
+def test_the_settings_say_how_long_and_zero_is_for_good() -> None:
+    settings = Settings(retention_episodic_days=7, retention_fact_days=0, retention_decision_days=10**9)
+    assert retention.expires_at("episodic", NOW, settings) == clock.iso(NOW + timedelta(days=7))
+    assert retention.expires_at("fact", NOW, settings) is None
+    assert retention.expires_at("decision", NOW, settings) is None, "beyond the end of time"
+
+
+def test_what_is_expired_goes_in_one_operation_and_comes_back_by_undo(ws: Workspace) -> None:
+    expiring(ws, "over", -1)
+    expiring(ws, "just", 0)
+    expiring(ws, "later", 1)
+    expiring(ws, "pinned", -1, pinned=True)
+    put(ws, "never")
+    put(ws, "strange", expires_at="some day")
+    operation = retention.prune_expired(ws.store, ws.settings, NOW)
+    assert {change.key for change in operation.changes} == {"over", "just"}
+    assert operation.label == "prune 2 expired items"
+    with pytest.raises(NothingToDo):
+        retention.prune_expired(ws.store, ws.settings, NOW)
+    ws.undo()
+    assert ws.items.get("over").text == "text of over"
+
+
+def test_a_kind_that_is_kept_for_good_does_not_expire_any_more(ws: Workspace) -> None:
+    expiring(ws, "over", -1)
+    with pytest.raises(NothingToDo):
+        retention.prune_expired(ws.store, ws.settings._replace(retention_fact_days=0), NOW)
+
+
+def test_hygiene_looks_at_most_once_an_hour(ws: Workspace) -> None:
+    expiring(ws, "first", -1)
+    found = retention.hygiene(ws.store, ws.settings, NOW)
+    assert found is not None
+    assert (found.actor, [change.key for change in found.changes]) == ("compaction", ["first"])
+    expiring(ws, "second", -1)
+    assert retention.hygiene(ws.store, ws.settings, NOW + timedelta(minutes=59)) is None
+    assert retention.hygiene(ws.store, ws.settings, NOW + timedelta(minutes=60)) is not None
+    assert retention.hygiene(ws.store, ws.settings, NOW + timedelta(minutes=121)) is None, "nothing is expired"
+    expiring(ws, "third", -1)
+    assert retention.hygiene(ws.store, ws.settings, NOW - timedelta(days=1)) is not None, "a clock that was set back"
+
+
+def test_what_hygiene_took_is_not_what_undo_takes_back_next_but_its_id_is(ws: Workspace) -> None:
+    mine = ws.items.add("mine")[1]
+    expiring(ws, "over", -1)
+    operation = retention.hygiene(ws.store, ws.settings, NOW)
+    assert operation is not None
+    ws.undo()
+    assert mine.id not in {row.id for row in ws.items.all()}
+    ws.undo(operation.id)
+    assert ws.items.get("over")
+
+
+def test_a_deleted_item_is_restored_as_it_was(ws: Workspace) -> None:
+    before = ws.items.get("ltm_1")
+    ws.items.delete(["ltm_1", "ltm_2"])
+    assert {row.id for row in retention.deleted(ws.store)} == {"ltm_1", "ltm_2"}
+    operation, rows = retention.restore(ws.store, ws.settings, ["ltm_1"], ws.perform)
+    assert operation.label == "restore “item number 1”"
+    assert [row.id for row in rows] == ["ltm_1"]
+    assert ws.items.get("ltm_1") == before
+    ws.flush()
+    workspace = ws.paths.workspace
+    ws.close()
+    assert set(state(workspace)) >= {"ltm_1", "ltm_3", "ltm_4"}
+    assert "ltm_2" not in state(workspace)
+
+
+def test_a_restored_item_whose_time_is_over_begins_it_anew(ws: Workspace) -> None:
+    put(ws, "old", expires_at="2020-01-01T00:00:00+00:00", kind="episodic")
+    retention.prune_expired(ws.store, ws.settings)
+    _, rows = retention.restore(ws.store, ws.settings, ["old"])
+    assert not retention.is_expired(rows[0], clock.now() + timedelta(days=89))
+    with pytest.raises(NothingToDo):
+        retention.prune_expired(ws.store, ws.settings)
+
+
+def test_delete_add_delete_restore(ws: Workspace) -> None:
+    first = ws.items.add("dark mode")[1]
+    ws.items.delete([first.id])
+    second = ws.items.add("dark mode")[1]
+    ws.items.delete([second.id])
+    ws.flush()
+    third = ws.items.add("dark mode")[1]
+    ws.items.delete([third.id])
+    ws.flush()
+    retention.restore(ws.store, ws.settings, [first.id], ws.perform)
+    assert [row.id for row in ws.items.all() if row.text == "dark mode"] == [first.id]
+
+
+def test_what_cannot_be_restored_is_one_clear_error(ws: Workspace) -> None:
+    ws.items.delete(["ltm_1", "ltm_2"])
+    with pytest.raises(NotFound, match="no deleted item"):
+        retention.restore(ws.store, ws.settings, ["none"])
+    with pytest.raises(NothingToDo, match="not deleted"):
+        retention.restore(ws.store, ws.settings, ["ltm_1", "ltm_3"])
+    with pytest.raises(BadInput, match="begin with that id"):
+        retention.restore(ws.store, ws.settings, ["ltm_"])
+    with pytest.raises(NothingToDo):
+        retention.restore(ws.store, ws.settings, [])
+    assert {row.id for row in retention.deleted(ws.store)} == {"ltm_1", "ltm_2"}, "all or none"
