@@ -23,12 +23,12 @@ _MARKS = "\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 _ASCII_WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _ACCENT = re.compile("[\u0300-\u036f]+")
 _STOP = frozenset(
-    "a about above after again all also am an and any are as at be because been before being below between both but by "
-    "can could did do does doing down during each few for from further had has have having he her here hers him his how "
-    "i if in into is it its itself just me might mine more most must my myself no nor not now of off on once only or "
-    "other our ours out over own same shall she should so some such than that the their theirs them themselves then "
-    "there these they this those through to too under until up us very was we were what when where which while who whom "
-    "whose why will with would yet you your yours yourself cannot".split()
+    "a about above after again all also am an and any are as at be because been before being below between both but "
+    "by can could did do does doing down during each few for from further had has have having he her here hers him "
+    "his how i if in into is it its itself just me might mine more most must my myself no nor not now of off on once "
+    "only or other our ours out over own same shall she should so some such than that the their theirs them "
+    "themselves then there these they this those through to too under until up us very was we were what when where "
+    "which while who whom whose why will with would yet you your yours yourself cannot".split()
 )
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
 _MOST_STEMS = 200_000

@@ -6,7 +6,6 @@ that it shows read-only.
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.formats import foreign_databases
+from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store import lookup, reader
 from nanomem_tui.store.exchange import global_scope
@@ -28,6 +28,7 @@ from nanomem_tui.text import counted, quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.compaction import Compaction
+    from nanomem_tui.memory.recall import Recall
 
 MAX_TEXT = 1_000_000
 EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", "chat_id", "sender_id")
@@ -43,6 +44,7 @@ class Items:
         self._foreign_database = foreign_database
         self._perform = perform
         self._sorted: tuple[int, list[Item]] = (-1, [])
+        self._recall: Recall | None = None
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -128,26 +130,25 @@ class Items:
         """The best items for the query, best first.
 
         Without channel, chat and sender every scope is searched (the owner's view); with any of them only what is
-        visible there: that chat, that sender, and what is global.
+        visible there: that chat, that sender, and what is global. Raises BadInput: an unknown scope or kind, a chat or
+        a sender without a channel.
         """
-        if scope not in (None, "all", *SCOPE_TYPES):
-            raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}, all")
+        from nanomem_tui.memory.recall import Question
+
         self.known_kind(kind)
-        visible = _visibility(channel, chat_id, sender_id)
+        audience = Audience(channel, chat_id, sender_id)
+        kinds = () if kind is None else (kind,)
+        question = Question(query, "", audience, scope or "all", kinds, limit, whole=True)
+        return list(self.recall.ask(question, beside=[item for item in self.foreign() if item.enabled]).hits)
 
-        def accept(item: Item) -> bool:
-            return bool(
-                item.enabled
-                and not item.is_deleted
-                and (scope in (None, "all") or item.scope_type == scope)
-                and (kind is None or item.kind == kind)
-                and visible(item)
-            )
+    @property
+    def recall(self) -> Recall:
+        """The recall over these items."""
+        if self._recall is None:
+            from nanomem_tui.memory.recall import Recall
 
-        from nanomem_tui.store import search
-
-        pool = itertools.chain(lookup.search_pool(self._store, query, accept), filter(accept, self.foreign()))
-        return search.rank(query, pool, limit)
+            self._recall = Recall(self._store, self._store.settings)
+        return self._recall
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -185,10 +186,7 @@ class Items:
         )
         twins = [row.id for row in lookup.same_text(self._store, item.text) if row.scope_key == scope_key]
         warnings = [f"the same text is already there as {twins[0]}"] if twins else []
-        from nanomem_tui.memory import mirrors
-
-        mirrored = mirrors.changes(self._store.paths, self._store.settings, [item])
-        operation = new_operation("items.add", f"add {quoted(text)}", [change_of("item", None, item), *mirrored])
+        operation = new_operation("items.add", f"add {quoted(text)}", [change_of("item", None, item)])
         return self._perform(operation), item, warnings
 
     def edit(self, item_id: str, **fields: Any) -> Operation:
@@ -320,14 +318,6 @@ class Items:
             need = "--chat-id" if scope == "chat" else "--sender-id or --chat-id"
             raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
         return f"channel:{channel}:{scope}:{who}"
-
-
-def _visibility(channel: str | None, chat_id: str | None, sender_id: str | None) -> Callable[[Item], bool]:
-    if channel is None and chat_id is None and sender_id is None:
-        return lambda item: True
-    keys = {f"channel:{channel}:chat:{chat_id}"} if chat_id else set()
-    keys |= {f"channel:{channel}:user:{who}" for who in (sender_id or chat_id,) if who}
-    return lambda item: item.scope_type == "global" or item.scope_key in keys
 
 
 def _foreign_item(row: dict[str, Any], name: str) -> Item:

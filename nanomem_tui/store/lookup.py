@@ -7,18 +7,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.store import ledger, reader
 from nanomem_tui.store.values import Item, Row, row_hash
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
-from nanomem_tui.tokens import query_tokens
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.memory_store import MemoryStore
+    from sqlite3 import Connection
 
-Accept = Callable[[Item], bool]
+    from nanomem_tui.store.memory_store import MemoryStore
+    from nanomem_tui.store.search import FullText
+
+
+
+Pending = Callable[[list[Item]], list[Item]]
+T = TypeVar("T")
 
 
 def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int]]:
@@ -47,20 +52,35 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int]]:
     return [(*group, number) for group, number in counts.items()]
 
 
-def search_pool(store: MemoryStore, query: str, accept: Accept) -> Iterable[Item]:
-    """The accepted items that a search has to rank: the index's candidates as they are now, and what it lacks."""
-    if not store.loaded and database_is_all(store):
-        found = _candidates(store, query, accept)
-        if found is not None:
+def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | None:
+    """What `use` makes of the database's full-text index; None where no index of this version's tokenizer is there.
+
+    `use` also gets a function that takes the rows that the index found and gives them as they are now, with those that
+    the index lacks or has otherwise. Rows are not loaded when the database is all there is.
+    """
+    complete = not store.loaded and database_is_all(store)
+    if not complete:
+        store.load("item")
+    if not store.has_database:
+        return None
+
+    def pending(found: list[Item]) -> list[Item]:
+        if complete:
             return found
-    snapshot = store.load("item")
-    found = _candidates(store, query, accept)
-    with snapshot.lock:
-        keys: Iterable[str] = list(snapshot.items)
-        if found is not None:
+        snapshot = store.snapshot
+        with snapshot.lock:
             keys = {item.id for item in found} | {key for layer, key in snapshot.unwritten() if layer == "item"}
-        rows = [snapshot.items[key] for key in keys if key in snapshot.items]
-    return [row for row in rows if accept(row)]
+            return [snapshot.items[key] for key in keys if key in snapshot.items]
+
+    def ask(connection: Connection) -> T | None:
+        from nanomem_tui.store.search import FullText
+
+        if reader.meta(connection, store.workspace_id).get("tokens") != str(TOKENS_VERSION):
+            return None
+        return use(FullText(connection, store.workspace_id), pending)
+
+    with reader.open_database(store.paths.database) as connection:
+        return ask(connection)
 
 
 def same_text(store: MemoryStore, text: str) -> list[Item]:
@@ -102,15 +122,3 @@ def damaged(store: MemoryStore) -> list[Problem]:
 
 def _differs(row: Row, hashes: Mapping[str, str]) -> bool:
     return hashes.get(row.id) != row_hash(row)
-
-
-def _candidates(store: MemoryStore, query: str, accept: Accept) -> list[Item] | None:
-    """The full-text index's answer; None where there is no index made by this version's tokenizer."""
-    if not store.has_database:
-        return None
-    from nanomem_tui.store import search
-
-    with reader.open_database(store.paths.database) as connection:
-        if reader.meta(connection, store.workspace_id).get("tokens") != str(TOKENS_VERSION):
-            return None
-        return search.candidates(connection, store.workspace_id, query_tokens(query), accept)

@@ -1,81 +1,190 @@
-"""Finding items by words: the full-text index where there is one, else the same words over the rows in RAM.
+"""Finding rows by words: the RAM index over the snapshot, and the full-text index of the database.
 
-Scores are BM25 (k1 0.9, b 0.4) over the tokens of `tokens`, with small multipliers for importance, recency and hits.
+Both give candidates with what the scorer needs: which words a row holds, how often, and how long it is. Ranking by
+importance, age and profile is `memory.scoring`'s; who may see what is the caller's.
 """
 
 from __future__ import annotations
 
-import math
+import contextlib
 import sqlite3
+import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from nanomem_tui import clock
 from nanomem_tui.store import reader
-from nanomem_tui.store.values import Hit, Item
-from nanomem_tui.tokens import query_tokens, tokens
+from nanomem_tui.store.snapshot import Snapshot
+from nanomem_tui.store.values import Item
+from nanomem_tui.store.word_index import Statistics, WordIndex, saturated
+from nanomem_tui.tokens import tokens
 
 CANDIDATES = 200
-K1, B = 0.9, 0.4
+Accept = Callable[[Item], bool]
+Group = tuple[str, str, str]
+"""Scope type, scope key and kind: rows that agree in these are visible to the same people."""
 
 
-def candidates(
-    connection: sqlite3.Connection, workspace_id: str, words: Sequence[str], accept: Callable[[Item], bool]
-) -> list[Item]:
-    """The first accepted items that the full-text index ranks for any of the words."""
-    if not words:
-        return []
-    match = " OR ".join(f'"{word}"' for word in (w.replace('"', '""') for w in words))
-    query = (
-        "SELECT e.id FROM memory_entries_fts f JOIN memory_entries e ON e.number = f.rowid"
-        " WHERE memory_entries_fts MATCH ? AND e.workspace_id = ? ORDER BY f.rank"
+class Candidate(NamedTuple):
+    """A row that holds some of the words: how often it holds each, its length in words, and its BM25 score."""
+
+    item: Item
+    matched: Mapping[str, int]
+    length: int
+    score: float
+
+
+def group_of(item: Item) -> Group:
+    """The group of a row in the index."""
+    return item.scope_type, item.scope_key, item.kind
+
+
+def example_of(group: Hashable) -> Item:
+    """A row of the group, of which nothing else is known."""
+    assert isinstance(group, tuple)
+    scope_type, scope_key, kind = group
+    return Item("", "", kind, scope_type, scope_key)
+
+
+def weigh(matched: Mapping[str, int], length: int, weights: Mapping[str, float], statistics: Statistics) -> float:
+    """The BM25 score of a row for weighted words."""
+    return sum(
+        weights[word] * statistics.idf(word) * saturated(times, length, statistics.mean)
+        for word, times in matched.items()
     )
-    ids = connection.execute(query, (match, workspace_id))
-    accepted: list[Item] = []
-    while len(accepted) < CANDIDATES and (part := [row[0] for row in ids.fetchmany(CANDIDATES)]):
-        found = reader.items_by_id(connection, workspace_id, part)
-        accepted += [found[key] for key in part if key in found and accept(found[key])]
-    return accepted[:CANDIDATES]
 
 
-def rank(query: str, items: Iterable[Item], limit: int) -> list[Hit]:
-    """The best `limit` active items for the query, best first, each with the parts of its score."""
-    words = query_tokens(query)
-    wanted = set(words)
-    pool: list[tuple[Item, Counter[str], int]] = []
-    seen: Counter[str] = Counter()
-    total = count = 0
+def rate(items: Iterable[Item], weights: Mapping[str, float], statistics: Statistics) -> list[Candidate]:
+    """The rows that hold any of the words, as candidates, in no order."""
+    found = []
     for item in items:
-        if item.is_deleted:
-            continue
-        found = tokens(item.text)
-        count += 1
-        total += len(found)
-        matched = Counter(word for word in found if word in wanted)
+        words = tokens(item.text)
+        matched = Counter(word for word in words if word in weights)
         if matched:
-            pool.append((item, matched, len(found)))
-            seen.update(matched.keys())
-    mean = total / count if count else 1.0
-    hits = [_hit(item, matched, length, seen, count, mean) for item, matched, length in pool]
-    hits.sort(key=lambda hit: (-hit.score, hit.item.id))
-    return hits[:limit]
+            found.append(Candidate(item, matched, len(words), weigh(matched, len(words), weights, statistics)))
+    return found
 
 
-def _hit(item: Item, matched: Counter[str], length: int, seen: Counter[str], count: int, mean: float) -> Hit:
-    lexical = 0.0
-    for word, times in matched.items():
-        idf = math.log(1 + (count - seen[word] + 0.5) / (seen[word] + 0.5))
-        lexical += idf * times * (K1 + 1) / (times + K1 * (1 - B + B * length / mean))
-    moment = clock.parse(item.updated_at)
-    days = max(0.0, (clock.now() - moment).total_seconds() / 86400) if moment else 365.0
-    recency = math.exp(-days / 180)
-    usage = min(1.0, math.log1p(item.hits) / 5)
-    score = lexical * (1 + 0.02 * item.importance + 0.02 * recency + 0.01 * usage)
-    parts = {
-        "terms": sorted(matched),
-        "lexical": round(lexical, 6),
-        "importance": item.importance,
-        "recency": round(recency, 6),
-        "hits": item.hits,
-    }
-    return Hit(item, score, parts)
+class ItemIndex:
+    """The word index over the items of a snapshot, in step with it; every method may be called from any thread.
+
+    Disabled and deleted rows are not in it. Reads no file.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._building = threading.Lock()
+        self._changed: set[str] | None = None
+        self._index = WordIndex()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the index has been built."""
+        return self._changed is not None
+
+    def build(self, *, pause: float = 0.0) -> None:
+        """Index every row, once. `pause`: seconds to sleep after each 64 rows, so that a screen stays quick."""
+        with self._building:
+            if self._changed is not None:
+                return
+            with self._snapshot.lock:
+                changed = self._snapshot.watch()
+                rows = list(self._snapshot.items.values())
+            index = WordIndex()
+            for number, row in enumerate(rows, 1):
+                if row.enabled and not row.is_deleted:
+                    index.put(row.id, row.text, group_of(row))
+                if pause and number % 64 == 0:
+                    time.sleep(pause)
+            with self._snapshot.lock:
+                self._index, self._changed = index, changed
+
+    def current(self) -> WordIndex:
+        """The index with every change in it. Call it, and use what it gives, holding the snapshot's lock."""
+        if self._changed is None:
+            self.build()
+        assert self._changed is not None
+        items, index = self._snapshot.items, self._index
+        for key in self._changed:
+            row = items.get(key)
+            if row is None or row.is_deleted or not row.enabled:
+                index.remove(key)
+            else:
+                index.put(key, row.text, group_of(row))
+        self._changed.clear()
+        return index
+
+    def best(
+        self, weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None = None, slack: float = 0.0
+    ) -> list[Candidate]:
+        """The best `limit` rows for weighted words within the groups that are shown (None: all), best first.
+
+        `slack`: also every row that the last of these beats by no more than that share.
+        """
+        with self._snapshot.lock:
+            index, items = self.current(), self._snapshot.items
+            found = index.search(weights, limit, shown, slack)
+            return [
+                Candidate(items[key], index.matched(key, weights), index.length(key), score) for score, key in found
+            ]
+
+
+class FullText:
+    """The full-text index of a database, read with the driver; one connection, for one question."""
+
+    def __init__(self, connection: sqlite3.Connection, workspace_id: str) -> None:
+        self._connection = connection
+        self._workspace_id = workspace_id
+        with contextlib.suppress(sqlite3.OperationalError):  # there already
+            connection.execute(
+                "CREATE VIRTUAL TABLE temp.index_words USING fts5vocab('main', 'memory_entries_fts', 'row')"
+            )
+
+    def statistics(self, words: Iterable[str]) -> Statistics:
+        """What the scorer needs to know about these words."""
+        count, total = self._averages()
+        return Statistics(count, max(1.0, total / count) if count else 1.0, {w: self.rows_with(w) for w in words})
+
+    def rows_with(self, word: str) -> int:
+        """How many rows hold the word."""
+        query = "SELECT doc FROM temp.index_words WHERE term = ?"
+        found = self._connection.execute(query, (word,)).fetchone()
+        return int(found[0]) if found else 0
+
+    def _averages(self) -> tuple[int, int]:
+        """How many rows the index has and how many words they hold: the record that SQLite keeps for its own bm25."""
+        found = self._connection.execute("SELECT block FROM memory_entries_fts_data WHERE id = 1").fetchone()
+        numbers = list(_varints(found[0])) if found else []
+        return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)
+
+    def near(self, word: str) -> list[str]:
+        """The indexed words with the same first letter: where a misspelt word is looked for."""
+        last = word[0] + "\U0010ffff"
+        query = "SELECT term FROM temp.index_words WHERE term >= ? AND term < ?"
+        return [row[0] for row in self._connection.execute(query, (word[0], last))]
+
+    def candidates(self, words: Iterable[str], accept: Accept) -> list[Item]:
+        """The first accepted rows that the index ranks for any of the words."""
+        match = " OR ".join(f'"{word}"' for word in words)
+        if not match:
+            return []
+        query = (
+            "SELECT e.id FROM memory_entries_fts f JOIN memory_entries e ON e.number = f.rowid"
+            " WHERE memory_entries_fts MATCH ? AND e.workspace_id = ? ORDER BY f.rank"
+        )
+        ids = self._connection.execute(query, (match, self._workspace_id))
+        accepted: list[Item] = []
+        while len(accepted) < CANDIDATES and (part := [row[0] for row in ids.fetchmany(CANDIDATES)]):
+            found = reader.items_by_id(self._connection, self._workspace_id, part)
+            accepted += [found[key] for key in part if key in found and accept(found[key])]
+        return accepted[:CANDIDATES]
+
+
+def _varints(data: bytes) -> Iterable[int]:
+    value = 0
+    for byte in data:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            yield value
+            value = 0

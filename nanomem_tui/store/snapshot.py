@@ -65,6 +65,19 @@ class Snapshot:
         self._base: dict[RowKey, Row | None] = {}
         self._shown: dict[RowKey, Row | None] = {}
         self._effects: dict[RowKey, set[str]] = {}
+        self._watches: list[set[str]] = []
+
+    def watch(self) -> set[str]:
+        """A set that gets the id of every item that changes from now on; its owner empties it, holding `lock`."""
+        with self.lock:
+            self._watches.append(set())
+            return self._watches[-1]
+
+    def _changed(self, layer: str, keys: Iterable[str]) -> None:
+        self.counter += 1
+        if layer == "item":
+            for watch in self._watches:
+                watch.update(keys)
 
     def table(self, layer: str) -> dict[str, Row]:
         """The rows of one layer."""
@@ -99,7 +112,7 @@ class Snapshot:
             if dirty:
                 self._base.setdefault((layer, row.id), table.get(row.id))
             table[row.id] = row
-            self.counter += 1
+            self._changed(layer, (row.id,))
 
     def patch(self, change: Change) -> None:
         """Make one change true; a patch of a row that is not there is left out (another process removed it)."""
@@ -122,7 +135,7 @@ class Snapshot:
                 self._base[key] = _on_top(self._base[key], change)
             self._effects.setdefault(key, set()).add(operation_id)
             table[change.key] = row
-            self.counter += 1
+            self._changed(change.layer, (change.key,))
 
     def adopt(self, operation_id: str, change: Change) -> None:
         """Make a change ours to write: that of a process that ended before it wrote it.
@@ -158,7 +171,7 @@ class Snapshot:
                 table[change.key] = row._replace(**fields)
                 if self._base.get(key) == table[change.key]:
                     del self._base[key]
-            self.counter += 1
+            self._changed(change.layer, (change.key,))
 
     def settle(self, written: Sequence[DirtyRow], rows: Iterable[tuple[str, Row]]) -> None:
         """After a checkpoint: take the rows as the database has them now; what changed meanwhile stays dirty."""
@@ -175,7 +188,7 @@ class Snapshot:
                 else:
                     table[row.id] = merge_row(sent.get(key), present, row)
                     self._base[key] = row
-                self.counter += 1
+                self._changed(layer, (row.id,))
 
     def take(self, layer: str, rows: Iterable[Row]) -> int:
         """Take rows that another process committed; rows that are dirty here keep waiting for the merge."""
@@ -189,21 +202,29 @@ class Snapshot:
                 self._effects.pop(key, None)
                 if self.table(layer).get(row.id) != row:
                     self.table(layer)[row.id] = row
+                    self._changed(layer, (row.id,))
                     taken += 1
-            self.counter += bool(taken)
         return taken
+
+    def clear(self) -> None:
+        """Forget everything, also what is dirty."""
+        with self.lock:
+            self._changed("item", self.items)
+            for known in (self.items, self.lessons, self._base, self._shown, self._effects):
+                known.clear()
 
     def replace_all(self, items: Iterable[Item], lessons: Iterable[Lesson]) -> None:
         """Exchange everything that is not dirty."""
         with self.lock:
             kept = [(layer, self.table(layer)[key]) for layer, key in self._base]
+            self._changed("item", self.items)
             self.items = {item.id: item for item in items}
             self.lessons = {lesson.id: lesson for lesson in lessons}
             for layer, row in kept:
                 self.table(layer)[row.id] = row
             self._effects = {key: ids for key, ids in self._effects.items() if key in self._base}
             self._shown = {key: row for key, row in self._shown.items() if key in self._base}
-            self.counter += 1
+            self._changed("item", self.items)
 
 
 def patched(row: Row | None, change: Change) -> Row | None:

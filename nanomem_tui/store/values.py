@@ -93,11 +93,15 @@ Row = Item | Lesson
 
 
 class Hit(NamedTuple):
-    """One search result: the item, its score, and the parts the score is made of."""
+    """One search result: the item, its score, the parts the score is made of, and through which layer it is visible.
+
+    `layer`: chat, user, global, or owner for a person who sees everything.
+    """
 
     item: Item
     score: float
     parts: dict[str, Any]
+    layer: str = "owner"
 
     def to_json(self) -> dict[str, Any]:
         """The hit as the command line prints it."""

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput
-from nanomem_tui.store import search
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import kill, make_home
@@ -80,11 +79,12 @@ def test_no_query_breaks_the_index(workspace: Path, query: str) -> None:
 
 
 @given(st.text(max_size=20))
-def test_the_index_and_the_rows_agree_on_any_query(workspace: Path, query: str) -> None:
+def test_the_index_of_the_database_and_the_one_in_ram_agree_on_any_query(workspace: Path, query: str) -> None:
     with open_workspace(workspace) as ws:
         by_index = [(hit.item.id, hit.parts["terms"]) for hit in ws.items.search(query)]
-        rows = [row for row in ws.items.all() if row.enabled]
-        assert sorted(by_index) == sorted((hit.item.id, hit.parts["terms"]) for hit in search.rank(query, rows, 20))
+        assert not ws.items.recall.ready
+        ws.items.recall.warm(background=False)
+        assert sorted(by_index) == sorted((hit.item.id, hit.parts["terms"]) for hit in ws.items.search(query))
 
 
 def test_no_argument_widens_a_scope(workspace: Path) -> None:
@@ -95,7 +95,8 @@ def test_no_argument_widens_a_scope(workspace: Path) -> None:
         assert found(ws, "secret", channel="telegram", chat_id="1", sender_id="7") == {"chat secret", "user secret"}
         assert found(ws, "secret", channel="discord", chat_id="1") == set()
         assert found(ws, "secret", channel="telegram") == set()
-        assert found(ws, "secret", chat_id="1") == set(), "a chat without its channel is no chat"
+        with pytest.raises(BadInput, match="a chat scope needs a channel"):
+            found(ws, "secret", chat_id="1")
         assert found(ws, "secret", channel="telegram", chat_id="1", scope="all") == {"chat secret"}
         assert found(ws, "secret", scope="user") == {"user secret"}
         assert found(ws, "secret", kind="decision") == {"chat secret"}
@@ -136,16 +137,17 @@ def test_an_index_of_another_tokenizer_is_not_used_and_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nanomem_tui import tokens as words
-    from nanomem_tui.store import checkpoint, lookup
+    from nanomem_tui.memory import recall
+    from nanomem_tui.store import checkpoint, lookup, search, word_index
 
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_1", text="needle")
     for module in (checkpoint, lookup):
         monkeypatch.setattr(module, "TOKENS_VERSION", words.VERSION + 1)
-        if hasattr(module, "tokens"):
-            monkeypatch.setattr(module, "tokens", lambda text: [word + "x" for word in words.tokens(text)])
-    monkeypatch.setattr(lookup, "query_tokens", lambda text: [word + "x" for word in words.query_tokens(text)])
+    for module in (checkpoint, search, word_index):
+        monkeypatch.setattr(module, "tokens", lambda text: [word + "x" for word in words.tokens(text)])
+    monkeypatch.setattr(recall, "query_words", lambda text: {w + "x": w for w in words.query_words(text)})
     with open_workspace(workspace) as ws:
         assert found(ws, "needle") == {"needle"}
         assert ws.store.loaded, "the rows were ranked, not the old index"
@@ -155,15 +157,21 @@ def test_an_index_of_another_tokenizer_is_not_used_and_is_made_anew(
         assert not ws.store.loaded, "the index is of this version again"
 
 
-def test_better_matches_come_first() -> None:
-    def ranked(*rows: Item) -> list[str]:
-        return [hit.item.id for hit in search.rank("dark mode", rows, 10)]
-
-    assert ranked(Item("one", "dark chocolate"), Item("both", "dark mode please")) == ["both", "one"]
-    assert ranked(Item("long", "dark mode " + "word " * 50), Item("short", "dark mode")) == ["short", "long"]
-    same = Item("b", "dark mode")
-    assert ranked(same, same._replace(id="a")) == ["a", "b"]
-    assert ranked(same, same._replace(id="c", hits=100)) == ["c", "b"]
-    assert ranked(same, same._replace(id="c", importance=1.0)) == ["c", "b"]
-    assert ranked(same, same._replace(id="c", is_deleted=True)) == ["b"]
-    assert search.rank("dark", [], 5) == []
+def test_what_a_search_finds_moves_with_every_change(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path)) as ws:
+        ws.items.recall.warm(background=False)
+        ws.items.edit("ltm_1", text="needle")
+        assert found(ws, "needle") == {"needle"}
+        ws.undo()
+        assert found(ws, "needle") == set()
+        ws.redo()
+        ws.items.set_enabled(["ltm_1"], False)
+        assert found(ws, "needle") == set()
+        ws.items.set_enabled(["ltm_1"], True)
+        assert found(ws, "needle") == {"needle"}
+        ws.items.delete(["ltm_1"])
+        assert found(ws, "needle") == set()
+        with open_workspace(ws.paths.workspace) as other:
+            other.items.add("needle of another process")
+        ws.refresh()
+        assert found(ws, "needle") == {"needle of another process"}

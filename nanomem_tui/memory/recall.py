@@ -1,0 +1,395 @@
+"""Recall: which items a message brings back, for whom, and why each one, or why not.
+
+Owns the question and its answer: words, corrected spelling, backend, visibility before any cut, ranking by a profile,
+caps and budget with the reason of every cut. Reads only: that an item was recalled is recorded by the turn.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.config import Settings
+from nanomem_tui.errors import BadInput
+from nanomem_tui.memory import scoring
+from nanomem_tui.memory.scopes import Audience, Layer, LayerOf, is_waiting, layers
+from nanomem_tui.memory.scoring import PROFILES, Scored
+from nanomem_tui.memory.spelling import nearest
+from nanomem_tui.store import lookup, search
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.search import Candidate, FullText, ItemIndex
+from nanomem_tui.store.values import Hit, Item
+from nanomem_tui.tokens import query_words
+
+SPARE = 8
+"""Rows that are ranked beyond those asked for, to be shown as cut."""
+
+REPLY_WEIGHT = 0.5
+"""What a word counts that stands only in the message replied to."""
+
+MAX_QUERY = 20_000
+"""Characters of a message that are looked at."""
+
+AUDIENCES = 64
+
+
+class Question(NamedTuple):
+    """What is asked: a message, what it replies to, for whom, and within which bounds (None: those of the settings).
+
+    `whole`: a search by a person, without the budget of a prompt and the cap on the user layer.
+    """
+
+    text: str
+    reply_to: str = ""
+    audience: Audience = Audience()
+    scope: str = "all"
+    kinds: tuple[str, ...] = ()
+    limit: int | None = None
+    max_chars: int | None = None
+    profile: str | None = None
+    weights: Mapping[str, float] | None = None
+    whole: bool = False
+
+
+class Cut(NamedTuple):
+    """An item that fits the question and is not given, and why."""
+
+    hit: Hit
+    why: str
+
+
+class Recalled(NamedTuple):
+    """The answer: hits best first, what was cut, misspelt words with what was meant, the words that were looked for,
+    which backend found them, and the milliseconds it took."""
+
+    hits: tuple[Hit, ...]
+    cut: tuple[Cut, ...]
+    corrected: Mapping[str, str]
+    words: tuple[str, ...]
+    backend: str
+    ms: float
+
+
+class _Pool(NamedTuple):
+    """What a backend found: candidates, what was corrected, its name, and whether it may have more."""
+
+    candidates: list[Candidate]
+    corrected: dict[str, str]
+    backend: str
+    more: bool
+
+
+class Recall:
+    """Answers questions from the items of one workspace. Every method may be called from any thread."""
+
+    def __init__(self, store: MemoryStore, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._index = ItemIndex(store.snapshot)
+        self._shown: OrderedDict[object, list[bool]] = OrderedDict()
+        self._thread: threading.Thread | None = None
+
+    # -- getting ready ------------------------------------------------------------------------------------------
+
+    @property
+    def ready(self) -> bool:
+        """Whether the RAM index is built."""
+        return self._index.ready
+
+    def warm(self, *, background: bool = True) -> None:
+        """Load the rows and build the RAM index, by default on a thread of its own; nothing to do when it is built."""
+        if self.ready:
+            return
+        if not background:
+            self._store.load("item")
+            self._index.build()
+        elif self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._build_quietly, name="nanomem-index", daemon=True)
+            self._thread.start()
+
+    def _build_quietly(self) -> None:
+        self._store.load("item")
+        self._index.build(pause=0.001)
+
+    # -- asking -------------------------------------------------------------------------------------------------
+
+    def ask(self, question: Question, *, beside: Iterable[Item] = ()) -> Recalled:
+        """The best items for a question. `beside`: rows of elsewhere that are ranked with ours. Raises BadInput."""
+        started = time.perf_counter()
+        profile = _one_of(question.profile or self._settings.recall_profile, tuple(PROFILES), "profile")
+        weights = self.weights(profile, question.weights)
+        layer_of = self._layers(question, profile)
+        if profile == "default":
+            hits, pool = self._ranked(question, weights, layer_of, list(beside))
+        else:
+            rows = [row for row in (*self._visible(question, layer_of), *beside) if layer_of(row)]
+            hits, pool = self._as_seed(question, profile, weights, layer_of, rows)
+        kept, cut = self._within_bounds(question, hits)
+        words = tuple(query_words(_asked(question)))
+        ms = (time.perf_counter() - started) * 1000
+        return Recalled(tuple(kept), tuple(cut), MappingProxyType(pool.corrected), words, pool.backend, ms)
+
+    def weights(self, profile: str | None = None, changed: Mapping[str, float] | None = None) -> dict[str, float]:
+        """The weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
+        known = PROFILES[_one_of(profile or self._settings.recall_profile, tuple(PROFILES), "profile")]
+        for name in changed or ():
+            _one_of(name, tuple(known), "weight")
+        return {**known, **(changed or {})}
+
+    def why_not(self, question: Question, item_id: str) -> str:
+        """Why an item is not among the hits of a question, in words; empty when it is."""
+        recalled = self.ask(question)
+        if any(hit.item.id == item_id for hit in recalled.hits):
+            return ""
+        for cut in recalled.cut:
+            if cut.hit.item.id == item_id:
+                return cut.why
+        row = self._store.load("item").items.get(item_id)
+        return self._why_never(question, row) or self._why_behind(question, recalled, item_id)
+
+    def _why_never(self, question: Question, row: Item | None) -> str:
+        """Why a row cannot be an answer at all; empty when it could."""
+        if row is None:
+            return "there is no such item"
+        if row.is_deleted:
+            return "deleted"
+        if is_waiting(row):
+            return "waits in the inbox to be accepted"
+        if not row.enabled:
+            return "disabled"
+        if _expired(row, clock.iso(clock.now())):
+            return "expired"
+        profile = question.profile or self._settings.recall_profile
+        if question.kinds and row.kind not in question.kinds:
+            return f"another kind: {row.kind}"
+        if self._layers(question, profile)(row) is None:
+            return f"not visible here: {row.scope_type} scope {row.scope_key}".rstrip()
+        return ""
+
+    def _why_behind(self, question: Question, recalled: Recalled, item_id: str) -> str:
+        everything = self.ask(question._replace(limit=1_000_000, max_chars=1_000_000_000, whole=True))
+        ranks = {hit.item.id: rank for rank, hit in enumerate(everything.hits, 1)}
+        if item_id not in ranks:
+            return "shares no word with the message"
+        hit = everything.hits[ranks[item_id] - 1]
+        least = min((hit.score for hit in recalled.hits), default=0.0)
+        return f"rank {ranks[item_id]} of {len(ranks)}: score {hit.score:.3f}, the last one given has {least:.3f}"
+
+    # -- who sees what ------------------------------------------------------------------------------------------
+
+    def _layers(self, question: Question, profile: str) -> LayerOf:
+        """The layer of an item for the question; None where kind or scope forbids it."""
+        of_profile = profile != "seed001" or question.whole  # a turn of seed 001 knows a chat and a user layer only
+        with_global = question.scope == "global" or (self._settings.recall_global and of_profile)
+        layer_of = layers(question.audience, question.scope, with_global=with_global)
+        kinds = frozenset(question.kinds)
+        return (lambda item: layer_of(item) if item.kind in kinds else None) if kinds else layer_of
+
+    def _shown_groups(self, question: Question, layer_of: LayerOf) -> list[bool] | None:
+        """By group of the index, whether the question may see it; None: everything. Kept for the next question."""
+        if question.audience.is_owner and question.scope == "all" and not question.kinds:
+            return None
+        key = (question.audience, question.scope, question.kinds)
+        shown = self._shown.setdefault(key, [])
+        self._shown.move_to_end(key)
+        while len(self._shown) > AUDIENCES:
+            self._shown.popitem(last=False)
+        for group in self._index.current().groups(len(shown)):
+            shown.append(layer_of(search.example_of(group)) is not None)
+        return shown
+
+    # -- finding ------------------------------------------------------------------------------------------------
+
+    def _ranked(
+        self, question: Question, weights: Mapping[str, float], layer_of: LayerOf, beside: Sequence[Item]
+    ) -> tuple[list[Hit], _Pool]:
+        limit = self._limit(question)
+        now = clock.now()
+        moment = clock.iso(now)
+        words = _weighted(question)
+        slack = 1 - 1 / (1 + sum(abs(share) for share in weights.values()))
+        wanted = limit + SPARE if limit else 0
+        while True:
+            pool = self._pool(question, words, wanted, layer_of, beside, slack)
+            alive = [one for one in pool.candidates if not _expired(one.item, moment)]
+            if len(alive) >= wanted or not pool.more:
+                break
+            wanted *= 4
+        scored = [scoring.default(one, weights, now) for one in alive]
+        scored.sort(key=lambda one: (-one.score, one.item.id))
+        return _hits(scored, layer_of), pool
+
+    def _pool(
+        self,
+        question: Question,
+        words: Mapping[str, float],
+        wanted: int,
+        layer_of: LayerOf,
+        beside: Sequence[Item],
+        slack: float,
+    ) -> _Pool:
+        """What the backend finds: every row that may be among the `wanted` best once its small shares are added."""
+        if not self._in_ram():
+            found = self._full_text(words, _written(question), layer_of, beside)
+            if found is not None:
+                return found
+        store = self._store
+        store.load("item")
+        with store.snapshot.lock:
+            index = self._index.current()
+            words, corrected = _corrected(words, _written(question), index.has, lambda _: index.words, index.rows_with)
+            statistics = index.statistics(words) if beside else None
+            found_rows = self._index.best(words, wanted, self._shown_groups(question, layer_of), slack)
+        more = len(found_rows) >= wanted > 0
+        if statistics is not None:
+            found_rows += search.rate(filter(layer_of, beside), words, statistics)
+        return _Pool(found_rows, corrected, "ram", more)
+
+    def _in_ram(self) -> bool:
+        """Whether the RAM index is to be used: it is ready, or nothing else is there and it is soon made."""
+        if self._settings.recall_backend == "sqlite_fts":
+            return False
+        if self.ready:
+            return True
+        return self._store.loaded and len(self._store.snapshot.items) <= 2000
+
+    def _full_text(
+        self, words: Mapping[str, float], written: Mapping[str, str], layer_of: LayerOf, beside: Sequence[Item]
+    ) -> _Pool | None:
+        """What the database's index finds, with what waits to be written to it; None where there is no such index."""
+
+        def accept(item: Item) -> bool:
+            return item.enabled and layer_of(item) is not None
+
+        def find(index: FullText, pending: lookup.Pending) -> _Pool:
+            asked = index.statistics(words)
+            terms, corrected = _corrected(
+                words, written, lambda word: asked.rows_with[word] > 0, index.near, index.rows_with
+            )
+            statistics = index.statistics(terms) if corrected else asked
+            rows = pending(index.candidates(terms, accept))
+            rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
+            return _Pool(search.rate(rows, terms, statistics), corrected, "sqlite_fts", more=False)
+
+        return lookup.full_text(self._store, find)
+
+    # -- the seeds ----------------------------------------------------------------------------------------------
+
+    def _visible(self, question: Question, layer_of: LayerOf) -> list[Item]:
+        snapshot = self._store.load("item")
+        with snapshot.lock:
+            rows = list(snapshot.items.values())
+        return [row for row in rows if row.enabled and layer_of(row) is not None]
+
+    def _as_seed(
+        self, question: Question, profile: str, weights: Mapping[str, float], layer_of: LayerOf, rows: Sequence[Item]
+    ) -> tuple[list[Hit], _Pool]:
+        now = clock.now()
+        moment = clock.iso(now)
+        rows = [row for row in rows if not _expired(row, moment)]
+        text = _asked(question)
+        pool = _Pool([], {}, "ram", more=False)
+        if profile == "seed000":
+            return _hits(scoring.seed000(text, rows, weights, now), layer_of), pool
+        everything = [row for row in self._store.snapshot.items.values() if not row.is_deleted]
+        values = scoring.seed001_bm25(text, everything)
+        rated = sorted(
+            ((row, values[row.id]) for row in rows if row.id in values),
+            key=lambda one: (-one[1], one[0].updated_at),
+            reverse=True,
+        )
+        limit, of_user = self._limit(question), self._settings.recall_user_layer_results
+        if not question.whole:
+            user = [one for one in rated if layer_of(one[0]) == "user"][:of_user]
+            chat = [one for one in rated if layer_of(one[0]) != "user"][:limit]
+            rated = chat + user
+        return _hits(
+            scoring.seed001(text, rated[: None if not question.whole else limit], weights, now), layer_of
+        ), pool
+
+    # -- bounds -------------------------------------------------------------------------------------------------
+
+    def _limit(self, question: Question) -> int:
+        return self._settings.recall_max_results if question.limit is None else max(0, question.limit)
+
+    def _within_bounds(self, question: Question, hits: Sequence[Hit]) -> tuple[list[Hit], list[Cut]]:
+        limit = self._limit(question)
+        budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
+        of_user = self._settings.recall_user_layer_results
+        kept: list[Hit] = []
+        cut: list[Cut] = []
+        used = users = 0
+        for hit in hits:
+            why = ""
+            if len(kept) >= limit:
+                why = f"over maxResults {limit}"
+            elif not question.whole and hit.layer == "user" and users >= of_user:
+                why = f"user layer full ({of_user})"
+            elif not question.whole and used + len(hit.item.text) > budget:
+                why = f"over the budget of {budget} characters"
+            if why:
+                cut.append(Cut(hit, why))
+                continue
+            kept.append(hit)
+            used += len(hit.item.text)
+            users += hit.layer == "user"
+        return kept, cut
+
+
+def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
+    """The hits, each in its layer: what is not visible is never one, whatever a backend found."""
+    found: list[tuple[Scored, Layer | None]] = [(one, layer_of(one.item)) for one in scored]
+    return [Hit(one.item, one.score, one.parts, layer) for one, layer in found if layer is not None]
+
+
+def _asked(question: Question) -> str:
+    text = f"{question.text}\n{question.reply_to}" if question.reply_to else question.text
+    return text[:MAX_QUERY]
+
+
+def _written(question: Question) -> dict[str, str]:
+    return query_words(_asked(question))
+
+
+def _weighted(question: Question) -> dict[str, float]:
+    """The words of a question with their weights; those of the message replied to count less."""
+    words = dict.fromkeys(query_words(question.text[:MAX_QUERY]), 1.0)
+    for word in query_words(question.reply_to[:MAX_QUERY]) if question.reply_to else ():
+        words.setdefault(word, REPLY_WEIGHT)
+    return words
+
+
+def _corrected(
+    words: Mapping[str, float],
+    written: Mapping[str, str],
+    known: Callable[[str], bool],
+    near: Callable[[str], Iterable[str]],
+    rows_with: Callable[[str], int],
+) -> tuple[dict[str, float], dict[str, str]]:
+    """The words with those that no row holds replaced by the nearest that is held, and what was replaced."""
+    weighted: dict[str, float] = {}
+    corrected: dict[str, str] = {}
+    for word, weight in words.items():
+        meant = None if known(word) else nearest(written.get(word, word), word, near(word), rows_with)
+        if meant is not None:
+            corrected[written.get(word, word)] = meant
+        weighted[meant or word] = max(weight, weighted.get(meant or word, 0.0))
+    return weighted, corrected
+
+
+def _expired(item: Item, moment: str) -> bool:
+    if item.expires_at is None or item.expires_at > moment:
+        return False
+    at, now = clock.parse(item.expires_at), clock.parse(moment)
+    return at is not None and now is not None and at <= now
+
+
+def _one_of(value: str, known: tuple[str, ...], where: str) -> str:
+    if value not in known:
+        raise BadInput(f"unknown {where.lstrip('-')} `{value}`", where, f"one of {', '.join(known)}")
+    return value

@@ -1,0 +1,224 @@
+"""The profiles that rank recalled items: our own, and those of seeds 000 and 001, each exact to its seed.
+
+Pure functions over values. Every score says what it is made of. Must not find candidates or decide who sees them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.store.search import Candidate
+from nanomem_tui.store.values import Item
+
+Weights = Mapping[str, float]
+
+PROFILES: Mapping[str, Weights] = MappingProxyType(
+    {
+        "default": MappingProxyType({"importance": 0.02, "recency": 0.02, "hits": 0.01}),
+        "seed000": MappingProxyType({"overlap": 1.0, "coverage": 0.75, "recency": 0.2, "hits": 0.05}),
+        "seed001": MappingProxyType({"fts": 0.65, "importance": 0.2, "recency": 0.15}),
+    }
+)
+"""The weights of each profile. In `default` they are shares by which the lexical score grows: 5 % at most in all."""
+
+HALF_YEAR = 180.0
+"""Days after which the recency of `default` and seed 001 is 1/e."""
+
+
+class Scored(NamedTuple):
+    """An item with its score and what the score is made of."""
+
+    item: Item
+    score: float
+    parts: dict[str, Any]
+
+
+# -- our own ----------------------------------------------------------------------------------------------------------
+
+
+def default(candidate: Candidate, weights: Weights, now: datetime) -> Scored:
+    """score = lexical x (1 + importance + recency + hits), each of the three a small share."""
+    item = candidate.item
+    importance = weights["importance"] * item.importance
+    recency = weights["recency"] * math.exp(-_days(item.updated_at[:10], now.date()) / HALF_YEAR)
+    hits = weights["hits"] * min(1.0, math.log1p(max(0, item.hits)) / 5)
+    parts = {
+        "terms": sorted(candidate.matched),
+        "lexical": candidate.score,
+        "importance": importance,
+        "recency": recency,
+        "hits": hits,
+    }
+    return Scored(item, candidate.score * (1 + importance + recency + hits), parts)
+
+
+@lru_cache(4096)
+def _days(day: str, today: date) -> float:
+    try:
+        return max(0.0, (today - date.fromisoformat(day)).days)
+    except ValueError:
+        return 365.0
+
+
+# -- seed 000 ---------------------------------------------------------------------------------------------------------
+
+_SEED000_WORDS = re.compile(r"[A-Za-z0-9_]+|[\u4e00-\u9fff]+")
+_SEED000_STOP = frozenset(
+    "a an the and or for with this that you your are is to of in on it we our can please from now then still first just "
+    "这个 那个 一下 然后 就是 我们 你们 还有 以及 是否 可以 需要 已经 现在".split()
+)
+_SEED000_CHINESE = MappingProxyType(
+    dict(
+        zip(
+            "路径 仓库 项目 配置 数据库 记忆 教训".split(),
+            "path repo project config database memory lesson".split(),
+            strict=True,
+        )
+    )
+)
+_SEED000_SAME = MappingProxyType(
+    {
+        **_SEED000_CHINESE,
+        "paths": "path", "repository": "repo", "projects": "project", "configuration": "config",
+        "databases": "database", "memories": "memory", "lessons": "lesson",
+    }
+)  # fmt: skip
+
+
+@lru_cache(20_000)
+def seed000_words(text: str) -> tuple[str, ...]:
+    """The terms of seed 000: a run of Chinese is one term, and names its subject beside it."""
+    words = []
+    for run in _SEED000_WORDS.findall(text.lower()):
+        word = _SEED000_SAME.get(run, run)
+        if len(run) > 1 and word not in _SEED000_STOP:
+            words.append(word)
+        if run[0] >= "\u4e00":
+            words += [subject for part, subject in _SEED000_CHINESE.items() if part in run]
+    return tuple(words)
+
+
+def seed000(query: str, items: Sequence[Item], weights: Weights, now: datetime) -> list[Scored]:
+    """Every item, best first: sum of (1 + log1p(times asked)) x idf over shared terms by the root of the item's terms,
+    + coverage + recency + hits. Equal ones by relevance, hits and time."""
+    asked = Counter(seed000_words(query))
+    held = [frozenset(seed000_words(item.text)) for item in items]
+    rows_with = Counter(word for words in held for word in words)
+    total = max(1, len(items))
+    scored = []
+    for item, words in zip(items, held, strict=True):
+        shared = sorted(asked.keys() & words)
+        overlap = sum(
+            (1 + math.log1p(asked[word])) * (1 + math.log((total + 1) / (rows_with[word] + 1))) for word in shared
+        ) / math.sqrt(max(1, len(words)))
+        coverage = len(shared) / max(1, len(asked))
+        parts = {
+            "terms": shared,
+            "overlap": weights["overlap"] * overlap,
+            "coverage": weights["coverage"] * coverage,
+            "recency": weights["recency"] * _seed000_recency(item.updated_at, now),
+            "hits": weights["hits"] * math.log1p(max(0, item.hits)),
+        }
+        scored.append(Scored(item, _sum(parts), parts))
+    return sorted(scored, key=_seed000_order, reverse=True)
+
+
+def _seed000_order(one: Scored) -> tuple[float, float, int, str]:
+    return one.score, one.parts["overlap"] + one.parts["coverage"], one.item.hits, one.item.updated_at
+
+
+def _seed000_recency(updated_at: str, now: datetime) -> float:
+    moment = clock.parse(updated_at)
+    if moment is None:
+        return 0.0
+    return 1 / (1 + math.log1p(max(0.0, (now - moment).total_seconds() / 3600)))
+
+
+# -- seed 001 ---------------------------------------------------------------------------------------------------------
+
+_SEED001_WORDS = re.compile(r"[a-z0-9_]{2,}")
+_SEED001_K1, _SEED001_B = 1.2, 0.75
+_FULL_TEXT_WORDS = re.compile(r"[^\W_]+")
+_DIACRITIC = re.compile("[\u0300-\u036f]+")
+
+
+def seed001_words(query: str) -> list[str]:
+    """The words that seed 001 asks for: 16 at most, each of two or more ASCII letters, digits or underscores."""
+    return list(dict.fromkeys(_SEED001_WORDS.findall(query.lower())))[:16]
+
+
+@lru_cache(65_536)
+def full_text_words(text: str) -> tuple[str, ...]:
+    """The words of a text as SQLite's unicode61 tokenizer cuts it."""
+    lowered = " ".join(text.split()).lower()
+    if not lowered.isascii():
+        lowered = unicodedata.normalize("NFC", _DIACRITIC.sub("", unicodedata.normalize("NFD", lowered)))
+    return tuple(_FULL_TEXT_WORDS.findall(lowered))
+
+
+def seed001_bm25(query: str, items: Sequence[Item]) -> dict[str, float]:
+    """SQLite's bm25() of the items that hold any word of the query, by id: lower is better."""
+    phrases = [full_text_words(word) for word in seed001_words(query)]
+    phrases = [phrase for phrase in phrases if phrase]
+    total = words = 0
+    counts: list[tuple[Item, int, list[int]]] = []
+    for item in items:
+        held = full_text_words(item.text)
+        total += 1
+        words += len(held)
+        counts.append((item, len(held), [_occurrences(phrase, held) for phrase in phrases]))
+    mean = words / total if total else 1.0
+    rows_with = [sum(1 for _, _, times in counts if times[at]) for at in range(len(phrases))]
+    idfs = [max(1e-6, math.log((total - rows + 0.5) / (rows + 0.5))) for rows in rows_with]
+    return {
+        item.id: -sum(
+            weight * (n * (_SEED001_K1 + 1)) / (n + _SEED001_K1 * (1 - _SEED001_B + _SEED001_B * length / mean))
+            for weight, n in zip(idfs, times, strict=True)
+        )
+        for item, length, times in counts
+        if any(times)
+    }
+
+
+def _occurrences(phrase: tuple[str, ...], held: tuple[str, ...]) -> int:
+    if len(phrase) == 1:
+        return held.count(phrase[0])
+    return sum(1 for at in range(len(held) - len(phrase) + 1) if held[at : at + len(phrase)] == phrase)
+
+
+def seed001(query: str, rated: Sequence[tuple[Item, float]], weights: Weights, now: datetime) -> list[Scored]:
+    """The items with their bm25, best first: .65 min-max inverted bm25 + .20 importance + .15 exp(-days / 180)."""
+    values = [value for _, value in rated]
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    asked = set(seed001_words(query))
+    scored = []
+    for item, value in rated:
+        inverted = 1.0 if most - least < 1e-9 else (most - value) / (most - least)
+        parts = {
+            "terms": sorted(asked & set(full_text_words(item.text))),
+            "fts": weights["fts"] * max(0.0, min(1.0, inverted)),
+            "importance": weights["importance"] * item.importance,
+            "recency": weights["recency"] * _seed001_recency(item.updated_at, now),
+        }
+        scored.append(Scored(item, _sum(parts), parts))
+    return sorted(scored, key=lambda one: one.score, reverse=True)
+
+
+def _seed001_recency(updated_at: str, now: datetime) -> float:
+    moment = clock.parse(updated_at)
+    if moment is None:
+        return 0.0
+    return math.exp(-max(0.0, (now - moment).total_seconds() / 86400) / HALF_YEAR)
+
+
+def _sum(parts: Mapping[str, Any]) -> float:
+    return float(sum(value for name, value in parts.items() if name != "terms"))
