@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.store import ledger, reader
+from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -99,9 +100,12 @@ def _checkpoint(ws: Workspace) -> dict[str, Any]:
 
 def _store(ws: Workspace) -> dict[str, Any]:
     described: dict[str, Any] = {"database": None, "schema": None, "sqlite": sqlite3.sqlite_version, "operations": 0}
+    described["index"] = None  # "current", or "old": made by another version's tokenizer
     if ws.store.has_database:
         with reader.open_database(ws.paths.database) as connection:
             described["database"] = str(ws.paths.database)
             described["schema"] = connection.execute("PRAGMA user_version").fetchone()[0]
+            indexed = reader.meta(connection, ws.id).get("tokens")
+            described["index"] = "current" if indexed == str(TOKENS_VERSION) else "old"
             described["operations"] = reader.operation_count(connection, ws.id)
     return described

@@ -86,6 +86,7 @@ def show(state: State, item_id: str) -> None:
       nanomem memory show ltm_1739443200123_1
     """
     with state.open() as ws:
+        ws.store.load("item")
         row = next((row for row in ws.items.foreign() if row.id == item_id), None) or ws.items.get(item_id)
     state.show(values.item(row), lambda: _item_detail(row))
 
