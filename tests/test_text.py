@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from nanomem_tui.text import cell_width, clusters, cut, one_line, pad, safe_text, wrap
+from nanomem_tui.text import cell_width, closed, clusters, counted, cut, one_line, pad, quoted, safe_text, wrap
 
 ODD = st.sampled_from(
     [
@@ -142,3 +142,24 @@ def test_plain_text_loads_no_width_table() -> None:
         "cut(safe_text('a\\x1b' * 50), 20); cell_width('abc'); print('rich' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_one_is_one_and_many_are_many() -> None:
+    said = [counted(0, "row"), counted(1, "row"), counted(1234, "row"), counted(2, "entry", "entries")]
+    assert said == ["0 rows", "1 row", "1,234 rows", "2 entries"]
+
+
+@given(st.text(max_size=80), st.integers(1, 60))
+def test_a_quotation_is_one_line_that_is_closed(text: str, limit: int) -> None:
+    shown = quoted(text, limit)
+    assert (shown[0], shown[-1], shown.count("“"), shown.count("”")) == ("“", "”", 1, 1)
+    assert "\n" not in shown
+    assert len(shown) <= limit + 3
+
+
+@given(st.text(st.sampled_from("ab “”漢"), max_size=20), st.integers(0, 30))
+def test_what_is_cut_inside_a_quotation_is_closed(text: str, width: int) -> None:
+    label = f"edit “{text.replace('“', '').replace('”', '')}”"
+    shown = closed(label, width)
+    assert cell_width(shown) <= max(width, 0)
+    assert width < 3 or shown.count("“") == shown.count("”")

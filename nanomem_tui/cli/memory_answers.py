@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.state import State, page
-from nanomem_tui.errors import BadInput
+from nanomem_tui.errors import BadInput, NanomemError
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Hit, Item
 
+COUNTED = ("items", "lessons")
 SCOPES = ("chat", "user", "global", "all")
 SORTS = {
     "updated": lambda row: row.updated_at,
@@ -25,10 +26,19 @@ SORTS = {
 
 
 def status(state: State) -> None:
-    """Counts by kind, scope and source, and how the files and the database are."""
+    """Counts by kind, scope and source, and how the files and the database are.
+
+    Raises NanomemError, once all is printed, where a part could not be counted.
+    """
     with state.open() as ws:
         found = values.plain(ws.status())
     state.show(found, lambda: _status_lines(found))
+    unread = [name for name in COUNTED if (found[name] or {}).get("total") is None] + [
+        name for name in ("sessions", "notes") if found[name] is None
+    ]
+    if unread and found["problems"]:
+        first = found["problems"][0]
+        raise NanomemError(f"{', '.join(unread)} could not be counted: {first['what']}", first["where"], first["fix"])
 
 
 def _status_lines(found: dict[str, Any]) -> list[str]:

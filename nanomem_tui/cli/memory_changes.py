@@ -15,6 +15,7 @@ from nanomem_tui.cli.state import State
 if TYPE_CHECKING:
     from nanomem_tui.operations import Operation
     from nanomem_tui.store.values import Item
+    from nanomem_tui.workspace import Workspace
 
 KIND = click.Choice(["preference", "fact", "decision", "episodic"])
 ids_argument = click.argument("ids", metavar="ID...", type=Words(), nargs=-1, required=True)
@@ -48,6 +49,7 @@ def add(
       nanomem memory add --text "Use concise responses" --kind preference
     """
     with state.open(dry_run=dry_run) as ws:
+        ws.store.load("item")
         op, row, warnings = ws.items.add(
             text,
             kind=kind,
@@ -65,6 +67,12 @@ def add(
         tell(state, [op], body, dry_run=True)
     else:
         state.show({"operation": values.operation(op), **body}, [f"{op.label}: {row.id}"])
+
+
+def _items(ws: Workspace, ids: Sequence[str]) -> list[Item]:
+    """The items of these ids. Raises AccessDenied, not NotFound, where they lie in a file that cannot be read."""
+    ws.store.load("item")
+    return [ws.items.get(item_id) for item_id in ids]
 
 
 @click.command(cls=Command)
@@ -86,7 +94,7 @@ def edit(
     fields: dict[str, Any] = {"text": text, "kind": kind, "importance": importance}
     fields = {name: value for name, value in fields.items() if value is not None}
     with state.open(dry_run=dry_run) as ws:
-        row = ws.items.get(item_id)
+        row = _items(ws, [item_id])[0]
         if not fields:
             from nanomem_tui.cli.editor import edit_text
 
@@ -127,7 +135,7 @@ def disable(state: State, ids: Sequence[str], dry_run: bool) -> None:
 
 def _switch(state: State, ids: Sequence[str], *, enabled: bool, dry_run: bool) -> None:
     with state.open(dry_run=dry_run) as ws:
-        rows = [ws.items.get(item_id) for item_id in ids]
+        rows = _items(ws, ids)
         wrong = [row.id for row in rows if bool(row.enabled) != enabled]
         done = [ws.items.set_enabled(wrong, enabled)] if wrong else []
         body = {"items": [values.item(ws.items.get(row.id)) for row in rows]}
@@ -146,7 +154,7 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
       nanomem memory delete ltm_1739443200123_1 --yes
     """
     with state.open() as ws:
-        rows = [ws.items.get(item_id) for item_id in ids]
+        rows = _items(ws, ids)
         preview = {"items": [values.item(row) for row in rows]}
         question = f"Delete {words.counted(len(rows), 'item')}?"
         if not agreed(state, preview, lambda: _removal("Would delete", rows), question, yes=yes, dry_run=dry_run):

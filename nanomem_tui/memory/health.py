@@ -64,6 +64,7 @@ def examine(
         lambda: health_store.databases(paths),
         lambda: health_store.own_folder(paths),
         lambda: health_store.unwritable(paths, layout),
+        lambda: health_store.full_disk(paths),
     )
     found = list(known)
     for check in checks:
@@ -73,7 +74,14 @@ def examine(
             found.append(Problem(error.what, paths.relative(Path(error.where)), fix=error.fix))
         except OSError as error:
             found.append(Problem(error.strerror or str(error), paths.relative(Path(error.filename or paths.workspace))))
-    return sorted(dict.fromkeys(map(with_fix, found)), key=lambda problem: problem.severity != "error")
+    told = (with_fix(_placed(problem, paths)) for problem in found)
+    return sorted(dict.fromkeys(told), key=lambda problem: problem.severity != "error")
+
+
+def _placed(problem: Problem, paths: Paths) -> Problem:
+    """The problem with its place as a person would name it."""
+    absolute = problem.where.startswith("/")
+    return problem._replace(where=paths.relative(Path(problem.where))) if absolute else problem
 
 
 def _documents(paths: Paths) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ from nanomem_tui.errors import Problem
 
 IN_AN_EDITOR = "correct or remove that line in an editor while no agent runs; every other line is read"
 _ADVICE = (
+    ("the database cannot be read", "with nanomem and the agent stopped, try `.recover` of sqlite3 on a copy"),
     ("permission", "check its owner and mode: `ls -l` shows them, `chmod u+rw` gives them back"),
     ("cannot be read", "check its owner, its mode and what it is: `ls -l` shows them"),
     ("lines end in CRLF", "nothing has to be done; an editor that saves LF line ends takes this away"),

@@ -23,6 +23,9 @@ STALE_LOCK = 60.0
 WAL_RESET_FIXED = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 """Releases of SQLite, each the first of its line, that do not lose a commit when a checkpoint meets a writer."""
 
+LEAST_SPACE = 1_000_000
+"""Bytes below which a disk counts as full."""
+
 _OFFERED = 20
 
 
@@ -109,6 +112,15 @@ def quarantined(paths: Paths) -> Iterator[Problem]:
     for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
         what = f"{path.name.partition('-')[2]} could not be read whole; it is kept here as it was"
         yield Problem(what, paths.relative(path), None, "take what is missing from it, then remove it", "warning")
+
+
+def full_disk(paths: Paths) -> Iterator[Problem]:
+    """A disk with no room for a change."""
+    folder = paths.data if paths.data.exists() else paths.workspace
+    found = os.statvfs(folder)
+    if found.f_bavail * found.f_frsize < LEAST_SPACE and not found.f_flag & os.ST_RDONLY:
+        what = "its disk is full: no change can be recorded, and the agent cannot write either"
+        yield Problem(what, paths.relative(folder), None, "free some space on that disk")
 
 
 def unwritable(paths: Paths, layout: Layout) -> Iterator[Problem]:

@@ -48,7 +48,7 @@ class Lessons:
 
     def get(self, lesson_id: str) -> Lesson:
         """The lesson of that id, or of the one id that begins so. Raises NotFound or BadInput."""
-        rows = self._store.load().lessons
+        rows = self._store.load("lesson").lessons
         row = rows.get(lesson_id)
         if row is None:
             near = [r for key, r in rows.items() if lesson_id and key.startswith(lesson_id) and not r.is_deleted]
@@ -81,6 +81,7 @@ class Lessons:
         confidence: int = 5,
     ) -> Operation:
         """A new lesson; its id is the key of the operation's one change. Raises BadInput."""
+        self._store.load("lesson")
         now = clock.iso(clock.now())
         lesson = Lesson(
             id=new_key("lesson"),

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import click
 import pexpect
 import pytest
 
-from nanomem_tui import __version__, actions, errors
+from nanomem_tui import __version__, actions, demo_content, errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.main import root
 from nanomem_tui.text import cell_width
@@ -341,7 +342,8 @@ def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
     assert "cannot be read" in result.err
     assert result.err.count("\n") == 1
     status = run("memory", "status")
-    assert (status.code, status.err) == (0, "")
+    assert (status.code, status.err.count("\n")) == (2, 1)
+    assert "items, lessons could not be counted" in status.err
     assert "Items" in status.out
     assert "None" not in status.out
     assert len(run("session", "list", "--json").json) == 6
@@ -369,6 +371,50 @@ def test_a_screen_is_printed_as_text_or_written_as_a_picture(ramfirst: Path, tmp
     drawn = nanomem("--snapshot", "lessons", "--svg", file)
     assert (drawn.returncode, drawn.stdout) == (0, b"")
     assert file.read_text("utf-8").startswith("<svg")
+
+
+def test_a_screen_of_the_demonstration_leaves_nothing_behind(
+    ramfirst: Path, tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    (tmp_path / "tmp").mkdir()
+    before = sorted(path for path in ramfirst.parent.rglob("*"))
+    result = run("--demo", "--snapshot", "items", "--size", "100x30")
+    assert (result.code, result.err) == (0, "")
+    assert demo_content.ITEMS[0][1][:20] in result.out or demo_content.ITEMS[-1][1][:20] in result.out
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert sorted(path for path in ramfirst.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("place", ["nowhere/screen.svg", "."])
+def test_a_picture_that_cannot_be_written_names_its_file(place: str, ramfirst: Path, tmp_path: Path, run) -> None:
+    file = f"{tmp_path}/{place}"
+    for line in (("--snapshot", "status", "--svg", file), ("memory", "export", "--output", file)):
+        result = run(*line)
+        assert result.code == 2
+        assert f": {file} (" in result.err
+        assert "nanomem-tmp" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("--demo memory list", "--demo goes with no command"),
+        ("memory list --demo", "--demo goes with no command"),
+        ("--snapshot items memory list", "--snapshot goes with no command"),
+        ("--dry-run memory flush", "--dry-run stands after the command"),
+        ("--demo --run-dream", "--demo does not go with --run-dream"),
+        ("--demo --workspace /tmp", "--workspace does not go with it"),
+        ("--demo", "`nanomem --demo --snapshot items` prints a screen"),
+        ("--snapshot items --size 0x10", "no size"),
+    ],
+)
+def test_options_of_the_console_say_where_they_belong(line: str, text: str, ramfirst: Path, run, capsys) -> None:
+    assert run(*line.split()).code == 2
+    result = run(*line.split())
+    assert text in result.err
+    assert result.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(("line", "text"), [(["itms"], "items"), (["items", "--size", "wide"], "80x24")])

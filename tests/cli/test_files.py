@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tomllib
 from pathlib import Path
 
@@ -122,6 +124,50 @@ def test_check_names_the_turns_that_never_ended_and_exits_1(home, run) -> None:
     assert "NOT FINISHED" in text
 
 
+@pytest.mark.parametrize(
+    ("sample", "file", "lines"),
+    [
+        ("nb035", "memory/history.jsonl", ["history list", "history search x", "history show 3"]),
+        ("ftswal", "memory/session-state/cli_direct.md", ["wal list", "wal check", "wal show cli:direct"]),
+        (
+            "ramfirst",
+            "memory/LTM_SNAPSHOT.json",
+            ["memory list", "memory search x", "memory add --text x", "memory show x"],
+        ),
+        ("ramfirst", "memory/LTM_SNAPSHOT.json", ["memory edit x --text y", "memory delete x", "memory status"]),
+        (
+            "ramfirst",
+            "memory/LESSONS.jsonl",
+            ["memory lessons list", "memory lessons show x", "memory lessons disable x"],
+        ),
+        ("ramfirst", "../sessions/cli_direct.jsonl", ["session list", "session search x"]),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_an_error_and_not_an_empty_list(
+    sample: str, file: str, lines: list[str], home, run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = os.path.realpath(home(sample) / file)
+    opening, reading = os.open, Path.read_bytes
+
+    def refuse(path: object, *rest: object, **named: object) -> int:
+        if os.path.realpath(str(path)) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opening(path, *rest, **named)  # type: ignore[arg-type]
+
+    def refuse_reading(path: Path) -> bytes:
+        os.close(refuse(path, os.O_RDONLY))
+        return reading(path)
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse_reading)
+    for line in lines:
+        result = run(*line.split())
+        assert result.code == 2, line
+        assert result.err.count("\n") == 1, line
+        assert "ermission" in result.err, line
+        assert Path(file).name in result.err, line
+
+
 def test_check_is_silent_where_there_is_no_log(ramfirst: Path, run) -> None:
     assert (run("wal", "check").code, run("wal", "check", "--json").json) == (0, [])
     assert run("wal", "list", "--json").json == []
@@ -181,6 +227,43 @@ def test_many_are_undone_at_once(ramfirst: Path, run) -> None:
     assert len(run("undo", "3", "--json").json["operations"]) == 3
     assert run("memory", "list", "--disabled", "--json").json == []
     assert len(run("redo", "3", "--json").json["operations"]) == 3
+
+
+def test_undo_and_redo_say_how_far_they_went(ramfirst: Path, run) -> None:
+    for item_id in [row["id"] for row in run("memory", "list", "--limit", "3", "--json").json]:
+        run("memory", "disable", item_id)
+    result = run("undo", "99")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines()[-1] == "undid 3; nothing more to undo"
+    body = run("redo", "99", "--json").json
+    assert (body["asked"], body["done"], len(body["operations"])) == (99, 3, 3)
+    assert run("undo", "2").out.splitlines()[-1] == "undid 2"
+    assert run("redo", "9").out.splitlines()[-1] == "redid 2; nothing more to redo"
+    assert len(run("undo").out.splitlines()) == 1
+
+
+def test_what_was_undone_before_one_that_cannot_be_is_told(ramfirst: Path, run) -> None:
+    run("session", "compact", "cli:direct", "--keep", "5", "--yes")
+    run("memory", "add", "--text", "tea")
+    for blob in (ramfirst.parent / "nanomem" / "backups").rglob("*"):
+        if blob.is_file():
+            blob.unlink()
+    result = run("undo", "2")
+    assert result.code == 2
+    assert result.out.splitlines() == ["undo: add “tea”", "undid 1; stopped"]
+    assert result.err.count("\n") == 1
+
+
+def test_the_log_says_first_what_was_undone_and_closes_quotations(ramfirst: Path, run, monkeypatch) -> None:
+    item_id = run("memory", "list", "--limit", "1", "--json").json[0]["id"]
+    run("memory", "edit", item_id, "--text", "said “never again” and went on for quite some time after that")
+    run("undo")
+    monkeypatch.setenv("COLUMNS", "80")
+    head, *rows = run("log").out.splitlines()
+    assert head.split() == ["Time", "ID", "By", "State", "Change"]
+    assert [" undone " in row for row in rows] == [False, True]
+    for row in rows:
+        assert row.count("“") == row.count("”"), row
 
 
 def test_one_item_of_a_large_change_is_taken_back_alone(ramfirst: Path, run) -> None:

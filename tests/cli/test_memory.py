@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -60,6 +63,68 @@ def test_list_narrows_by_what_a_row_is(ramfirst: Path, run) -> None:
     assert len(run("memory", "list", "--scope", "global", "--json").json) == 156
     hits = [row["hits"] for row in run("memory", "list", "--sort", "hits", "--json").json]
     assert hits == sorted(hits, reverse=True)
+
+
+@pytest.mark.parametrize("line", ["memory list", "memory search user", "memory prune --older-than-days 1 --dry-run"])
+def test_a_kind_that_is_not_there_names_those_that_are(line: str, ramfirst: Path, run) -> None:
+    result = run(*line.split(), "--kind", "nonsense")
+    assert (result.code, result.out) == (2, "")
+    assert "one of preference, fact, decision, episodic" in result.err
+    assert result.err.count("\n") == 1
+    assert run(*line.split(), "--kind", "episodic").code == 0
+
+
+@pytest.mark.parametrize("line", ["memory list", "memory search dark", "memory prune --older-than-days 1 --dry-run"])
+def test_a_kind_that_the_data_has_is_one(line: str, home, run) -> None:
+    workspace = home("ftswal")
+    with closing(sqlite3.connect(workspace.parent / "memory" / "longterm.db")) as connection:
+        connection.execute("UPDATE memory_entries SET kind = 'recipe' WHERE rowid < 5")
+        connection.commit()
+    assert run(*line.split(), "--kind", "recipe").code == 0
+    assert "episodic, recipe" in run(*line.split(), "--kind", "nonsense").err
+
+
+def test_a_scope_that_is_not_there_names_those_that_are(ramfirst: Path, run) -> None:
+    result = run("memory", "list", "--scope", "nonsense")
+    assert result.code == 2
+    assert "one of chat, user, global, all" in result.err
+    assert run("memory", "list", "--scope", "channel:telegram:chat:1", "--json").json == []
+
+
+def test_the_index_is_made_anew(ramfirst: Path, run) -> None:
+    assert "No database yet" in run("memory", "reindex").out
+    run("memory", "add", "--text", "zebras graze at dawn")
+    with closing(sqlite3.connect(ramfirst.parent / "nanomem" / "nanomem.db")) as connection:
+        connection.execute("DELETE FROM memory_entries_fts WHERE rowid > 100")
+        connection.commit()
+    assert "100 of 157 items in the index: would be made anew." in run("memory", "reindex", "--dry-run").out
+    assert run("memory", "reindex", "--json").json["index"] == {"items": 157, "indexed": 157, "current": True}
+    assert run("memory", "search", "zebras", "--json").json[0]["text"] == "zebras graze at dawn"
+
+
+def test_a_write_that_sets_a_file_aside_says_where(home, run) -> None:
+    workspace = home("torn")
+    result = run("memory", "add", "--text", "tea")
+    assert result.code == 0
+    kept = sorted((workspace.parent / "nanomem" / "quarantine").iterdir())
+    names = [path.name.partition("-")[2] for path in kept]
+    assert "LTM_SNAPSHOT.json" in names
+    assert result.err.splitlines() == [
+        f"Note: {name} could not be read whole; as it was it is kept in {path}"
+        for name, path in zip(names, kept, strict=True)
+    ]
+    assert run("memory", "add", "--text", "coffee").err == ""
+
+
+def test_one_is_one_and_many_are_many(ramfirst: Path, run) -> None:
+    item_id = run("memory", "list", "--limit", "1", "--json").json[0]["id"]
+    run("memory", "delete", item_id, "--yes")
+    lessons = [row["id"] for row in run("memory", "lessons", "list", "--include-disabled", "--json").json]
+    run("memory", "lessons", "delete", *lessons[1:], "--yes")
+    assert "reset: 1 lesson removed" in run("memory", "lessons", "reset", "--yes").out
+    said = "".join(run(*line.split()).out for line in ("memory status", "log", "session list", "memory list"))
+    assert not re.search(r"\b1 (\w+s)\b(?<!is)", said)
+    assert "1 note" not in said
 
 
 def test_the_table_has_the_seeds_columns_and_says_how_many(ramfirst: Path, run) -> None:

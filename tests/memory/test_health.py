@@ -39,7 +39,7 @@ def memory(home):
     return home / "workspace" / "memory"
 
 
-@pytest.mark.parametrize("name", ["nb035", "ramfirst", "ftswal"])
+@pytest.mark.parametrize("name", ["nb035", "ramfirst"])
 def test_a_healthy_home_has_no_finding(samples, name):
     assert report(samples / name / "home" / ".nanobot") == []
 
@@ -68,7 +68,7 @@ def test_the_doctor_changes_nothing(sample_copy):
 def test_what_is_known_already_is_told_once_and_errors_come_first(samples):
     home = samples / "torn" / "home" / ".nanobot"
     found = report(home)
-    remark = Problem("a remark", "somewhere", severity="warning")
+    remark = Problem("a remark", "somewhere", fix="something to do", severity="warning")
     again = report(home, known=[remark, found[2]])
     assert sorted(problem.text() for problem in again) == sorted(problem.text() for problem in [remark, *found])
     assert again[-1] == remark
@@ -179,7 +179,70 @@ def test_damage_in_a_turn_log(sample_copy):
     home = sample_copy("ftswal") / "home" / ".nanobot"
     log = home / "workspace" / "memory" / "session-state" / "cli_direct.md"
     log.write_bytes(log.read_bytes() + b"- user: \xff")
-    assert {problem.where for problem in report(home)} == {"memory/session-state/cli_direct.md"}
+    damage = [problem for problem in report(home) if "began and never ended" not in problem.what]
+    assert {problem.where for problem in damage} == {"memory/session-state/cli_direct.md"}
+
+
+def test_turns_that_never_ended_are_a_warning_with_the_command_that_shows_them(sample_copy):
+    home = sample_copy("ftswal") / "home" / ".nanobot"
+    found = report(home)
+    assert len(found) == 5
+    assert {problem.severity for problem in found} == {"warning"}
+    problem = one(found, "memory/session-state/feishu_oc_a.md")
+    assert problem.what.startswith("3 turns of feishu:oc_a began and never ended")
+    assert "`nanomem wal show feishu:oc_a`" in problem.fix
+    running = one(report(home, agent=Presence(True, 1, "nanobot agent")), "memory/session-state/feishu_oc_a.md")
+    assert running.what.startswith("2 turns")
+
+
+def test_folders_that_cannot_be_written_are_named(home, monkeypatch):
+    refused = {str(home), str(home / "workspace"), str(home / "workspace" / "memory")}
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) not in refused)
+    found = report(home)
+    assert {problem.where for problem in found} == {".", "memory"} | {problem.where for problem in found[:1]}
+    assert "no change can be recorded" in found[0].what
+    assert all(problem.severity == "error" and "chmod" in problem.fix for problem in found)
+
+
+def test_a_full_disk_is_named(home, monkeypatch):
+    class Full:
+        f_bavail, f_frsize, f_flag = 3, 4096, 0
+
+    monkeypatch.setattr(os, "statvfs", lambda path: Full)
+    (problem,) = report(home)
+    assert "disk is full" in problem.what
+
+
+@pytest.mark.parametrize("name", ["torn", "v0_1_5", "ftswal"])
+def test_every_problem_says_what_a_person_can_do(sample_copy, name):
+    home = sample_copy(name) / "home" / ".nanobot"
+    damage = b'\xef\xbb\xbf{"cursor": 1}\r\n[]\n\xff\n\0\0\n{"torn'
+    (home / "workspace" / "memory" / "history.jsonl").write_bytes(damage)
+    (home / "workspace" / "memory" / ".cursor").write_text("x")
+    (home / "workspace" / "USER.md").write_bytes(b"\xff")
+    found = report(home)
+    assert len(found) > 5
+    for problem in found:
+        assert problem.fix, problem
+        assert "nanomem doctor" not in problem.fix
+
+
+def test_what_lies_in_quarantine_is_named_with_what_to_do(home):
+    folder = home / "nanomem" / "quarantine"
+    folder.mkdir(parents=True, mode=0o700)
+    folder.parent.chmod(0o700)
+    (folder / "0123456789abcdef-LTM_SNAPSHOT.json").write_bytes(b"{")
+    (folder / "0123456789abcdef-LTM_SNAPSHOT.json").chmod(0o600)
+    problem = one(report(home), "nanomem/quarantine/0123456789abcdef-LTM_SNAPSHOT.json")
+    assert problem.what.startswith("LTM_SNAPSHOT.json could not be read whole")
+    assert problem.severity == "warning"
+    assert "then remove it" in problem.fix
+
+
+def test_a_problem_that_two_parts_tell_is_told_once(home):
+    twice = [Problem("the database cannot be read", str(home / "nanomem" / "nanomem.db"), fix="x")]
+    twice.append(Problem("the database cannot be read", "nanomem/nanomem.db", fix="x"))
+    assert one(report(home, known=twice), "nanomem/nanomem.db").fix == "x"
 
 
 def test_a_broken_configuration_of_the_agent(home):
