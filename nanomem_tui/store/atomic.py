@@ -47,6 +47,15 @@ def sync_folder(path: Path) -> None:
         os.close(handle)
 
 
+def sync_file(path: Path) -> None:
+    """fsync a file that somebody else wrote."""
+    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def write_atomic(path: Path, data: bytes, *, expected: str | None = None, mode: int | None = None) -> None:
     """Replace the file with `data`: temp file in the same folder, fsync, rename, fsync of the folder.
 

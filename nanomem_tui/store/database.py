@@ -1,6 +1,7 @@
-"""The writing side of the database: one engine, its pragmas, its lock, its backup (SQLModel and SQLAlchemy Core).
+"""The writing side of the database: one connection of the driver, its pragmas, its lock, its backup.
 
-Imported only where something is written. Must not know operations or rows.
+SQLAlchemy is imported only where the schema is made or moved (`migrations`): it costs 0.5 s, which a command that adds
+one item need not wait for. Must not know operations or rows.
 """
 
 from __future__ import annotations
@@ -11,19 +12,13 @@ import sqlite3
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import create_engine, event
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool
 
 from nanomem_tui import clock
 from nanomem_tui.errors import from_os_error
-from nanomem_tui.store import atomic, migrations, reader
+from nanomem_tui.store import atomic, reader
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
-
+LOCK = "store.lock"
+"""The file, beside the database, whose flock every writer holds."""
 LOCK_WAIT = 30.0
 """Seconds that a writer waits for another one."""
 FOLD_AT = 4_000_000
@@ -40,77 +35,83 @@ class Database:
     def __init__(self, path: Path, backups: Path) -> None:
         self.path = path
         self._backups = backups
-        self._engine: Engine | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._inode = 0
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """One immediate transaction, committed at the end.
-
-        Raises the errors of `reader.database_error` and of `from_os_error`.
-        """
-        with self._translated():
+    def locked(self) -> Iterator[None]:
+        """Keep every other writer out. Raises Refused, and the errors of `reader.database_error` and `from_os_error`
+        for what goes wrong meanwhile."""
+        try:
             atomic.make_folder(self.path.parent)
-            with atomic.locked(self.path.with_name("store.lock"), wait=LOCK_WAIT):
-                engine = self._opened()
-                with engine.begin() as connection:
-                    yield connection
-                if self._wal_size() > FOLD_AT:
-                    self._fold_wal(engine)
-
-    def close(self) -> None:
-        """Fold the WAL into the file and let go of it."""
-        if self._engine is None:
-            return
-        with contextlib.suppress(Exception), atomic.locked(self.path.with_name("store.lock"), wait=1.0):
-            self._fold_wal(self._engine)
-        self._engine.dispose()
-        self._engine = None
-
-    def backup(self, label: str) -> Path:
-        """A consistent copy in `backups/`, named by time and label."""
-        atomic.make_folder(self._backups)
-        target = self._backups / f"nanomem-{clock.now():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}-{label}.db"
-        with contextlib.closing(sqlite3.connect(self.path)) as connection:
-            connection.execute("VACUUM INTO ?", (str(target),))
-        os.chmod(target, atomic.PRIVATE_FILE)
-        return target
-
-    def _opened(self) -> Engine:
-        if self._engine is None:
-            self._engine = self._open()
-        return self._engine
-
-    def _open(self) -> Engine:
-        if not self.path.exists():
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, atomic.PRIVATE_FILE))
-            atomic.sync_folder(self.path.parent)
-        engine = create_engine(f"sqlite:///{self.path}", poolclass=QueuePool, pool_size=1, max_overflow=1)
-        event.listen(engine, "connect", _prepare)
-        event.listen(engine, "begin", _begin_immediate)
-        try:
-            with engine.connect() as connection:
-                found = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
-            if found != reader.SCHEMA_VERSION:
-                if 0 < found < reader.SCHEMA_VERSION:
-                    self.backup(f"before-schema-{reader.SCHEMA_VERSION}")
-                with engine.begin() as connection:
-                    migrations.migrate(connection, found, str(self.path))
-        except BaseException:
-            engine.dispose()
-            raise
-        return engine
-
-    @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except DBAPIError as error:
-            cause = error.orig if isinstance(error.orig, sqlite3.Error) else sqlite3.Error(str(error))
-            raise reader.database_error(cause, self.path) from error
+            with atomic.locked(self.path.with_name(LOCK), wait=LOCK_WAIT):
+                yield
         except sqlite3.Error as error:
             raise reader.database_error(error, self.path) from error
         except OSError as error:
             raise from_os_error(error, "writing the database") from error
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One immediate transaction, committed at the end. Raises the errors of `locked`."""
+        with self.locked():
+            connection = self._opened()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    with contextlib.suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                raise
+            if self._wal_size() > FOLD_AT:
+                _fold_wal(connection)
+
+    def close(self) -> None:
+        """Fold the WAL into the file and let go of it."""
+        if self._connection is None:
+            return
+        with contextlib.suppress(Exception), atomic.locked(self.path.with_name(LOCK), wait=1.0):
+            _fold_wal(self._connection)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close the connection as it is."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def backup(self, label: str) -> Path:
+        """A consistent copy in `backups/`, named by time and label."""
+        target = self._backups / f"nanomem-{clock.now():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}-{label}.db"
+        copy_into(self.path, target)
+        return target
+
+    def _opened(self) -> sqlite3.Connection:
+        """The connection; a new one when the file was replaced or removed meanwhile."""
+        if self._connection is not None and _inode(self.path) != self._inode:
+            self.let_go()
+        if self._connection is None:
+            self._connection = self._open()
+            self._inode = _inode(self.path)
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, atomic.PRIVATE_FILE))
+            atomic.sync_folder(self.path.parent)
+        connection = connect(self.path)
+        try:
+            found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if found != reader.SCHEMA_VERSION:
+                if 0 < found < reader.SCHEMA_VERSION:
+                    self.backup(f"before-schema-{reader.SCHEMA_VERSION}")
+                make_schema(self.path, found)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _wal_size(self) -> int:
         try:
@@ -118,29 +119,64 @@ class Database:
         except FileNotFoundError:
             return 0
 
-    def _fold_wal(self, engine: Engine) -> None:
-        raw = engine.raw_connection()
-        try:
-            raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            raw.close()
 
-
-def _prepare(connection: Any, _record: object) -> None:
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that writes safely; transactions are begun and ended by hand. Raises the driver's errors."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     connection.text_factory = reader.tolerant
-    connection.isolation_level = None  # SQLAlchemy's own BEGIN below is the only one
-    cursor = connection.cursor()
     for pragma in (
-        "busy_timeout = 10000",
         "journal_mode = WAL",
         "synchronous = FULL",
         "wal_autocheckpoint = 0",
         "foreign_keys = ON",
         "trusted_schema = OFF",
     ):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
 
 
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def make_schema(path: Path, found: int) -> None:
+    """Bring the database from schema `found` to the present one, in one transaction. Raises NewerDatabase and the
+    driver's errors."""
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.pool import StaticPool
+
+    from nanomem_tui.store import migrations
+
+    engine = create_engine("sqlite://", creator=lambda: connect(path), poolclass=StaticPool)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    try:
+        with engine.begin() as connection:
+            migrations.migrate(connection, found, str(path))
+    except DBAPIError as error:
+        raise error.orig if isinstance(error.orig, sqlite3.Error) else sqlite3.Error(str(error)) from error
+    finally:
+        engine.dispose()
+
+
+def copy_into(path: Path, target: Path) -> None:
+    """A consistent, durable copy of a database, whatever others do meanwhile; there is none, or all of it."""
+    atomic.make_folder(target.parent)
+    temporary = target.with_name(f".{target.name}.nanomem-tmp")
+    try:
+        temporary.unlink(missing_ok=True)
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("VACUUM INTO ?", (str(temporary),))
+        os.chmod(temporary, atomic.PRIVATE_FILE)
+        atomic.sync_file(temporary)
+        os.replace(temporary, target)
+        atomic.sync_folder(target.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def _fold_wal(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

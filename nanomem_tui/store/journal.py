@@ -2,43 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from nanomem_tui.store import ledger, oplog, reader
+from nanomem_tui.operations import Operation
+from nanomem_tui.store import oplog, reader
 from nanomem_tui.store.oplog import LogEntry
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
 
 T = TypeVar("T")
 WINDOWS = (50, 1_000, 50_000, 10_000_000)
 """How many of the newest operations are looked through, step by step, for what undo and redo take next."""
 
 
+class Rows(Protocol):
+    """What the journal asks of the store."""
+
+    workspace_id: str
+
+    @property
+    def has_database(self) -> bool:
+        """Whether a database was ever made."""
+
+    def read(self, ask: Callable[[Connection], Any]) -> Any:
+        """The answer of the database, or of what stands in for it."""
+
+    def waiting(self) -> Sequence[Operation]:
+        """The operations that lie in ledger files, in order, known to the database or not."""
+
+
 class Journal:
-    """The operations of one workspace; `has_database` says whether its database was ever made."""
+    """The operations of one workspace."""
 
-    def __init__(self, workspace_id: str, database: Path, folder: Path, has_database: Callable[[], bool]) -> None:
-        self.workspace_id = workspace_id
-        self.database = database
-        self.folder = folder
-        self.has_database = has_database
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._id = rows.workspace_id
 
-    def log(self, limit: int, *, key: str | None = None) -> list[LogEntry]:
-        """The newest operations, those in ledger files included; `key`: only those that touched that thing."""
-        files = ledger.read_all(self.folder)
-        stored: list[LogEntry] = []
-        known: set[str] = set()
-        if self.has_database():
-            with reader.open_database(self.database) as connection:
-                found = reader.operations(connection, self.workspace_id, limit=limit, key=key)
-                stored = [_entry(operation) for operation in found]
-                in_files = [operation.id for file in files for operation in file.operations]
-                known = reader.known_operations(connection, in_files)
-        waiting = ledger.in_order(file.operations for file in files)
-        entries = oplog.overlay(stored, [operation for operation in waiting if operation.id not in known])
-        if key is not None:
-            entries = [e for e in entries if any(change.key == key for change in e.operation.changes)]
-        return entries[:limit]
+    def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
+        """The newest operations but the first `offset`, those in ledger files included; `key`: only those that touched
+        that thing. Reads no more of the database than it gives back."""
+        waiting = self._rows.waiting()
+        if not self._rows.has_database:
+            return _of_key(oplog.overlay((), waiting), key)[offset : offset + limit]
+
+        def ask(connection: Connection) -> list[LogEntry]:
+            known = reader.known_operations(connection, [operation.id for operation in waiting])
+            fresh = [operation for operation in waiting if operation.id not in known]
+            on_top = len(_of_key(oplog.overlay((), fresh), key))
+            skipped = max(0, offset - on_top)
+            found = reader.operations(connection, self._id, limit=limit, offset=skipped, key=key)
+            entries = _of_key(oplog.overlay([_entry(stored) for stored in found], fresh), key)
+            return entries[offset - skipped : offset - skipped + limit]
+
+        entries: list[LogEntry] = self._rows.read(ask)
+        return entries
 
     def look(self, search: Callable[[list[LogEntry]], T | None]) -> T | None:
         """The first answer that `search` finds among the newest operations, in windows that grow to all of them."""
@@ -54,29 +73,31 @@ class Journal:
         for entry in self.log(WINDOWS[0]):
             if entry.operation.id == op_id:
                 return entry
-        if self.has_database():
-            with reader.open_database(self.database) as connection:
-                stored = reader.operation(connection, self.workspace_id, op_id)
-            return _entry(stored) if stored is not None else None
-        return None
+        return self._ask(lambda connection: reader.operation(connection, self._id, op_id))
 
     def after(self, seq: int) -> list[LogEntry]:
         """What the database has behind that place in its order, oldest first."""
-        if not self.has_database():
+        if not self._rows.has_database:
             return []
-        with reader.open_database(self.database) as connection:
-            return [_entry(stored) for stored in reader.operations_after(connection, self.workspace_id, seq)]
+        found = self._rows.read(lambda connection: reader.operations_after(connection, self._id, seq))
+        return [_entry(stored) for stored in found]
 
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """The newest operation of a kind by an actor."""
         for entry in self.log(WINDOWS[0]):
             if (entry.operation.kind, entry.operation.actor) == (kind, actor):
                 return entry
-        if not self.has_database():
-            return None
-        with reader.open_database(self.database) as connection:
-            stored = reader.newest_of_kind(connection, self.workspace_id, kind, actor)
+        return self._ask(lambda connection: reader.newest_of_kind(connection, self._id, kind, actor))
+
+    def _ask(self, ask: Callable[[Connection], reader.StoredOperation | None]) -> LogEntry | None:
+        stored = self._rows.read(ask) if self._rows.has_database else None
         return _entry(stored) if stored is not None else None
+
+
+def _of_key(entries: list[LogEntry], key: str | None) -> list[LogEntry]:
+    if key is None:
+        return entries
+    return [entry for entry in entries if any(change.key == key for change in entry.operation.changes)]
 
 
 def _entry(stored: reader.StoredOperation) -> LogEntry:

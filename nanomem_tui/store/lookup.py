@@ -6,12 +6,12 @@ Reads only. `search` ranks what this finds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import Problem
-from nanomem_tui.store import ledger, reader
-from nanomem_tui.store.values import Item, Row, row_hash
+from nanomem_tui.store import copies, reader
+from nanomem_tui.store.values import Item
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ T = TypeVar("T")
 def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int]]:
     """Counts of active items by (kind, scope type, source, enabled)."""
     if not store.loaded and database_is_all(store):
-        with reader.open_database(store.paths.database) as connection:
-            return reader.item_counts(connection, store.workspace_id)
+        return store.read(lambda connection: reader.item_counts(connection, store.workspace_id))
     counts: Counter[tuple[str, str, str, bool]] = Counter()
     snapshot = store.load("item")
     with snapshot.lock:
@@ -43,8 +42,7 @@ def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int]]:
 def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int]]:
     """Counts of active lessons by (scope, enabled)."""
     if not store.loaded and database_is_all(store):
-        with reader.open_database(store.paths.database) as connection:
-            return reader.lesson_counts(connection, store.workspace_id)
+        return store.read(lambda connection: reader.lesson_counts(connection, store.workspace_id))
     snapshot = store.load("lesson")
     with snapshot.lock:
         rows = [row for row in snapshot.lessons.values() if not row.is_deleted]
@@ -79,8 +77,7 @@ def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | 
             return None
         return use(FullText(connection, store.workspace_id), pending)
 
-    with reader.open_database(store.paths.database) as connection:
-        return ask(connection)
+    return store.read(ask)
 
 
 def same_text(store: MemoryStore, text: str) -> list[Item]:
@@ -89,36 +86,34 @@ def same_text(store: MemoryStore, text: str) -> list[Item]:
     snapshot = store.load()
     with snapshot.lock:
         keys: Iterable[str] = list(snapshot.items)
+        found = None
         if store.has_database:
-            with reader.open_database(store.paths.database) as connection:
-                if reader.revision(connection, store.workspace_id):
-                    keys = set(reader.ids_of_text(connection, store.workspace_id, norm))
-                    keys |= {key for layer, key in snapshot.unwritten() if layer == "item"}
+            found = store.read(lambda connection: _of_text(connection, store.workspace_id, norm))
+        if found is not None:
+            keys = found | {key for layer, key in snapshot.unwritten() if layer == "item"}
         rows = [snapshot.items[key] for key in keys if key in snapshot.items]
     return [row for row in rows if not row.is_deleted and " ".join(row.text.lower().split()) == norm]
 
 
+def _of_text(connection: Connection, workspace_id: str, norm: str) -> set[str] | None:
+    if not reader.revision(connection, workspace_id):
+        return None
+    return set(reader.ids_of_text(connection, workspace_id, norm))
+
+
 def database_is_all(store: MemoryStore) -> bool:
-    """Whether the database is all there is: no ledger line waits, and the agent's files are as last seen."""
-    if not store.has_database or any(file.operations for file in ledger.read_all(store.ledger.folder)):
+    """Whether the database is all there is: no operation waits or was lost, and the agent's files are as last seen."""
+    if not store.has_database or store.waiting():
         return False
-    with reader.open_database(store.paths.database) as connection:
-        meta = reader.meta(connection, store.workspace_id)
+    meta = store.read(lambda connection: reader.meta(connection, store.workspace_id))
     return "revision" in meta and all(meta.get(name) == stat for name, stat in store.files.stats().items())
 
 
 def damaged(store: MemoryStore) -> list[Problem]:
     """The rows of the database that are not what was written: a bit flipped on the disk. Looks at every row."""
-    if not store.has_database:
+    if not store.has_database or store.source.damage is not None:
         return []
-    with reader.open_database(store.paths.database) as connection:
-        hashes = reader.row_hashes(connection, store.workspace_id)
-        rows: list[Row] = [*reader.items(connection, store.workspace_id)]
-        rows += reader.lessons(connection, store.workspace_id)
+    found = store.read(lambda connection: list(copies.altered(connection, store.workspace_id)))
     fix = "read it and edit it; `nanomem log --key ID` tells what it was"
     where = store.paths.relative(store.paths.database)
-    return [Problem(f"{row.id} is not what was written", where, fix=fix) for row in rows if _differs(row, hashes)]
-
-
-def _differs(row: Row, hashes: Mapping[str, str]) -> bool:
-    return hashes.get(row.id) != row_hash(row)
+    return [Problem(f"{key} is not what was written", where, fix=fix) for _, key in found]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.errors import NanomemError, Problem, from_os_error
+from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic
@@ -43,12 +43,14 @@ class MemoryStore(RowStore):
         super().__init__(paths, workspace_id, settings)
         self.layers: dict[str, Layer] = {name: RowLayer(name, self.snapshot) for name in ROW_LAYERS}
         self.before_checkpoint: Callable[[], None] = lambda: None
+        self.after_checkpoint: Callable[[CheckpointResult], None] = lambda _done: None
         self.register: Callable[[str], None] = lambda _layer: None
         self._checkpointing = threading.Lock()
         self._trouble = {"recording": "", "checkpoint": ""}
         self._exported_at = time.monotonic()
         self._performed = self._id_kept = False
         self._database: Database | None = None
+        self._copy_problem: Problem | None = None
 
     @property
     def degraded(self) -> str:
@@ -142,11 +144,19 @@ class MemoryStore(RowStore):
                     more_operations, more_rows = self._commit_or_tell(started)
                     operations, rows = operations + more_operations, rows + more_rows
                     exported += self._export()
-            return CheckpointResult(operations, rows, (time.perf_counter() - started) * 1000, exported)
+            done = CheckpointResult(operations, rows, (time.perf_counter() - started) * 1000, exported)
+            if operations or rows:
+                self.after_checkpoint(done)
+            return done
 
     def _commit_or_tell(self, started: float) -> tuple[int, int]:
         try:
-            done = self._commit(started)
+            try:
+                done = self._commit(started)
+            except CorruptDatabase as error:
+                if self.source.damage is not None or not self.source.fall_back(error):
+                    raise
+                done = self._commit(started)
         except (NanomemError, OSError) as error:
             trouble = error if isinstance(error, NanomemError) else from_os_error(error, "writing the database")
             self._trouble["checkpoint"] = trouble.line()
@@ -160,17 +170,22 @@ class MemoryStore(RowStore):
 
         with self._lock:
             self.load()
+            if self.source.damage is not None:
+                self._repair()
             self._adopt_ledgers()
             self.files.read()
-            if not (self.dirty or self._noticed or self.files.has_new()):
+            if not (self.dirty or self._noticed or self._replayed or self.files.has_new()):
                 return 0, 0
         with self.database.writing() as connection:
             with self._lock:
                 batch, noticed = self._batch(started)
             if not batch.operations and not batch.rows:
                 return 0, 0
+            self.copies.keep(batch.operations)
             written = checkpoint.write(connection, self.workspace_id, batch)
+        self._copy_if_due()
         with self._lock:
+            self._replayed = []
             self.snapshot.settle(batch.rows, written.rows)
             self.files.remembered(batch.memos)
             self._noticed = self._noticed[noticed:]
@@ -188,11 +203,28 @@ class MemoryStore(RowStore):
         if self._adopted:
             self._notice_agent(wait=None)
         self.before_checkpoint()
-        operations = ledger_files.in_order([self._noticed, self.ledger.pending])
+        operations = ledger_files.in_order([self._replayed, self._noticed, self.ledger.pending])
         rows = self.snapshot.dirty_rows() if self._adopted else self._everything()
         took = f"{(time.perf_counter() - started) * 1000:.1f}"
         marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
         return checkpoint.Batch(operations, rows, self.files.memo(), marks), len(self._noticed)
+
+    def _repair(self) -> None:
+        """Put what stands in for a damaged database in its place, and read everything anew from there."""
+        with self.database.locked():
+            self.database.let_go()
+            self.source.put_back()
+        self._reload()
+
+    def _copy_if_due(self) -> None:
+        """The first commit of a day leaves a copy behind. That there is none is a problem, and no failure."""
+        if self._copy_problem is None and self.copies.is_due(self.paths.database):
+            try:
+                with self.database.locked():
+                    self.copies.make(self.paths.database)
+            except NanomemError as error:
+                what = f"no copy of the database could be made ({error.what})"
+                self._copy_problem = Problem(what, "nanomem.db", None, error.fix, "warning")
 
     def _everything(self) -> list[DirtyRow]:
         """Every row, for a database that has none of this workspace yet."""
@@ -272,7 +304,8 @@ class MemoryStore(RowStore):
 
     def problems(self) -> list[Problem]:
         """What could not be read or written, here and in the shared files."""
-        found = [*self._ledger_problems, *self.files.problems()]
+        found = [*self.source.repaired, *self._row_problems, *self._ledger_problems, *self.files.problems()]
+        found += [problem for problem in (self.source.damage, self._copy_problem) if problem is not None]
         if self.degraded:
             found.append(
                 Problem(f"degraded: {self.degraded}", "store", fix="changes are kept in RAM and in the ledger")
@@ -286,6 +319,7 @@ class MemoryStore(RowStore):
                 self.checkpoint(final=True)
         finally:
             self.ledger.close()
+            self.source.close()
             if self._database is not None:
                 self._database.close()
 

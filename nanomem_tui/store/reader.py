@@ -146,7 +146,12 @@ def _rows(
 
 
 def items(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Item]:
-    """Every item written after a revision, deleted ones too."""
+    """Every item written after a revision, deleted ones too.
+
+    All of them are read without an index: one that a flipped bit harmed would leave rows out.
+    """
+    if after_revision < 0:
+        return _rows(connection, Item._make, _ITEMS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
     return _rows(connection, Item._make, f"{_ITEMS} AND revision > ?", (workspace_id, after_revision))
 
 
@@ -161,6 +166,26 @@ def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence
     return found
 
 
+def lessons_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Lesson]:
+    """The lessons of these ids that exist; at most 500 ids."""
+    marks = ",".join("?" * len(ids))
+    rows = _rows(connection, Lesson._make, f"{_LESSONS} AND id IN ({marks})", (workspace_id, *ids))
+    return {lesson.id: lesson for lesson in rows}
+
+
+def item_numbers(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, int]:
+    """The places of these items in the full-text index; at most 500 ids."""
+    query = f"SELECT id, number FROM memory_entries WHERE workspace_id = ? AND id IN ({','.join('?' * len(ids))})"
+    return dict(_rows(connection, tuple, query, (workspace_id, *ids)))
+
+
+def row_count(connection: sqlite3.Connection, workspace_id: str) -> int:
+    """How many items and lessons there are, deleted ones too."""
+    query = "SELECT count(*) FROM {} WHERE workspace_id = ?"
+    tables = ("memory_entries", "lessons")
+    return sum(int(connection.execute(query.format(table), (workspace_id,)).fetchone()[0]) for table in tables)
+
+
 def ids_of_text(connection: sqlite3.Connection, workspace_id: str, norm: str) -> list[str]:
     """The ids of the items with that normalised text (lower case, white space collapsed)."""
     import hashlib  # 3 ms, and only who asks for a text needs it
@@ -171,13 +196,15 @@ def ids_of_text(connection: sqlite3.Connection, workspace_id: str, norm: str) ->
 
 
 def lessons(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Lesson]:
-    """Every lesson written after a revision, deleted ones too."""
+    """Every lesson written after a revision, deleted ones too; all of them without an index."""
+    if after_revision < 0:
+        return _rows(connection, Lesson._make, _LESSONS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
     return _rows(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
 
 
 def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
     """What each item and lesson hashed to when it was written, by id."""
-    query = "SELECT id, row_hash FROM {} WHERE workspace_id = ?"
+    query = "SELECT id, row_hash FROM {} NOT INDEXED WHERE workspace_id = ?"
     tables = ("memory_entries", "lessons")
     return {
         key: found for table in tables for key, found in _rows(connection, tuple, query.format(table), (workspace_id,))
@@ -206,20 +233,16 @@ def lesson_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tup
 
 
 def operations(
-    connection: sqlite3.Connection, workspace_id: str, *, limit: int, before: int | None = None, key: str | None = None
+    connection: sqlite3.Connection, workspace_id: str, *, limit: int, offset: int = 0, key: str | None = None
 ) -> list[StoredOperation]:
-    """Operations newest first; `key`: only those that touched the thing of that key."""
+    """Operations newest first, without the first `offset`; `key`: only those that touched the thing of that key."""
     query = "SELECT o.seq, o.body_json, o.undone FROM operations o"
     values: list[Any] = []
     if key is not None:
         query += " JOIN operation_keys k ON k.workspace_id = o.workspace_id AND k.seq = o.seq AND k.key = ?"
         values.append(key)
-    query += " WHERE o.workspace_id = ?"
-    values.append(workspace_id)
-    if before is not None:
-        query += " AND o.seq < ?"
-        values.append(before)
-    return _operations(connection, f"{query} ORDER BY o.seq DESC LIMIT ?", (*values, limit))
+    values += [workspace_id, limit, offset]
+    return _operations(connection, f"{query} WHERE o.workspace_id = ? ORDER BY o.seq DESC LIMIT ? OFFSET ?", values)
 
 
 def operations_after(connection: sqlite3.Connection, workspace_id: str, seq: int) -> list[StoredOperation]:
@@ -281,17 +304,25 @@ def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
     return {key[len(prefix) :]: value for key, value in rows}
 
 
+def revision_of(meta: dict[str, str]) -> int:
+    """The revision of the last checkpoint, 0 before the first. Raises the driver's error when it is no number."""
+    try:
+        return int(meta.get("revision", 0))
+    except (ValueError, TypeError):
+        raise sqlite3.DatabaseError("the revision is no number") from None
+
+
 def foreign_rows(connection: sqlite3.Connection, workspace_id: str, source: str) -> dict[str, Any]:
     """What we remember of an agent's file, by id."""
     query = "SELECT id, raw_json FROM foreign_rows WHERE workspace_id = ? AND source = ?"
     rows = _rows(connection, tuple, query, (workspace_id, source))
     found: dict[str, Any] = {}
     for key, raw in rows:
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, TypeError):
             found[key] = json.loads(raw)
     return found
 
 
 def revision(connection: sqlite3.Connection, workspace_id: str) -> int:
     """The revision of the last checkpoint, 0 before the first."""
-    return int(meta(connection, workspace_id).get("revision", 0))
+    return revision_of(meta(connection, workspace_id))

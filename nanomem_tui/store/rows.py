@@ -6,28 +6,29 @@ Reads only. Where changes come from and go to is `memory_store`.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.config import Settings
-from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, Problem, StoreError
-from nanomem_tui.operations import Operation, new_operation
+from nanomem_tui.errors import AccessDenied, DiskFull, Problem, StoreError
+from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, reader
 from nanomem_tui.store import ledger as ledger_files
+from nanomem_tui.store import mending, reader
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
+from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.ledger import Ledger
 from nanomem_tui.store.snapshot import Snapshot
+from nanomem_tui.store.source import Source
 from nanomem_tui.store.values import Item, Lesson, Row
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
+T = TypeVar("T")
 ROW_LAYERS = ("item", "lesson")
 READS = 3
 """Times that the database is read anew when somebody writes it meanwhile."""
@@ -43,15 +44,18 @@ class RowStore:
         self.snapshot = Snapshot()
         self.ledger = Ledger(paths.ledger / workspace_id)
         self.files = AgentFiles(paths, workspace_id, settings)
-        self.journal = Journal(workspace_id, paths.database, self.ledger.folder, lambda: self.has_database)
+        self.copies = Copies(paths.backups, paths.ledger, workspace_id)
+        self.source = Source(paths, self.copies)
+        self.journal = Journal(self)
         self.last_at = ""
         self.last_ms: float | None = None
         self._lock = self.snapshot.lock
         self._loaded = False
-        self._made = False
         self._revision = 0
         self._noticed: list[Operation] = []
+        self._replayed: list[Operation] = []
         self._ledger_problems: list[Problem] = []
+        self._row_problems: list[Problem] = []
         self._changed_at: float | None = None
         self._export_due = False
         self._looked: tuple[object, object] | None = None
@@ -59,9 +63,31 @@ class RowStore:
     @property
     def has_database(self) -> bool:
         """Whether something was ever written here."""
-        if not self._made:
-            self._made = reader.is_made(self.paths.database)
-        return self._made and self.paths.database.exists()
+        return self.source.exists
+
+    def read(self, ask: Callable[[Connection], T]) -> T:
+        """The answer of the database, or of what stands in for a damaged one. Raises the store's errors."""
+        return self.source.read(ask)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Connection]:
+        """A connection to the database, or to what stands in for a damaged one, for who asks more than once.
+
+        Damage is told apart at the beginning; later it is an error of the reader's.
+        """
+        self.read(lambda connection: reader.meta(connection, self.workspace_id))
+        with reader.open_database(self.source.path) as connection:
+            yield connection
+
+    def waiting(self) -> list[Operation]:
+        """The operations in ledger files, in order, known to the database or not, and those that it had and lost."""
+        files = ledger_files.read_all(self.ledger.folder)
+        return ledger_files.in_order([self._lost(files), *(file.operations for file in files)])
+
+    def _lost(self, files: Sequence[ledger_files.LedgerFile]) -> list[Operation]:
+        """What was kept and is neither in the database nor in a ledger file."""
+        here = {operation.id for file in files for operation in file.operations}
+        return [operation for operation in self.copies.lost(self._known_ids) if operation.id not in here]
 
     @property
     def loaded(self) -> bool:
@@ -83,53 +109,74 @@ class RowStore:
             return self.snapshot
 
     def _load(self) -> None:
-        waiting = ledger_files.read_all(self.ledger.folder)
-        self._ledger_problems = [problem for file in waiting for problem in file.problems]
+        files = ledger_files.read_all(self.ledger.folder)
+        self._ledger_problems = [problem for file in files for problem in file.problems]
         self.files.read()
-        operations = ledger_files.in_order(file.operations for file in waiting)
         if self.has_database:
             self._read_database()
+        lost = self._lost(files)
         if self._adopted:
+            self._replay(lost)
             self._notice_agent(wait=2.0)
         else:
             self._adopt_files()
+            self._replay(lost)
+        operations = ledger_files.in_order(file.operations for file in files)
         done = ledger_files.voided(operations) | self._known(operations)
+        own = {operation.id for operation in self.ledger.pending}
         for operation in operations:
             for change in operation.changes if operation.id not in done else ():
-                if change.layer in ROW_LAYERS:
+                if change.layer in ROW_LAYERS and operation.id in own:
+                    self.snapshot.patch(change)
+                elif change.layer in ROW_LAYERS:
                     self.snapshot.show(operation.id, change)
+
+    def _replay(self, operations: Sequence[Operation]) -> None:
+        """Do again what the database had and lost; the next checkpoint writes it."""
+        void = ledger_files.voided(operations)
+        for operation in operations:
+            for change in operation.changes if operation.id not in void else ():
+                if change.layer in ROW_LAYERS:
+                    self.snapshot.patch(_without_counts(change) if operation.kind == "agent.changed" else change)
+        self._replayed = list(operations)
+
+    def _reload(self) -> None:
+        """Read everything anew: the database is another one than the rows were read from."""
+        self.snapshot.clear()
+        self.files.forget()
+        self._revision, self._noticed, self._replayed, self._looked = 0, [], [], None
+        self._load()
 
     def _known(self, operations: Sequence[Operation]) -> set[str]:
         """Which of these operations the database has."""
-        if not operations or not self.has_database:
+        return self._known_ids([operation.id for operation in operations])
+
+    def _known_ids(self, ids: list[str]) -> set[str]:
+        if not ids or not self.has_database:
             return set()
-        with reader.open_database(self.paths.database) as connection:
-            return reader.known_operations(connection, [operation.id for operation in operations])
+        return self.read(lambda connection: reader.known_operations(connection, ids))
 
     def _read_database(self) -> None:
         """Take every row. Read again when somebody wrote meanwhile."""
         for _ in range(READS):
-            before = _stat(self.paths.database)
-            try:
-                self._read_once()
-            except CorruptDatabase:
-                if _stat(self.paths.database) == before:
-                    raise
-            else:
-                if _stat(self.paths.database) == before:
-                    return
-        self._read_once()
+            before = self.source.stamps()
+            self.read(self._read_once)
+            if self.source.stamps()[0] == before[0]:
+                return
 
-    def _read_once(self) -> None:
-        with reader.open_database(self.paths.database) as connection:
-            meta = reader.meta(connection, self.workspace_id)
-            self._revision = int(meta.get("revision", 0))
-            if self._adopted:
-                self._recall(connection, meta)
-                items = reader.items(connection, self.workspace_id)
-                lessons = reader.lessons(connection, self.workspace_id)
-                self.snapshot.replace_all(items, lessons)
-                self._export_due = meta.get("exported") != meta.get("revision")
+    def _read_once(self, connection: Connection) -> None:
+        meta = reader.meta(connection, self.workspace_id)
+        self._revision = reader.revision_of(meta)
+        if self._adopted:
+            self._recall(connection, meta)
+            items = reader.items(connection, self.workspace_id)
+            lessons = reader.lessons(connection, self.workspace_id)
+            altered = mending.altered(connection, self.workspace_id, [*items, *lessons], meta)
+            self.snapshot.replace_all(items, lessons)
+            self._export_due = meta.get("exported") != meta.get("revision")
+            self._row_problems = []
+            if altered is not None:
+                self._row_problems = mending.mend(self.snapshot, self.copies, self.workspace_id, altered)
 
     def _recall(self, connection: Connection, meta: Mapping[str, str]) -> None:
         self.last_at, self.last_ms = meta.get("last_at", ""), _number(meta.get("last_ms"))
@@ -157,7 +204,7 @@ class RowStore:
         """
         if not self.files.has_new():
             return
-        with contextlib.nullcontext(True) if wait is None else self._exports_held(wait) as held:
+        with contextlib.nullcontext(True) if wait is None else self.source.held(wait) as held:
             if not held:
                 return
             self.files.read()
@@ -172,24 +219,6 @@ class RowStore:
             self._noticed.append(new_operation("agent.changed", label, changes, actor="agent"))
             self._touch()
 
-    @contextlib.contextmanager
-    def _exports_held(self, wait: float) -> Iterator[bool]:
-        """Keep other processes from exporting meanwhile; makes no file, and does without where there is no lock."""
-        try:
-            handle = os.open(self.paths.database.with_name("store.lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError:
-            yield True
-            return
-        try:
-            deadline = time.monotonic() + wait
-            held = atomic.try_lock(handle)
-            while not held and time.monotonic() < deadline:
-                time.sleep(0.01)
-                held = atomic.try_lock(handle)
-            yield held
-        finally:
-            os.close(handle)
-
     def refresh(self) -> bool:
         """Take what other processes and the agent did since; True when rows changed. Cheap when nothing did."""
         with self._lock:
@@ -197,7 +226,7 @@ class RowStore:
                 return False
             counter = self.snapshot.counter
             wrote = self.files.read()
-            now = (_stat(self.paths.database), _stat(self.paths.database.with_name("nanomem.db-wal")))
+            now = self.source.stamps()
             if now != self._looked:
                 with contextlib.suppress(StoreError, AccessDenied, DiskFull):
                     self._refresh_rows()
@@ -213,34 +242,34 @@ class RowStore:
 
         What we noticed of those files, and have not written, they may have written: it is noticed again from there.
         """
-        if not self.has_database:
-            return
-        with reader.open_database(self.paths.database) as connection:
-            meta = reader.meta(connection, self.workspace_id)
-            revision = int(meta.get("revision", 0))
-            if self._adopted and not revision:  # somebody removed the database: what is in RAM is all there is
-                self._revision = 0
-                self.files.forget()
-            if revision and self.files.is_behind(meta):
-                for change in [change for operation in self._noticed for change in operation.changes][::-1]:
-                    self.snapshot.retract(change)
-                self._noticed = []
-            if revision > self._revision and not self._adopted:
-                items = reader.items(connection, self.workspace_id)
-                self.snapshot.replace_all(items, reader.lessons(connection, self.workspace_id))
-            elif revision > self._revision:
-                for layer, read in (("item", reader.items), ("lesson", reader.lessons)):
-                    rows = read(connection, self.workspace_id, after_revision=self._revision)
-                    self.snapshot.take(layer, rows)
-            if revision:
-                self._recall(connection, meta)
-            self._revision = max(revision, self._revision)
+        if self.has_database:
+            self.read(self._take_rows)
+
+    def _take_rows(self, connection: Connection) -> None:
+        meta = reader.meta(connection, self.workspace_id)
+        revision = reader.revision_of(meta)
+        if self._adopted and not revision:  # somebody removed the database: what is in RAM is all there is
+            self._revision = 0
+            self.files.forget()
+        if revision and self.files.is_behind(meta):
+            for change in [change for operation in self._noticed for change in operation.changes][::-1]:
+                self.snapshot.retract(change)
+            self._noticed = []
+        if revision > self._revision and not self._adopted:
+            items = reader.items(connection, self.workspace_id)
+            self.snapshot.replace_all(items, reader.lessons(connection, self.workspace_id))
+        elif revision > self._revision:
+            for layer, read in (("item", reader.items), ("lesson", reader.lessons)):
+                rows = read(connection, self.workspace_id, after_revision=self._revision)
+                self.snapshot.take(layer, rows)
+        if revision:
+            self._recall(connection, meta)
+        self._revision = max(revision, self._revision)
 
     def _meta(self) -> dict[str, str]:
         if not self.has_database:
             return {}
-        with reader.open_database(self.paths.database) as connection:
-            return reader.meta(connection, self.workspace_id)
+        return self.read(lambda connection: reader.meta(connection, self.workspace_id))
 
     def _touch(self) -> None:
         if self._changed_at is None:
@@ -248,12 +277,11 @@ class RowStore:
         self._export_due = True
 
 
-def _stat(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _without_counts(change: Change) -> Change:
+    """What an agent changed of a row but its hits: they are noticed again from its file, and are to be added once."""
+    if change.before is None or change.after is None:
+        return change
+    return change._replace(after={name: value for name, value in change.after.items() if name != "hits"})
 
 
 def _number(text: Any) -> float | None:

@@ -14,6 +14,9 @@ from nanomem_tui.paths import TRACKED_FILES, Paths
 
 LAYERS = ("items", "lessons", "sessions", "wal", "history", "dream", "documents", "notes")
 
+TICK = 10_000_000
+"""Nanoseconds that the time of a file may lie behind the clock: kernels stamp files by the tick."""
+
 Print = tuple[tuple[str, int, int, int], ...]
 """For each file its path, inode, size in bytes and time of change in nanoseconds."""
 
@@ -21,17 +24,20 @@ Print = tuple[tuple[str, int, int, int], ...]
 class Watch:
     """Remembers the files of each layer as they were when it was made or last asked.
 
+    `since`: a time in nanoseconds, before it was made, from which changes count too: the first look names them, so that
+    who opens a workspace need not look at every file before the first one is read.
     Our own database is left out: it tells of foreign commits itself. Temporary files of anybody are ignored.
     """
 
-    def __init__(self, paths: Paths, session_folders: Iterable[Path] = ()) -> None:
+    def __init__(self, paths: Paths, session_folders: Iterable[Path] = (), *, since: int | None = None) -> None:
         self._paths = paths
         self._session_folders = tuple(session_folders)
+        self._late = self._changed_since(since - TICK) if since is not None else set()
         self._seen = {layer: self._print(layer) for layer in LAYERS}
 
     def look(self) -> set[str]:
         """The names of the layers that changed since the last look."""
-        changed = set()
+        changed, self._late = self._late, set()
         for layer in LAYERS:
             found = self._print(layer)
             if found != self._seen[layer]:
@@ -44,7 +50,24 @@ class Watch:
         for layer in layers:
             self._seen[layer] = self._print(layer)
 
+    def _changed_since(self, moment: int) -> set[str]:
+        """The layers with a file that was written since, or in whose folder of files one was removed."""
+        folders = {
+            "sessions": self._session_folders,
+            "wal": (self._paths.wal_dir,),
+            "notes": (self._paths.memory / "episodic", self._paths.memory / "semantic"),
+        }
+        return {
+            layer
+            for layer in LAYERS
+            if any(at.st_ctime_ns >= moment for _, at in (*self._files(layer), *_files(folders.get(layer, ()))))
+        }
+
     def _print(self, layer: str) -> Print:
+        found = ((path, at.st_ino, at.st_size, at.st_mtime_ns) for path, at in self._files(layer))
+        return tuple(sorted(found))
+
+    def _files(self, layer: str) -> Iterable[tuple[str, os.stat_result]]:
         sources: dict[str, Callable[[], Iterable[tuple[str, os.stat_result]]]] = {
             "items": self._items,
             "lessons": lambda: _files((self._paths.lessons,)),
@@ -55,8 +78,7 @@ class Watch:
             "documents": lambda: _files(self._paths.workspace / name for name in TRACKED_FILES),
             "notes": self._notes,
         }
-        found = ((path, at.st_ino, at.st_size, at.st_mtime_ns) for path, at in sources[layer]())
-        return tuple(sorted(found))
+        return sources[layer]()
 
     def _items(self) -> Iterable[tuple[str, os.stat_result]]:
         files = [self._paths.ltm_snapshot]

@@ -7,16 +7,15 @@ commit of the database. A killed child flushes nothing: SIGKILL.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
+import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NotFound, NothingToDo
@@ -40,8 +39,26 @@ class Steps:
         """Hook the calls of this process; only for a child that ends soon."""
         for name in CALLS:
             setattr(os, name, self._hooked(name, getattr(os, name)))
-        event.listen(Engine, "before_cursor_execute", lambda _c, _k, statement, *_: self._step(statement[:12]))
-        event.listen(Engine, "commit", lambda _c: self._step("COMMIT"))
+        sqlite3.connect = functools.partial(sqlite3.connect, factory=self._stepping())  # type: ignore[assignment]
+
+    def _stepping(self) -> type[sqlite3.Connection]:
+        """A connection of which every statement is a step."""
+        step = self._step
+
+        class Cursor(sqlite3.Cursor):
+            def execute(self, statement: str, *values: Any) -> Any:
+                step(statement[:12])
+                return super().execute(statement, *values)
+
+            def executemany(self, statement: str, values: Any) -> Any:
+                step(statement[:12])
+                return super().executemany(statement, values)
+
+        class Connection(sqlite3.Connection):
+            def cursor(self, factory: Any = Cursor) -> Any:
+                return super().cursor(factory)
+
+        return Connection
 
     def _step(self, name: str) -> bool:
         if not self.armed:

@@ -108,8 +108,8 @@ def make_home(
 def kill(ws: Workspace) -> None:
     """End a workspace as a killed process does: nothing is flushed, its locks are free."""
     ws.store.ledger.close()
-    if ws.store._database is not None and ws.store._database._engine is not None:
-        ws.store._database._engine.dispose()
+    if ws.store._database is not None:
+        ws.store._database.let_go()
 
 
 def state(workspace: Path) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NanomemError
@@ -243,13 +242,27 @@ def statements(ws: Workspace) -> Iterator[list[tuple[str, int]]]:
     """The SQL statements that run meanwhile, each with the number of rows that it was given."""
     seen: list[tuple[str, int]] = []
 
-    def note(_c: Any, _cursor: Any, statement: str, values: Any, _context: Any, many: bool) -> None:
-        seen.append((statement, len(values) if many else 1))
+    class Noting:
+        def __init__(self, real: Any) -> None:
+            self.real = real
 
-    engine = ws.store.database._engine
-    event.listen(engine, "before_cursor_execute", note)
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.real, name)
+
+        def execute(self, statement: str, *values: Any) -> Any:
+            seen.append((statement, 1))
+            return self.real.execute(statement, *values)
+
+        def executemany(self, statement: str, values: Any) -> Any:
+            if values:
+                seen.append((statement, len(values)))
+            return self.real.executemany(statement, values)
+
+    database = ws.store.database
+    real = database._connection
+    database._connection = Noting(real)  # type: ignore[assignment]
     yield seen
-    event.remove(engine, "before_cursor_execute", note)
+    database._connection = real
 
 
 def test_the_cost_of_a_checkpoint_grows_with_the_changes_and_not_with_the_store(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The watch: which parts of a workspace changed, and no alarm for what is nobody's business."""
 
 import os
+import time
 
 import pytest
 
@@ -108,3 +109,42 @@ def test_a_workspace_without_any_of_it_can_be_watched(tmp_path):
     (tmp_path / "memory").mkdir()
     assert watch.look() == {"documents"}
     assert len(LAYERS) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("workspace/memory/LTM_SNAPSHOT.json", "items"),
+        ("sessions/id/Y2xpOmRpcmVjdA.jsonl", "sessions"),
+        ("workspace/memory/history.jsonl", "history"),
+        ("workspace/USER.md", "documents"),
+        ("workspace/memory/2026-03-01.md", "notes"),
+        ("workspace/.git/refs/heads/master", "dream"),
+    ],
+)
+def test_what_was_written_before_it_was_made_is_told_once(place, name, layer):
+    old = place / "workspace" / "SOUL.md"
+    old.write_text("old")
+    time.sleep(0.05)
+    opened = time.time_ns()
+    path = place / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("written after the opening")
+    late = Watch(locate(place), [place / "sessions" / "id"], since=opened)
+    assert layer in late.look()
+    assert late.look() == set()
+
+
+def test_what_was_removed_before_it_was_made_is_told(place):
+    gone = place / "sessions" / "id" / "Y2xpOmRpcmVjdA.jsonl"
+    gone.write_text("{}")
+    time.sleep(0.05)
+    opened = time.time_ns()
+    gone.unlink()
+    assert Watch(locate(place), [place / "sessions" / "id"], since=opened).look() == {"sessions"}
+
+
+def test_what_is_old_is_not_told(place):
+    (place / "workspace" / "USER.md").write_text("old")
+    time.sleep(0.05)
+    assert Watch(locate(place), [place / "sessions" / "id"], since=time.time_ns()).look() == set()

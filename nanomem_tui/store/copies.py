@@ -1,0 +1,167 @@
+"""Earlier copies of the database and the operations since the oldest: what a damaged database is made anew from.
+
+Owns `backups/copy-<n>.db`, checked before an older one is let go, and `ledger/<workspace>/kept/<n>.kept`: what was
+committed since copy n, each line with its checksum. Must not know rows, nor decide when the database is damaged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
+from nanomem_tui.operations import Operation
+from nanomem_tui.store import atomic, ledger, reader
+from nanomem_tui.store.values import row_hash
+
+GENERATIONS = 3
+LARGE = 64_000_000
+"""Bytes beyond which one copy fewer is kept."""
+MOST_KEPT = 8_000_000
+"""Bytes of kept operations, unless the database is larger, beyond which a new copy is made before its day."""
+TAIL = 256_000
+"""Bytes at the end of a kept file in which its last operation is looked for."""
+FOLDER, SUFFIX = "kept", ".kept"
+
+
+class Copies:
+    """The copies of one database, for one of its workspaces. Writers hold the lock of the database meanwhile."""
+
+    def __init__(self, backups: Path, ledgers: Path, workspace_id: str) -> None:
+        self._backups = backups
+        self._ledgers = ledgers
+        self._folder = ledgers / workspace_id / FOLDER
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def found(self) -> list[Path]:
+        """The copies, newest first."""
+        try:
+            names = [name for name in os.listdir(self._backups) if name.startswith("copy-") and name.endswith(".db")]
+        except OSError:
+            return []
+        return [self._backups / name for name in sorted(names, reverse=True)]
+
+    def good(self) -> Path | None:
+        """The newest copy that is whole."""
+        return next((path for path in self.found() if is_whole(path)), None)
+
+    def kept(self) -> list[ledger.LedgerFile]:
+        """The operations that were committed since the oldest copy, whatever became of the database."""
+        return [ledger.read_file(path) for path in self._files()]
+
+    def lost(self, known: Callable[[list[str]], set[str]]) -> list[Operation]:
+        """The kept operations that the database does not have although it had them: its newest commits are gone.
+
+        Looks at the last one alone, as long as that one is known.
+        """
+        last = next((_last(path) for path in reversed(self._files())), None)
+        if last is not None and known([last.id]):
+            return []
+        operations = [operation for file in self.kept() for operation in file.operations]
+        present = known([operation.id for operation in operations])
+        return list({operation.id: operation for operation in operations if operation.id not in present}.values())
+
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.glob(f"*{SUFFIX}"))
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def keep(self, operations: Sequence[Operation]) -> None:
+        """Keep what is about to be committed; survives a power cut. Raises the errors of `from_os_error`."""
+        if not operations:
+            return
+        try:
+            atomic.make_folder(self._folder)
+        except OSError as error:
+            raise from_os_error(error, "keeping the operations") from error
+        newest = next(iter(self.found()), None)
+        path = self._folder / f"{_number(newest) if newest is not None else '0' * 12}{SUFFIX}"
+        atomic.append_line(path, b"".join(map(ledger.encode, operations)), durable=True)
+
+    def is_due(self, database: Path) -> bool:
+        """Whether it is time for a copy: the first write of a day, or much written since the last one."""
+        newest = next(iter(self.found()), None)
+        if newest is None:
+            return True
+        try:
+            made, size = newest.stat(), database.stat().st_size
+            kept = self._folder / f"{_number(newest)}{SUFFIX}"
+            much = kept.exists() and kept.stat().st_size > max(MOST_KEPT, size)
+        except OSError:
+            return True
+        return much or time.gmtime(made.st_mtime)[:3] != time.gmtime()[:3]
+
+    def make(self, database: Path) -> None:
+        """Copy the database, and let the oldest copy go once the new one is found to be whole.
+
+        Raises CorruptDatabase when it is not: then every older copy stays. Raises OSError and the driver's errors.
+        """
+        from nanomem_tui.store.database import copy_into
+
+        older = self.found()
+        number = _sequence(database)
+        target = self._backups / f"copy-{max(number, *(int(_number(path)) + 1 for path in older), 1):012d}.db"
+        copy_into(database, target)
+        if not is_whole(target):
+            target.unlink()
+            raise CorruptDatabase("the database is not what was written", str(database), "run `nanomem doctor`")
+        generations = GENERATIONS - (target.stat().st_size > LARGE)
+        for path in older[generations - 1 :]:
+            path.unlink(missing_ok=True)
+        oldest = _number(self.found()[-1])
+        for path in self._ledgers.glob(f"*/{FOLDER}/*{SUFFIX}"):
+            if path.name.partition(".")[0] < oldest:
+                path.unlink(missing_ok=True)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a database, which nobody writes, is readable in every page and holds the rows that were written."""
+    try:
+        with reader.open_database(path) as connection:
+            if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                return False
+            return not any(True for workspace_id in workspaces(connection) for _ in altered(connection, workspace_id))
+    except (NanomemError, OSError, ValueError, TypeError):
+        return False
+
+
+def workspaces(connection: sqlite3.Connection) -> list[str]:
+    """The ids of the workspaces that a database has rows of."""
+    query = "SELECT DISTINCT workspace_id FROM {}"
+    tables = ("memory_entries", "lessons")
+    return sorted({row[0] for table in tables for row in connection.execute(query.format(table))})
+
+
+def altered(connection: sqlite3.Connection, workspace_id: str) -> Iterable[tuple[str, str]]:
+    """(layer, id) of the rows that are not what was written: a bit flipped on the disk."""
+    hashes = reader.row_hashes(connection, workspace_id)
+    for layer, rows in (
+        ("item", reader.items(connection, workspace_id)),
+        ("lesson", reader.lessons(connection, workspace_id)),
+    ):
+        for row in rows:
+            if hashes.get(row.id) != row_hash(row):
+                yield layer, row.id
+
+
+def _number(copy: Path) -> str:
+    return copy.name.removeprefix("copy-").removesuffix(".db")
+
+
+def _sequence(database: Path) -> int:
+    with reader.open_database(database) as connection:
+        return int(connection.execute("SELECT coalesce(max(seq), 0) FROM operations").fetchone()[0])
+
+
+def _last(path: Path) -> Operation | None:
+    """The last operation of a kept file that is longer than a torn tail; None when it cannot be told."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL))
+        lines = [line for line in file.read().split(b"\n") if line]
+        return ledger.decode(lines[-1]) if lines else None
+    return None

@@ -1,0 +1,100 @@
+"""Rows that are not what was written, found by their hash and their number, and put right from a copy.
+
+Writes nothing to a disk: what is put right is dirty, and the next checkpoint writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.operations import Operation
+from nanomem_tui.store import ledger, reader
+from nanomem_tui.store.snapshot import RowKey, Snapshot, patched
+from nanomem_tui.store.values import Item, Row, row_hash
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from nanomem_tui.store.copies import Copies
+
+VERIFIED = 5_000
+"""Rows up to which all of them are looked at when they are loaded; beyond that the copies and the doctor do."""
+WHERE = "nanomem.db"
+
+
+class Altered(NamedTuple):
+    """The rows that differ from what was written, and whether rows are missing."""
+
+    keys: Sequence[RowKey]
+    missing: int
+
+
+def altered(connection: Connection, workspace_id: str, rows: Sequence[Row], meta: Mapping[str, str]) -> Altered | None:
+    """What is wrong with the rows that were just read; None when nothing is."""
+    expected = meta.get("rows", "")
+    missing = int(expected) - len(rows) if expected.isdigit() else 0
+    if len(rows) > VERIFIED and missing <= 0:
+        return None
+    hashes = reader.row_hashes(connection, workspace_id)
+    keys = [(_layer(row), row.id) for row in rows if hashes.get(row.id) != row_hash(row)]
+    return Altered(keys, max(0, missing)) if keys or missing > 0 else None
+
+
+def mend(snapshot: Snapshot, copies: Copies, workspace_id: str, found: Altered) -> list[Problem]:
+    """Put those rows right in RAM where a copy and the operations since tell what they were; what there is to say."""
+    written = _as_written(copies, workspace_id)
+    problems: list[Problem] = []
+    for layer, key in found.keys:
+        present = snapshot.table(layer)[key]
+        row = written.get((layer, key))
+        if row is None:
+            problems.append(Problem(f"{key} is not what was written", WHERE, fix="read it and edit it"))
+            continue
+        snapshot.put(layer, row._replace(revision=present.revision))
+        if row._replace(revision=present.revision) != present:
+            what = f"{key} is not what was written; shown is what a copy and the log tell"
+            problems.append(Problem(what, WHERE, None, "the next change writes it", "warning"))
+    back = [key for key in written if key[1] not in snapshot.table(key[0])] if found.missing else []
+    for layer, key in back:
+        snapshot.put(layer, written[layer, key]._replace(revision=0))
+        problems.append(Problem(f"{key} was missing; it is back", WHERE, None, "the next change writes it", "warning"))
+    if found.missing > len(back):
+        what = f"{found.missing - len(back)} rows are missing, and no copy has them"
+        problems.append(Problem(what, WHERE, fix="run `nanomem doctor`"))
+    return problems
+
+
+def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, Row]:
+    """The rows of the newest whole copy with every kept operation since; none without a copy."""
+    good = copies.good()
+    if good is None:
+        return {}
+    operations = ledger.in_order(file.operations for file in copies.kept())
+    try:
+        with reader.open_database(good) as connection:
+            items, lessons = reader.items(connection, workspace_id), reader.lessons(connection, workspace_id)
+            known = reader.known_operations(connection, [operation.id for operation in operations])
+    except NanomemError:
+        return {}
+    found: list[Row] = [*items, *lessons]
+    rows = {(_layer(row), row.id): row for row in found}
+    fresh = {operation.id: operation for operation in operations if operation.id not in known}
+    void = ledger.voided(fresh.values())
+    for operation in fresh.values():
+        if operation.id not in void:
+            _apply(rows, operation)
+    return rows
+
+
+def _apply(rows: dict[RowKey, Row], operation: Operation) -> None:
+    for change in operation.changes:
+        if change.layer in ("item", "lesson"):
+            row = patched(rows.get((change.layer, change.key)), change)
+            if row is not None:
+                rows[change.layer, change.key] = row
+
+
+def _layer(row: Row) -> str:
+    return "item" if isinstance(row, Item) else "lesson"

@@ -1,0 +1,79 @@
+"""What can still be read of a damaged database, row by row, in a new one. For a database of which there is no copy.
+
+Reads the damaged file and writes the new one; must not touch anything else. Imports SQLAlchemy: the new one needs a
+schema.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nanomem_tui.store import reader
+from nanomem_tui.store.database import make_schema
+
+TABLES = ("memory_entries", "lessons", "operations", "operation_keys", "foreign_rows", "memory_meta")
+FIRST, LAST = -1, 2**40
+"""The row numbers between which rows are looked for."""
+
+
+class Rescued(NamedTuple):
+    """How many items and lessons were read, and how many are known to be lost."""
+
+    found: int
+    lost: int
+
+
+def rescue(damaged: Path, target: Path) -> Rescued:
+    """Make `target` anew of what can be read. Raises OSError and the driver's errors when nothing can be made."""
+    for end in ("", "-wal", "-shm"):
+        target.with_name(target.name + end).unlink(missing_ok=True)
+    make_schema(target, 0)
+    expected = 0
+    with contextlib.closing(sqlite3.connect(target)) as new:
+        found = dict.fromkeys(TABLES, 0)
+        with contextlib.suppress(sqlite3.Error, OSError), _opened(damaged) as old:
+            for table in TABLES:
+                found[table] = _copy(old, new, table)
+        meta = new.execute("SELECT value FROM memory_meta WHERE key LIKE '%:rows'").fetchall()
+        expected = sum(int(value) for (value,) in meta if str(value).isdigit())
+        # The index is written anew from the rows at the next checkpoint, and the rows are counted anew.
+        new.execute("DELETE FROM memory_meta WHERE key LIKE '%:tokens' OR key LIKE '%:rows'")
+        new.commit()
+    rows = found["memory_entries"] + found["lessons"]
+    return Rescued(rows, max(0, expected - rows))
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    with reader.open_database(path) as connection:
+        connection.text_factory = reader.tolerant
+        yield connection
+
+
+def _copy(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> int:
+    names = [row[1] for row in new.execute(f"PRAGMA table_info({table})")]
+    marks = ", ".join("?" * len(names))
+    query = f"SELECT {', '.join(names)} FROM {table} NOT INDEXED WHERE rowid > ? AND rowid <= ?"
+    statement = f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({marks})"
+    taken = 0
+    for row in _rows(old, query, FIRST, LAST):
+        with contextlib.suppress(sqlite3.Error):  # a value that no row may have
+            taken += new.execute(statement, row).rowcount
+    return taken
+
+
+def _rows(connection: sqlite3.Connection, query: str, low: int, high: int) -> Iterator[tuple[Any, ...]]:
+    """The rows between two numbers; around a page that cannot be read, by halves."""
+    try:
+        found = connection.execute(query, (low, high)).fetchall()
+    except sqlite3.Error:
+        if high - low > 1:
+            middle = (low + high) // 2
+            yield from _rows(connection, query, low, middle)
+            yield from _rows(connection, query, middle, high)
+        return
+    yield from found

@@ -1,0 +1,195 @@
+"""The database as a reader meets it: itself or, when it is damaged, the newest whole copy, or what can be read of it.
+
+Owns the verdict that a database is damaged, and its repair. Reading writes nothing into the workspace; `put_back` is
+for who holds the writers' lock. Must not know rows or operations.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from nanomem_tui import clock
+from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
+from nanomem_tui.store import atomic, copies, reader
+
+if TYPE_CHECKING:
+    from nanomem_tui.paths import Paths
+
+T = TypeVar("T")
+Stamp = tuple[int, int, int] | None
+SMALL = 1_000_000
+"""Bytes up to which every page is looked at before the first answer: some milliseconds."""
+WAIT = 2.0
+"""Seconds that a reader waits for a writer to end, before it calls a database damaged."""
+AHEAD = 1_000
+"""By how much the revision moves on at a repair: no process that read later commits may take new ones for known."""
+
+
+class Source:
+    """Where the rows of one workspace are read from. `damage`: why that is not the database; None when it is."""
+
+    def __init__(self, paths: Paths, kept: copies.Copies) -> None:
+        self.path = self._database = paths.database
+        self.damage: Problem | None = None
+        self.repaired: list[Problem] = []
+        self._paths = paths
+        self._copies = kept
+        self._made = self._examined = False
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether something was ever written here. A database that is gone while a copy lies there is damaged."""
+        if self.damage is not None:
+            return True
+        if not self._made:
+            self._made = reader.is_made(self._database)
+        if self._made and self._database.exists():
+            return True
+        return bool(self._copies.found()) and self.fall_back(CorruptDatabase("the database is gone", ""))
+
+    def read(self, ask: Callable[[sqlite3.Connection], T]) -> T:
+        """The answer to `ask`; from a copy where the database is damaged. Raises the store's errors."""
+        try:
+            return self._ask(ask)
+        except CorruptDatabase:
+            if self.damage is not None:
+                raise
+        with self.held(WAIT) as held:  # somebody may have been writing it just then
+            try:
+                return self._ask(ask)
+            except CorruptDatabase as error:
+                if not held or not self.fall_back(error):
+                    raise
+        return self._ask(ask)
+
+    def _ask(self, ask: Callable[[sqlite3.Connection], T]) -> T:
+        with reader.open_database(self.path) as connection:
+            if not self._examined and os.path.getsize(self.path) <= SMALL:
+                verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                if verdict != "ok":
+                    raise sqlite3.DatabaseError(verdict)
+            self._examined = True
+            return ask(connection)
+
+    @contextlib.contextmanager
+    def held(self, wait: float) -> Iterator[bool]:
+        """Keep other processes from writing meanwhile; makes no file, and does without where there is no lock."""
+        try:
+            handle = os.open(self._database.with_name("store.lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            yield True
+            return
+        try:
+            deadline = time.monotonic() + wait
+            held = atomic.try_lock(handle)
+            while not held and time.monotonic() < deadline:
+                time.sleep(0.01)
+                held = atomic.try_lock(handle)
+            yield held
+        finally:
+            os.close(handle)
+
+    def stamps(self) -> tuple[Stamp, Stamp]:
+        """What tells that the database was written: of it and of its WAL."""
+        return stamp(self._database), stamp(self._database.with_name("nanomem.db-wal"))
+
+    def fall_back(self, error: CorruptDatabase) -> bool:
+        """Read from the newest whole copy from now on, or from what can be read; False when there is nothing."""
+        good = self._copies.good()
+        if good is not None:
+            self.path = good
+            made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(good.stat().st_mtime))
+            shown = f"shown is the copy of {made} with every operation since"
+        else:
+            shown = self._salvaged()
+            if not shown:
+                return False
+        fix = "the next change puts it in place; the damaged file is kept in quarantine"
+        self.damage = Problem(f"{error.what}; {shown}", self._paths.relative(self._database), fix=fix)
+        return True
+
+    def _salvaged(self) -> str:
+        """Make a database of what can still be read, outside the workspace; what it holds, or nothing."""
+        from nanomem_tui.store import salvage
+
+        self._scratch = self._scratch or tempfile.TemporaryDirectory(prefix="nanomem-")
+        target = Path(self._scratch.name, "nanomem.db")
+        try:
+            rows = salvage.rescue(self._database, target)
+        except (OSError, sqlite3.Error, NanomemError):
+            return ""
+        complete = any(file.path.name.startswith("0" * 12) for file in self._copies.kept())
+        if not rows.found and not complete:
+            return ""
+        self.path = target
+        whole = "; every operation since it was made is kept" if complete else f"; {rows.lost} rows are lost"
+        return f"there is no copy of it; shown are the {rows.found} rows that can be read{whole}"
+
+    def put_back(self) -> None:
+        """Put what stands in for the damaged database in its place; the damaged files go to the quarantine.
+
+        The caller holds the writers' lock and has no connection open. Where another process did it first, nothing is
+        done. Raises OSError and the driver's errors; there is a copy to begin anew from then.
+        """
+        if self.damage is None:
+            return
+        if not copies.is_whole(self._database):
+            fresh = self._database.with_name(f".nanomem.db.{os.urandom(4).hex()}.nanomem-tmp")
+            try:
+                shutil.copyfile(self.path, fresh)
+                os.chmod(fresh, atomic.PRIVATE_FILE)
+                _move_on(fresh)
+                atomic.sync_file(fresh)
+                self._set_aside()
+                os.replace(fresh, self._database)
+                atomic.sync_folder(self._database.parent)
+            finally:
+                fresh.unlink(missing_ok=True)
+            what = f"was made anew: {self.damage.what}"
+            fix = f"what it was is kept in {self._paths.relative(self._paths.quarantine)}"
+            self.repaired.append(Problem(what, self.damage.where, None, fix, "warning"))
+        self.path, self.damage, self._made = self._database, None, True
+        self.close()
+
+    def _set_aside(self) -> None:
+        """Move the damaged files away, the database first: without it, what is left is no database to anybody."""
+        atomic.make_folder(self._paths.quarantine)
+        prefix = f"{clock.now():%Y%m%d-%H%M%S}{os.urandom(2).hex()}"
+        for end in ("", "-wal", "-shm"):
+            path = self._database.with_name(self._database.name + end)
+            if path.exists():
+                os.replace(path, self._paths.quarantine / f"{prefix}-{path.name}")
+        atomic.sync_folder(self._paths.quarantine)
+        atomic.sync_folder(self._database.parent)
+
+    def close(self) -> None:
+        """Remove what was made to read from."""
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
+
+
+def stamp(path: Path) -> Stamp:
+    """What tells that a file was written: its time, size and inode."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _move_on(database: Path) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute(
+            "UPDATE memory_meta SET value = CAST(value AS INTEGER) + ? WHERE key LIKE '%:revision'", (AHEAD,)
+        )
+        connection.commit()
