@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
-from nanomem_tui.store import ledger, reader
+from nanomem_tui.store import reader
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 
 if TYPE_CHECKING:
@@ -87,14 +87,13 @@ def _sessions(ws: Workspace) -> int:
 def _checkpoint(ws: Workspace) -> dict[str, Any]:
     """Counts of what waits for a checkpoint, here and in the ledger files of other processes."""
     store = ws.store
-    ids = {operation.id for file in ledger.read_all(store.ledger.folder) for operation in file.operations}
+    ids = {operation.id for operation in store.waiting()}
     last_at, last_ms = store.last_at, store.last_ms
     if store.has_database:
-        with reader.open_database(ws.paths.database) as connection:
-            ids -= reader.known_operations(connection, sorted(ids))
-            if not store.loaded:
-                meta = reader.meta(connection, ws.id)
-                last_at, last_ms = meta.get("last_at", ""), float(meta["last_ms"]) if meta.get("last_ms") else None
+        ids -= store.read(lambda connection: reader.known_operations(connection, sorted(ids)))
+        if not store.loaded:
+            meta = store.read(lambda connection: reader.meta(connection, ws.id))
+            last_at, last_ms = meta.get("last_at", ""), float(meta["last_ms"]) if meta.get("last_ms") else None
     return {"dirty": max(len(ids), store.dirty), "last_at": last_at or None, "last_ms": last_ms}
 
 
@@ -102,7 +101,7 @@ def _store(ws: Workspace) -> dict[str, Any]:
     described: dict[str, Any] = {"database": None, "schema": None, "sqlite": sqlite3.sqlite_version, "operations": 0}
     described["index"] = None  # "current", or "old": made by another version's tokenizer
     if ws.store.has_database:
-        with reader.open_database(ws.paths.database) as connection:
+        with ws.store.opened() as connection:
             described["database"] = str(ws.paths.database)
             described["schema"] = connection.execute("PRAGMA user_version").fetchone()[0]
             indexed = reader.meta(connection, ws.id).get("tokens")

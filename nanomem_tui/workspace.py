@@ -5,6 +5,7 @@ Opening reads nothing but paths and settings; each part is made when it is first
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -68,6 +69,7 @@ class Workspace:
         self.store = MemoryStore(found, self.id, loaded.settings)
         self.store.register = self._register
         self._checkpointer: Checkpointer | None = None
+        self._opened = time.time_ns()
 
     # -- parts ----------------------------------------------------------------------------------------------------
 
@@ -149,7 +151,7 @@ class Workspace:
         from nanomem_tui.store.watch import Watch
 
         folder = self.layout.sessions_dir
-        return Watch(self.paths, (folder,) if folder else ())
+        return Watch(self.paths, (folder,) if folder else (), since=self._opened)
 
     def agent(self) -> Presence:
         """Whether an agent runs on this workspace now."""
@@ -184,7 +186,7 @@ class Workspace:
 
     def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         """Operations, newest first; `key`: those that touched the thing of that key."""
-        return self.store.journal.log(limit + offset, key=key)[offset:]
+        return self.store.journal.log(limit, offset=offset, key=key)
 
     def undo(self, op_id: str | None = None, count: int = 1, keys: Sequence[str] | None = None) -> list[Operation]:
         """Take back the newest operation that a person started, `count` of them, or the one of that id.
@@ -277,7 +279,8 @@ class Workspace:
         return {"dirty": store.dirty, "last_at": store.last_at, "last_ms": store.last_ms, "degraded": store.degraded}
 
     def refresh(self) -> set[str]:
-        """Which layers changed on disk since the last call; rows that others changed are taken into RAM."""
+        """Which layers changed on disk since the last call, or since this was opened; rows that others changed are
+        taken into RAM."""
         changed = set(self._watch.look())
         rows = self.store.refresh()
         return (changed - {"items", "lessons"}) | ({"items", "lessons"} if rows else set())

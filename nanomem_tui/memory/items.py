@@ -18,7 +18,7 @@ from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
-from nanomem_tui.store import lookup, reader
+from nanomem_tui.store import lookup
 from nanomem_tui.store.exchange import global_scope
 from nanomem_tui.store.memory_store import MemoryStore, active_items
 from nanomem_tui.store.oplog import LogEntry
@@ -59,12 +59,8 @@ class Items:
 
     def first(self, limit: int) -> list[Item]:
         """The newest items for a first page; does not load the rest where a database holds them."""
-        store = self._store
-        if not store.loaded and store.has_database:
-            with reader.open_database(store.paths.database) as connection:
-                if reader.revision(connection, store.workspace_id):
-                    return reader.newest_items(connection, store.workspace_id, limit)
-        return self.all()[:limit]
+        found = lookup.newest(self._store, limit) if not self._store.loaded else None
+        return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
         """The active rows of a scoped system's database that nobody imported yet; read-only."""
