@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.shared import (
     Group,
@@ -180,9 +181,7 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
 @click.option("--force", is_flag=True, help="Also while an agent runs, which may write its own copy back.")
 @decided
 @pass_state
-def compact(
-    state: State, key: str | None, every: bool, keep: int | None, force: bool, yes: bool, dry_run: bool
-) -> None:
+def compact(state: State, key: str | None, every: bool, keep: int | None, force: bool, yes: bool, dry_run: bool) -> int:
     """Keep the last messages of a session; the others go to our backups and `nanomem undo` brings them back.
 
     Refused while an agent runs on this workspace.
@@ -200,16 +199,18 @@ def compact(
         preview: dict[str, Any] = {"sessions": [{"id": plan.key, **values.plain(plan)} for plan in plans]}
         if not any(plan.removed for plan in plans):
             state.show({"operation": None, **preview}, ["Nothing to compact."])
-            return
+            return 0
         question = f"Compact {words.counted(len(plans), 'session')}?"
         if not agreed(state, preview, _plan_lines(plans), question, yes=yes, dry_run=dry_run):
-            return
+            refused = not force and all(plan.refused for plan in plans) and (key is not None or ws.agent().running)
+            return errors.Refused.exit_code if refused else 0
         if key is not None:
             op: Operation | None = ws.sessions.compact(key, keep, force)
         else:
             op = next(iter(ws.sessions.compact_all(keep, force)), None)
     left = [f"Left as it is: {plan.key} ({plan.refused})" for plan in plans if plan.refused and not force]
     state.show({"operation": values.operation(op), **preview}, [op.label if op else "Nothing was compacted.", *left])
+    return 0
 
 
 def _plan_lines(plans: Sequence[SessionCompaction]) -> list[str]:

@@ -119,6 +119,15 @@ def test_a_session_and_a_document_are_rehearsed_too(home, run) -> None:
     assert content(workspace) == before
 
 
+def test_a_rehearsed_compaction_is_refused_as_the_real_one(ramfirst: Path, run) -> None:
+    (ramfirst.parent / "sessions" / "cli_direct.checkpoint.json").write_text("{}")
+    line = ("session", "compact", "cli:direct", "--keep", "20")
+    rehearsed = run(*line, "--dry-run")
+    assert (rehearsed.code, run(*line, "--yes").code) == (2, 2)
+    assert "turn" in rehearsed.out
+    assert (run(*line, "--force", "--dry-run").code, run(*line, "--force", "--yes").code) == (0, 0)
+
+
 def test_a_rehearsed_undo_meets_the_conflict_of_the_real_one(ramfirst: Path, run) -> None:
     key = an_item(run)
     first = run("memory", "edit", key, "--text", "first", "--json").json["operation"]["id"]
