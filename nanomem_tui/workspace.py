@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes
     from nanomem_tui.memory.sessions import Sessions
+    from nanomem_tui.memory.transfer.service import Transfer
     from nanomem_tui.memory.wal import WalStates
     from nanomem_tui.store.checkpointer import Checkpointer
     from nanomem_tui.store.files import FileLayer
@@ -130,6 +131,13 @@ class Workspace:
         from nanomem_tui.store.files import FileLayer
 
         return FileLayer(self.paths, self.git, perform=self.perform)
+
+    @cached_property
+    def transfer(self) -> Transfer:
+        """Import and export."""
+        from nanomem_tui.memory.transfer.service import Transfer
+
+        return Transfer(self.store, self.paths, self.settings, self.perform)
 
     @cached_property
     def dream(self) -> Dreams:
