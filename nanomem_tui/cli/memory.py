@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
 _CHANGES = "nanomem_tui.cli.memory_changes"
 _CHANGING = ("add", "edit", "enable", "disable", "delete", "flush", "compact", "prune", "reindex")
-_LATE = {**{name: f"{_CHANGES}:{name}" for name in _CHANGING}, "lessons": "nanomem_tui.cli.lessons:lessons"}
+_TRANSFER = "nanomem_tui.cli.transfer"
+_LATE = {
+    **{name: f"{_CHANGES}:{name}" for name in _CHANGING},
+    "restore": f"{_TRANSFER}:restore",
+    "backfill": f"{_TRANSFER}:backfill",
+    "import": f"{_TRANSFER}:import_",
+    "export": f"{_TRANSFER}:export",
+    "lessons": "nanomem_tui.cli.lessons:lessons",
+}
 
 
 @click.group("memory", cls=Group, late=_LATE)
@@ -169,27 +177,3 @@ def search(
     """
     text = asked_query(query, terms)
     memory_answers.search(state, text, channel, chat_id, sender_id, scope, kind, explain, limit, offset)
-
-
-@memory.command()
-@click.option("--output", "target", type=Words(), metavar="FILE", help="Write to this file instead of stdout.")
-@pass_state
-def export(state: State, target: str | None) -> None:
-    """All items and lessons as one JSON document.
-
-    \b
-    Example:
-      nanomem memory export --output memory.json
-    """
-    with state.open() as ws:
-        whole = {
-            "items": [values.item(row) for row in ws.items.all()],
-            "lessons": [values.lesson(row, ws.lessons.effective(row)) for row in ws.lessons.all()],
-        }
-    if target is None:
-        output.document(whole)
-        return
-    output.to_file(target, (output.json_text(whole) + "\n").encode("utf-8"))
-    summary = {"path": target, "items": len(whole["items"]), "lessons": len(whole["lessons"])}
-    wrote = [words.counted(len(whole[part]), part.removesuffix("s")) for part in ("items", "lessons")]
-    state.show(summary, [f"Wrote {wrote[0]} and {wrote[1]} to {target}."])

@@ -1,0 +1,261 @@
+"""`nanomem memory import`, `export`, `backfill` and `restore`: memories in, out, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui import errors
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
+from nanomem_tui.cli.state import State
+from nanomem_tui.cli.tables import Column, table
+
+if TYPE_CHECKING:
+    from nanomem_tui.errors import Problem
+    from nanomem_tui.memory.transfer.values import Entry, Exported, ImportPlan
+    from nanomem_tui.operations import Operation
+    from nanomem_tui.workspace import Workspace
+
+SHOWN = 20
+"""Rows of a preview that a person is shown; JSON has all."""
+FORMATS = ("json", "jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
+_TOLD = {
+    "new": "new", "update": "to be updated", "inbox": "to the inbox", "same": "here already", "conflict": "in conflict",
+    "deleted": "deleted here", "deleted_there": "deleted there", "bad": "unreadable",
+}  # fmt: skip
+
+
+@click.command("import", cls=Command)
+@click.argument("path", type=Words(), required=False)
+@click.option(
+    "--prefer", type=click.Choice(["ours", "theirs", "newer"]), default="ours", show_default=True,
+    help="Who wins where both have an item and differ.",
+)  # fmt: skip
+@click.option("--restore", is_flag=True, help="Bring back what was deleted here.")
+@click.option("--trust", is_flag=True, help="Take what reads like orders to a model without a look at it.")
+@click.option(
+    "--source-workspace", type=Words(), default="", metavar="ID", help="Of a database with several: this one."
+)
+@decided
+@pass_state
+def import_(
+    state: State,
+    path: str | None,
+    prefer: str,
+    restore: bool,
+    trust: bool,
+    source_workspace: str,
+    yes: bool,
+    dry_run: bool,
+) -> None:
+    """Take memories from a file of another system, of Markdown, or of an export; the file is never written.
+
+    Without PATH: from the one database of another system that lies in the agent's home or is named by `memory.dbPath`.
+    One operation; `nanomem undo` takes it back.
+
+    \b
+    Example:
+      nanomem memory import ~/.nanobot/memory/longterm.db --dry-run
+    """
+    with state.open() as ws:
+        choices: dict[str, Any] = {"prefer": prefer, "restore": restore, "trust": trust}
+        source = Path(path) if path else _only_source(ws)
+        plan = ws.transfer.preview(source, **choices, source_workspace=source_workspace)
+        if not plan.entries and plan.problems and plan.counts["bad"]:
+            first = plan.problems[0]
+            raise errors.BadInput(f"nothing in it can be read: {first.what}", first.where)
+        body = _plan_body(plan)
+        operation: Operation | None = None
+        if plan.todo:
+            question = f"Import {words.counted(len(plan.todo), 'row')}?"
+            if not agreed(state, body, lambda: _plan_lines(plan), question, yes=yes, dry_run=dry_run):
+                return
+            operation = ws.transfer.run(plan)
+    lines = _plan_lines(plan)
+    found = {"operation": values.operation(operation), **body}
+    state.show(found, [operation.label, *lines] if operation else ["Nothing to import.", *lines])
+
+
+def _only_source(ws: Workspace) -> Path:
+    found = ws.transfer.candidates()
+    if not found:
+        raise errors.NothingToDo("no database of another system lies in the agent's home", "", "name a file to import")
+    if len(found) > 1:
+        names = " or ".join(str(one.path) for one in found)
+        raise errors.BadInput(f"{len(found)} databases could be meant", "", f"name one: {names}")
+    return found[0].path
+
+
+def _plan_body(plan: ImportPlan) -> dict[str, Any]:
+    return {
+        "path": str(plan.path),
+        "format": plan.format,
+        "counts": plan.counts,
+        "entries": [values.plain(entry.to_json()) for entry in plan.entries],
+        "problems": [values.problem(found) for found in plan.problems],
+        "notes": list(plan.notes),
+    }
+
+
+def _plan_lines(plan: ImportPlan) -> list[str]:
+    """The counts, what wants a look, and what could not be read."""
+    told = [f"{count:,} {_TOLD[name]}" for name, count in plan.counts.items() if count]
+    lines = [f"{plan.path.name} ({plan.format}): {', '.join(told) or 'nothing in it'}.", *plan.notes]
+    order = {"conflict": 0, "inbox": 1, "deleted": 2, "update": 3, "new": 4}
+    shown = sorted((entry for entry in plan.entries if entry.verdict in order), key=lambda entry: order[entry.verdict])
+    lines += _entry_lines(shown[:SHOWN])
+    if len(shown) > SHOWN:
+        lines.append(f"… and {words.counted(len(shown) - SHOWN, 'more row')}; --json shows all")
+    return [*lines, *_problem_lines(plan.problems)]
+
+
+def _entry_lines(entries: Sequence[Entry]) -> list[str]:
+    columns = [
+        Column("", limit=14),
+        Column("Text", limit=90, least=24),
+        Column("Why", limit=60, least=16, optional=True),
+        Column("Where", limit=20, drop=1),
+    ]
+    cells = [(_TOLD[entry.verdict], str(entry.to_json()["text"]), entry.why, entry.place) for entry in entries]
+    return table(columns, cells, output.terminal_width())
+
+
+def _problem_lines(problems: Sequence[Problem]) -> list[str]:
+    lines = [problem.text() for problem in problems[:SHOWN]]
+    more = len(problems) - SHOWN
+    return [*lines, f"… and {words.counted(more, 'more problem')}; --json shows all"] if more > 0 else lines
+
+
+@click.command(cls=Command)
+@click.option("--format", "name", type=click.Choice(FORMATS), default="json", show_default=True, help="What to write.")
+@click.option(
+    "--to", "--output", "target", type=Words(), metavar="FILE", help="Write to this file (json: or to stdout)."
+)
+@click.option(
+    "--scope", type=click.Choice(["global", "all"]), default="global", show_default=True,
+    help="For formats without scopes: only what every chat may see, or all.",
+)  # fmt: skip
+@click.option("--force", "--yes", "force", is_flag=True, help="Replace the file when it is there.")
+@pass_state
+def export(state: State, name: str, target: str | None, scope: str, force: bool) -> None:
+    """Items and lessons as a file: jsonl holds every field and is read back without a loss; the others are those of
+    other systems, and what they cannot hold is said. A new file is 0600.
+
+    \b
+    Example:
+      nanomem memory export --format jsonl --to memories.jsonl
+    """
+    if target is None and name != "json":
+        raise click.UsageError("name the file: --to FILE", click.get_current_context())
+    with state.open() as ws:
+        if name == "json":
+            _export_document(state, ws, target, force=force)
+            return
+        assert target is not None
+        made = ws.transfer.export(name, target, every_scope=scope == "all", force=force)
+    state.show(values.plain(made), _export_lines(made))
+
+
+def _export_document(state: State, ws: Workspace, target: str | None, *, force: bool) -> None:
+    whole = {
+        "items": [values.item(row) for row in ws.items.all()],
+        "lessons": [values.lesson(row, ws.lessons.effective(row)) for row in ws.lessons.all()],
+    }
+    if target is None:
+        output.document(whole)
+        return
+    from nanomem_tui.memory.transfer.service import write
+
+    path = Path(target).expanduser()
+    ws.transfer.check_target(path, force=force)
+    write(path, (output.json_text(whole) + "\n").encode("utf-8"))
+    summary = {"path": target, "items": len(whole["items"]), "lessons": len(whole["lessons"])}
+    wrote = [words.counted(len(whole[part]), part.removesuffix("s")) for part in ("items", "lessons")]
+    state.show(summary, [f"Wrote {wrote[0]} and {wrote[1]} to {target}."])
+
+
+def _export_lines(made: Exported) -> list[str]:
+    counts = [(made.items, "item"), (made.lessons, "lesson")]
+    wrote = " and ".join(words.counted(number, noun) for number, noun in counts if number)
+    lines = [f"Wrote {wrote} to {made.path}."]
+    if made.left_out:
+        lines.append(f"Left out: {', '.join(f'{number:,} {why}' for why, number in made.left_out.items())}.")
+    return lines if made.lost == "nothing" else [*lines, f"The format does not hold: {made.lost}."]
+
+
+@click.command(cls=Command)
+@decided
+@pass_state
+def backfill(state: State, yes: bool, dry_run: bool) -> None:
+    """Take in what MEMORY.md, daily notes and other Markdown in memory/ say, once; the files stay as they are.
+
+    The engine does it at its first turn. What is here already, or was deleted, is left out.
+
+    \b
+    Example:
+      nanomem memory backfill --dry-run
+    """
+    from nanomem_tui.memory import backfill as backfills
+
+    with state.open() as ws:
+        plan = backfills.preview(ws.store, ws.paths, ws.settings)
+        body = {
+            "items": [values.item(row) for row in plan.items], "files": list(plan.files), "same": plan.same,
+            "inbox": plan.inbox, "done_before": plan.done, "problems": [values.problem(p) for p in plan.problems],
+        }  # fmt: skip
+        operation: Operation | None = None
+        if plan.items or not plan.done:
+            question = f"Take in {words.counted(len(plan.items), 'item')}?"
+            if not agreed(state, body, lambda: list(_backfill_lines(plan)), question, yes=yes, dry_run=dry_run):
+                return
+            try:
+                operation = backfills.run(ws.store, plan, ws.perform, actor="human")
+            except errors.NothingToDo:
+                operation = None
+    lines = [operation.label] if operation else ["Nothing to take in.", *_backfill_lines(plan)]
+    state.show({"operation": values.operation(operation), **body}, lines)
+
+
+def _backfill_lines(plan: Any) -> Iterable[str]:
+    new = words.counted(len(plan.items), "new item")
+    yield f"{new} in {words.counted(len(plan.files), 'file')}, {plan.same:,} here already, {plan.inbox:,} to the inbox."
+    columns = [Column("Kind"), Column("Text", limit=90, least=24), Column("Where", limit=40, drop=1)]
+    cells = [(row.kind, row.text, _place(row.meta.get("from"))) for row in plan.items[:SHOWN]]
+    yield from table(columns, cells, output.terminal_width())
+    if len(plan.items) > SHOWN:
+        yield f"… and {words.counted(len(plan.items) - SHOWN, 'more item')}; --json shows all"
+    yield from _problem_lines(plan.problems)
+
+
+def _place(source: Any) -> str:
+    return f"{source.get('file')}:{source.get('line')}" if isinstance(source, dict) else ""
+
+
+@click.command(cls=Command)
+@click.argument("ids", metavar="[ID]...", type=Words(), nargs=-1)
+@rehearsable
+@pass_state
+def restore(state: State, ids: Sequence[str], dry_run: bool) -> None:
+    """Bring deleted items back; without an ID: list what is deleted. A unique beginning of an ID is enough.
+
+    \b
+    Example:
+      nanomem memory restore ltm_1739443200123_1
+    """
+    from nanomem_tui.memory import retention
+
+    with state.open(dry_run=dry_run) as ws:
+        if not ids:
+            from nanomem_tui.cli.memory_answers import item_lines
+
+            rows = retention.deleted(ws.store)
+            shown = [*item_lines(rows[:SHOWN]), *([f"… {len(rows):,} in all"] if len(rows) > SHOWN else [])]
+            state.show([values.item(row) for row in rows], shown or ["Nothing is deleted."])
+            return
+        operation, restored = retention.restore(ws.store, ws.settings, ids, ws.perform)
+    tell(state, [operation], {"items": [values.item(row) for row in restored]}, dry_run=dry_run)

@@ -1,0 +1,151 @@
+"""The one-time backfill (seed 001 §3): what people and agents wrote into Markdown before there was a store, as items.
+
+`memory/MEMORY.md`, daily notes and other Markdown in `memory/` become items that know their file and line, in one
+operation, once per workspace. The archive `HISTORY.md` and the mirrors are left out: the one is searched as it is, and
+a line of the other no longer says whose it is. Reads those files only, and writes none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime, time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.config import Settings
+from nanomem_tui.errors import NanomemError, NothingToDo, Problem
+from nanomem_tui.formats.markdown import daily_note_name, decode
+from nanomem_tui.memory import injection, retention, scopes
+from nanomem_tui.memory.reading import read_file, regular_files
+from nanomem_tui.memory.transfer import markdown, rows
+from nanomem_tui.memory.transfer.plan import key_of
+from nanomem_tui.operations import Actor, Operation, Perform, new_operation
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import markers
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.memory_store import MemoryStore
+
+MARKER = "backfill:v1"
+KIND = "memory.backfill"
+LEFT_OUT = frozenset({"HISTORY.md"})
+MAX_FILE = 16 * 1024 * 1024
+
+
+class Backfill(NamedTuple):
+    """A backfill that is not done yet: the new items, of how many files, how many are here already or wait for a
+    person, what could not be read, and whether it was done before."""
+
+    items: tuple[Item, ...]
+    files: tuple[str, ...]
+    same: int
+    inbox: int
+    problems: tuple[Problem, ...]
+    done: bool
+
+
+def is_done(store: MemoryStore) -> bool:
+    """Whether the backfill was made, also one that was taken back or whose marker a crash prevented."""
+    if markers.read(store, MARKER) is not None:
+        return True
+    return any(store.journal.newest(KIND, actor) is not None for actor in ("import", "human"))
+
+
+def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
+    """What `run` would add; writes nothing. What was deleted here does not come back."""
+    snapshot = store.load("item")
+    problems: list[Problem] = []
+    with snapshot.lock:
+        known = {key_of(row) for row in snapshot.items.values()}
+    items: list[Item] = []
+    files: list[str] = []
+    same = inbox = 0
+    for name, path in _files(paths):
+        where = paths.relative(path)
+        try:
+            if path.stat().st_size > MAX_FILE:
+                problems.append(Problem(f"more than {MAX_FILE // 2**20} MB", where, fix="import it by `memory import`"))
+                continue
+            text, bad = decode(read_file(path), where)
+        except NanomemError as error:
+            problems.append(Problem(error.what, where, fix=error.fix))
+            continue
+        except OSError:
+            continue
+        files.append(where)
+        problems += bad
+        for row in _items(text, name, where, store.workspace_id, settings, problems):
+            if key_of(row) in known:
+                same += 1
+                continue
+            known.add(key_of(row))
+            reason = injection.reason(row.text)
+            inbox += bool(reason)
+            items.append(scopes.waiting(row, reason, by="backfill") if reason else row)
+    return Backfill(tuple(items), tuple(files), same, inbox, tuple(problems), is_done(store))
+
+
+def run(store: MemoryStore, plan: Backfill, perform: Perform | None = None, *, actor: Actor = "import") -> Operation:
+    """Add what the plan shows, as one operation, and set the marker. Raises NothingToDo (with the marker set)."""
+    if not plan.items:
+        markers.write(store, MARKER, "done")
+        raise NothingToDo("nothing to take in", "memory/*.md", f"{counted(plan.same, 'item')} are here already")
+    changes = [change_of("item", None, row) for row in plan.items]
+    label = f"backfill {counted(len(changes), 'item')} from {counted(len(plan.files), 'Markdown file')}"
+    meta: Mapping[str, object] = {"started_by": "human" if actor == "human" else "agent"}
+    operation = (perform or store.perform)(new_operation(KIND, label, changes, actor="import", meta=meta))
+    markers.write(store, MARKER, "done")
+    return operation
+
+
+def run_once(store: MemoryStore, paths: Paths, settings: Settings, perform: Perform | None = None) -> Operation | None:
+    """The backfill of the engine's first turn; None when it was made before or there is nothing to take in.
+
+    Raises the store's errors; the marker is not set then, and the next turn tries again.
+    """
+    if is_done(store):
+        return None
+    try:
+        return run(store, preview(store, paths, settings), perform)
+    except NothingToDo:
+        return None
+
+
+def _files(paths: Paths) -> list[tuple[str, Path]]:
+    """The Markdown files of `memory/`: MEMORY.md, the notes of days, then the others."""
+    names = [name for name, _ in regular_files(paths.memory, ".md") if name not in LEFT_OUT]
+    ordered = sorted(names, key=lambda name: (name != "MEMORY.md", daily_note_name(name) is None, name))
+    return [(name, paths.memory / name) for name in ordered]
+
+
+def _items(
+    text: str, name: str, where: str, workspace_id: str, settings: Settings, problems: list[Problem]
+) -> list[Item]:
+    """The items of one file. A daily note is of its day, and kept from now on as long as its kind is."""
+    day = daily_note_name(name)
+    now = clock.now()
+    at = min(now, datetime.combine(day, time(12), UTC)) if day else now
+    pieces, left = markdown.pieces(text, where, "episodic" if day else "fact")
+    problems += left
+    found: list[Item] = []
+    for piece in pieces:
+        fields = markdown.fields(piece._replace(scope=""), where, source="backfill")
+        fields = {"created_at": clock.iso(at), "updated_at": clock.iso(at), **fields}
+        fields |= {"id": _id(piece, where), "expires_at": retention.expires_at(piece.kind, now, settings)}
+        try:
+            found.append(rows.item(fields, workspace_id)[0])
+        except rows.BadRow as error:
+            problems.append(Problem(str(error), where, piece.line))
+    return found
+
+
+def _id(piece: markdown.Piece, where: str) -> str:
+    """The same id whenever and wherever the same words of a file are taken in: two processes add one item."""
+    words = f"{where}\n{piece.text}"
+    digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"md_{digest[:20]}"

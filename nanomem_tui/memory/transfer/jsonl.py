@@ -1,0 +1,121 @@
+"""Our own file of memories: JSON lines that hold every field of every item and lesson. Pure.
+
+First the head: `{"nanomem": "memory", "version": 1, "workspace_id", "exported_at", "items", "lessons"}`;
+then one line a row: its fields by the names of `Item` and `Lesson`, and `type`, "item" or "lesson". The document that
+`memory export` prints is read too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nanomem_tui import clock
+from nanomem_tui.errors import Problem
+from nanomem_tui.formats import jsonl
+from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer.values import Found, Reading
+from nanomem_tui.store.values import Item, Lesson, Row
+
+MARK = "nanomem"
+VERSION = 1
+LOST = "nothing"
+
+
+def dump(items: Sequence[Item], lessons: Sequence[Lesson], workspace_id: str) -> bytes:
+    """The file. Raises BadInput for a text that no UTF-8 can hold."""
+    head = {
+        MARK: "memory", "version": VERSION, "workspace_id": workspace_id, "exported_at": clock.iso(clock.now()),
+        "items": len(items), "lessons": len(lessons),
+    }  # fmt: skip
+    lines = [jsonl.dump_line(head)]
+    lines += [jsonl.dump_line(_fields("item", row)) for row in items]
+    lines += [jsonl.dump_line(_fields("lesson", row)) for row in lessons]
+    return b"".join(lines)
+
+
+def _fields(kind: str, row: Row) -> dict[str, Any]:
+    body = row._asdict()
+    del body["revision"]
+    flags: dict[str, Any] = {name: bool(body[name]) for name in ("enabled", "pinned", "is_deleted") if name in body}
+    return {"type": kind, **body, **flags}
+
+
+def is_ours(data: bytes) -> bool:
+    """Whether the first line is the head of such a file."""
+    first = data.removeprefix(jsonl.BOM).split(b"\n", 1)[0]
+    try:
+        return MARK in jsonl.parse_object(first.rstrip(b"\r"))
+    except ValueError:
+        return False
+
+
+def read(data: bytes, where: str, workspace_id: str) -> Reading:
+    """The rows of the file, line by line. One that names a newer version is read as far as it is understood."""
+    found: list[Found] = []
+    problems: list[Problem] = []
+    head: Mapping[str, Any] = {}
+    for record in jsonl.records(data, where):
+        if record.problem is not None:
+            problems.append(record.problem)
+        if record.value is None:
+            continue
+        if MARK in record.value:
+            head = record.value
+            continue
+        try:
+            found.append(_found(record.value, str(record.value.get("type")), workspace_id, f"line {record.number}"))
+        except rows.BadRow as error:
+            problems.append(Problem(str(error), where, record.number))
+    version = head.get("version")
+    if version != VERSION:
+        problems.append(Problem(f"version {version!r}, this nanomem knows {VERSION}", where, 1, severity="warning"))
+    missing = _expected(head) - len(found)
+    if missing > 0 and not any(problem.severity == "error" for problem in problems):
+        problems.append(Problem(f"{missing} rows that its first line promises are not there: it was cut off", where))
+    return _reading("jsonl", found, problems)._replace(trusted=head.get("workspace_id") == workspace_id)
+
+
+def is_document(value: object) -> bool:
+    """Whether a JSON value is the document of `memory export`."""
+    if not isinstance(value, dict) or not isinstance(value.get("items"), list):
+        return False
+    return isinstance(value.get("lessons"), list)
+
+
+def read_document(value: Mapping[str, Any], where: str, workspace_id: str) -> Reading:
+    """The rows of the document of `memory export`."""
+    found: list[Found] = []
+    problems: list[Problem] = []
+    for kind in ("item", "lesson"):
+        for number, raw in enumerate(value[f"{kind}s"], 1):
+            try:
+                if not isinstance(raw, dict):
+                    raise rows.BadRow("is no object")
+                found.append(_found(raw, kind, workspace_id, f"{kind} {number}"))
+            except rows.BadRow as error:
+                problems.append(Problem(f"{kind} {number}: {error}", where))
+    return _reading("json", found, problems)
+
+
+def _found(raw: Mapping[str, Any], kind: str, workspace_id: str, place: str) -> Found:
+    if kind == "item":
+        return Found(*_swap(rows.item(raw, workspace_id, ours=True), place))
+    if kind == "lesson":
+        return Found(*_swap(rows.lesson(raw, ours=True), place))
+    raise rows.BadRow(f"neither an item nor a lesson but {json.dumps(kind)[:40]}")
+
+
+def _swap(checked: tuple[Row, str], place: str) -> tuple[Row, str, str]:
+    return checked[0], place, checked[1]
+
+
+def _reading(name: str, found: Sequence[Found], problems: Sequence[Problem]) -> Reading:
+    active = [one for one in found if not one.row.is_deleted]
+    return Reading(name, active, problems, ours=True, deleted=len(found) - len(active))
+
+
+def _expected(head: Mapping[str, Any]) -> int:
+    counts = [head.get(name) for name in ("items", "lessons")]
+    return sum(number for number in counts if isinstance(number, int) and not isinstance(number, bool))

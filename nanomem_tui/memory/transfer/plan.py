@@ -1,0 +1,101 @@
+"""What an import would do with each row that a reader found: new, there already, in conflict, deleted here. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from nanomem_tui.memory.transfer.values import Entry, Found, Prefer, Reading
+from nanomem_tui.store.values import Item, Lesson, Row
+
+COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
+"""Fields that move by use: a difference in them alone is no conflict."""
+Flag = Callable[[Item], str]
+"""Why an item should wait for a person; empty when it need not."""
+
+
+class Choices(NamedTuple):
+    """How an import decides: who wins a conflict; whether rows deleted here come back; `undone`: ids that an undone
+    import brought, which nobody deleted on purpose."""
+
+    prefer: Prefer = "ours"
+    restore: bool = False
+    undone: frozenset[str] = frozenset()
+
+
+class Planner:
+    """Decides row by row over one or more readings; what an earlier row brings counts as there for a later one."""
+
+    def __init__(self, items: Mapping[str, Item], lessons: Mapping[str, Lesson], choices: Choices) -> None:
+        self._tables: dict[type, Mapping[str, Row]] = {Item: items, Lesson: lessons}
+        self._choices = choices
+        self._texts: dict[tuple[str, ...], Row] = {}
+        self._coming: dict[str, Row] = {}
+        for table in self._tables.values():
+            for row in table.values():
+                if not row.is_deleted:
+                    self._texts.setdefault(key_of(row), row)
+
+    def entries(self, reading: Reading, flag: Flag) -> Iterable[Entry]:
+        """The verdicts on the rows of a reading, in its order; `flag` says which should wait for a person."""
+        for found in reading.rows:
+            entry = self._entry(found, reading, flag)
+            if found.note:
+                entry = entry._replace(why="; ".join(filter(None, (entry.why, found.note))))
+            if entry.verdict in ("new", "inbox"):
+                self._coming[entry.row.id] = entry.row
+                self._texts.setdefault(key_of(entry.row), entry.row)
+            yield entry
+
+    def _entry(self, found: Found, reading: Reading, flag: Flag) -> Entry:
+        row, place = found.row, found.place
+        if row.id in self._coming:
+            return Entry("same", row, place, "that id comes twice", self._coming[row.id])
+        present = self._tables[type(row)].get(row.id)
+        if present is None and row.id in self._tables[Lesson if isinstance(row, Item) else Item]:
+            return Entry("conflict", row, place, "that id is taken by another kind of row")
+        if present is not None and not present.is_deleted:
+            return self._met(row, place, present, reading)
+        back = present is not None and (self._choices.restore or row.id in self._choices.undone)
+        if present is not None and not back:
+            return Entry("deleted", row, place, "it was deleted here", present)
+        twin = self._texts.get(key_of(row))
+        if twin is not None and (not reading.ours or twin.id not in self._coming):
+            return Entry("same", row, place, f"the same text is here as {twin.id}", twin)
+        why = "deleted here, comes back" if back and row.id not in self._choices.undone else ""
+        reason = flag(row) if isinstance(row, Item) and row.enabled else ""
+        if reason:
+            return Entry("inbox", row, place, "; ".join(filter(None, (why, reason))), present)
+        return Entry("new", row, place, why, present)
+
+    def _met(self, row: Row, place: str, present: Row, reading: Reading) -> Entry:
+        """The verdict on a row whose id is here."""
+        fields = reading.fields or frozenset(row._fields)
+        names = [name for name in row._fields if name in fields and name != "id" and differs(row, present, name)]
+        if not names:
+            return Entry("same", row, place, "it is here", present)
+        if set(names) <= COUNTED:
+            return Entry("same", row, place, f"it is here; used since ({', '.join(names)})", present)
+        what = f"{', '.join(names)} differ{'s' if len(names) == 1 else ''}"
+        prefer = self._choices.prefer
+        if prefer == "theirs" or (prefer == "newer" and row.updated_at > present.updated_at):
+            taken = present._replace(**{name: getattr(row, name) for name in names})
+            return Entry("update", taken, place, f"{what}: theirs is taken", present)
+        return Entry("conflict", row, place, f"{what}: ours stays", present)
+
+
+def differs(one: Row, other: Row, name: str) -> bool:
+    """Whether two rows differ in a field."""
+    return bool(getattr(one, name) != getattr(other, name))
+
+
+def key_of(row: Row) -> tuple[str, ...]:
+    """What makes two rows the same memory: scope and normalised words."""
+    if isinstance(row, Item):
+        return ("item", row.scope_key, _norm(row.text))
+    scope = row.session_key if row.scope != "global" else ""
+    return ("lesson", row.scope, scope, _norm(row.trigger), _norm(row.better_action))
+
+
+def _norm(text: str) -> str:
+    return " ".join(text.lower().split())

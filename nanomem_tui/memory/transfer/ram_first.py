@@ -1,0 +1,57 @@
+"""`LTM_SNAPSHOT.json` and `LESSONS.jsonl` of a RAM-first agent (seed 000) as rows, and rows as such files. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nanomem_tui.errors import Problem
+from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer.values import Found, Reading
+from nanomem_tui.store.exchange import SOURCES, Source
+from nanomem_tui.store.values import Item, Lesson, Row
+
+SNAPSHOT, LESSONS = SOURCES
+LOST = {
+    "ltm-snapshot": "kind, scope, importance, confidence, message, expiry, last use, pin and free fields; text beyond "
+    "280 characters once the agent writes the file",
+    "lessons": "free fields",
+}
+
+
+def read(source: Source, data: bytes, where: str, workspace_id: str) -> Reading:
+    """The rows in a file of the agent; what it cannot say is as its defaults are (docs/decisions)."""
+    parsed = source.parse(data, where)
+    found: list[Found] = []
+    problems = list(parsed.problems)
+    for number, (key, raw) in enumerate(parsed.rows.items(), 1):
+        place = f"{'item' if source is SNAPSHOT else 'lesson'} {number}"
+        row = source.to_row(raw, workspace_id)
+        try:
+            checked, note = _checked(row, workspace_id)
+        except rows.BadRow as error:
+            problems.append(Problem(f"{place} ({key[:60]}): {error}", where))
+        else:
+            found.append(Found(checked, place, note))
+    name = "ltm-snapshot" if source is SNAPSHOT else "lessons"
+    return Reading(name, found, problems, fields=frozenset(source.fields))
+
+
+def _checked(row: Row, workspace_id: str) -> tuple[Row, str]:
+    if isinstance(row, Item):
+        return rows.item(row._asdict(), workspace_id)
+    return rows.lesson(row._asdict())
+
+
+def dump_snapshot(items: Iterable[Item]) -> bytes:
+    """The items as a snapshot in the agent's form, the oldest first."""
+    return SNAPSHOT.dump(_raws(SNAPSHOT, items), b"")
+
+
+def dump_lessons(lessons: Iterable[Lesson]) -> bytes:
+    """The lessons as the agent's file, the oldest first."""
+    return LESSONS.dump(_raws(LESSONS, lessons), b"")
+
+
+def _raws(source: Source, found: Iterable[Row]) -> list[dict[str, Any]]:
+    return [source.to_raw(row, None) for row in sorted(found, key=lambda row: (row.created_at, row.id))]

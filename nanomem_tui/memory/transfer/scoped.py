@@ -1,0 +1,192 @@
+"""`longterm.db` of the scoped system (seed 001), and nanomem's own database, as rows; rows as a `longterm.db`.
+
+The tables written are those of the system, statement by statement, so that it opens the file as its own. What its
+table has no column for rides in the free fields, under `nanomem`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui.errors import BadInput, Problem
+from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer.databases import Table
+from nanomem_tui.memory.transfer.values import Found, Reading
+from nanomem_tui.store.exchange import global_scope
+from nanomem_tui.store.values import Item, Lesson
+
+TABLE = "memory_entries"
+LOST = "lessons, and what is disabled; hits, pin and session only nanomem reads back"
+NO_COLUMN = ("session_key", "hits", "pinned")
+OWN = "nanomem"
+"""The free field that holds what the system has no column for."""
+_COLUMNS = (
+    "id", "workspace_id", "scope_type", "scope_key", "channel", "chat_id", "sender_id", "kind", "content",
+    "content_norm", "content_hash", "importance", "confidence", "source", "source_message_id", "source_role",
+    "meta_json", "created_at", "updated_at", "last_accessed_at", "expires_at", "is_deleted",
+)  # fmt: skip
+_DDL = """
+CREATE TABLE memory_entries (id TEXT PRIMARY KEY, workspace_id TEXT NOT NULL, scope_type TEXT NOT NULL,
+    scope_key TEXT NOT NULL, channel TEXT, chat_id TEXT, sender_id TEXT, kind TEXT NOT NULL, content TEXT NOT NULL,
+    content_norm TEXT NOT NULL, content_hash TEXT NOT NULL, importance REAL NOT NULL, confidence REAL NOT NULL,
+    source TEXT NOT NULL, source_message_id TEXT, source_role TEXT, meta_json TEXT NOT NULL DEFAULT '{}', created_at
+    TEXT NOT NULL, updated_at TEXT NOT NULL, last_accessed_at TEXT, expires_at TEXT, is_deleted INTEGER NOT NULL
+    DEFAULT 0);
+CREATE INDEX idx_memory_scope_kind_updated ON memory_entries (workspace_id, scope_key, kind, is_deleted,
+    updated_at DESC);
+CREATE UNIQUE INDEX idx_memory_dedupe_active ON memory_entries (workspace_id, scope_key, kind, content_hash,
+    is_deleted);
+CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE VIRTUAL TABLE memory_entries_fts USING fts5(entry_id UNINDEXED, content);
+"""
+_FIELDS = frozenset(name for name in Item._fields if name not in ("revision", *NO_COLUMN, "enabled"))
+
+
+def read(path: Path, where: str, workspace_id: str, folder_id: str, source_workspace: str = "") -> Reading:
+    """The active rows of the database; its deleted ones are counted.
+
+    One database serves several workspaces. `source_workspace` names the one to read; else it is the one of this
+    folder (`folder_id`), or the only one there is. Raises BadInput when that does not settle it, and what opening does.
+    """
+    columns = ("workspace_id", *(name if name != "text" else "content" for name in Item._fields if name != "revision"))
+    table = Table(path, TABLE, columns, where)
+    ours = {"operations", "lessons"} <= table.tables
+    wanted = _workspace(table, (source_workspace, workspace_id, folder_id), path)
+    found: list[Found] = []
+    problems = list(table.problems)
+    deleted = elsewhere = 0
+    for number, raw in table.rows:
+        if raw.get("workspace_id", wanted) != wanted:
+            elsewhere += 1
+            continue
+        raw["text"] = raw.pop("content", None)
+        try:
+            row, note = rows.item(raw if ours else _unpacked(raw), workspace_id, ours=ours)
+        except rows.BadRow as error:
+            problems.append(Problem(f"row {number} ({str(raw.get('id'))[:60]}): {error}", where))
+            continue
+        deleted += row.is_deleted
+        if not row.is_deleted:
+            found.append(Found(row, f"row {number}", note))
+    notes = [f"{elsewhere:,} rows of other workspaces are left out"] if elsewhere else []
+    if ours:
+        deleted += _lessons(path, where, wanted, found, problems)
+    name = "nanomem-db" if ours else "scoped-db"
+    fields = frozenset[str]() if ours else _FIELDS
+    return Reading(name, found, problems, fields, ours, ours and wanted == workspace_id, deleted, notes)
+
+
+def _workspace(table: Table, choices: Sequence[str], path: Path) -> str:
+    """The workspace whose rows are read."""
+    present = Counter(str(raw.get("workspace_id")) for _, raw in table.rows)
+    asked, *likely = choices
+    if asked:
+        if asked not in present:
+            raise BadInput(f"no rows of workspace {asked[:60]}", str(path), f"it has {_list(present)}")
+        return asked
+    for choice in likely:
+        if choice in present:
+            return choice
+    if len(present) > 1:
+        raise BadInput(
+            f"it holds {len(present)} workspaces", str(path), f"name one: --source-workspace {_list(present)}"
+        )
+    return next(iter(present), "")
+
+
+def _list(present: Counter[str]) -> str:
+    return " or ".join(f"{name[:60]} ({count:,} rows)" for name, count in present.most_common(4))
+
+
+def _unpacked(raw: dict[str, Any]) -> dict[str, Any]:
+    """The row with what rides in its free fields."""
+    try:
+        meta = json.loads(raw.get("meta_json") or "{}")
+    except (ValueError, TypeError, RecursionError):
+        return raw
+    own = meta.pop(OWN, None) if isinstance(meta, dict) else None
+    if not isinstance(own, dict):
+        return raw
+    found = {name: own[name] for name in NO_COLUMN if name in own}
+    original = own.get("meta_json")
+    text = original if isinstance(original, str) else json.dumps(meta, ensure_ascii=False, sort_keys=True)
+    return {**raw, **found, "meta_json": text}
+
+
+def _lessons(path: Path, where: str, workspace: str, found: list[Found], problems: list[Problem]) -> int:
+    """Add the lessons of a database of ours; returns how many are deleted there."""
+    table = Table(path, "lessons", ("workspace_id", *(n for n in Lesson._fields if n != "revision")), where)
+    problems += table.problems
+    deleted = 0
+    for number, raw in table.rows:
+        if raw.get("workspace_id") != workspace:
+            continue
+        try:
+            row, note = rows.lesson(raw, ours=True)
+        except rows.BadRow as error:
+            problems.append(Problem(f"lesson {number}: {error}", where))
+            continue
+        deleted += row.is_deleted
+        if not row.is_deleted:
+            found.append(Found(row, f"lesson {number}", note))
+    return deleted
+
+
+def dump(items: Iterable[Item], folder_id: str, *, backfilled: bool) -> tuple[bytes, list[Item]]:
+    """A database of the system with these items, and those that it cannot hold: an equal text of the same scope and
+    kind, of which the newest is written. `backfilled`: the system need not take the Markdown files in again."""
+    same: set[tuple[str, str, str]] = set()
+    written: list[tuple[Any, ...]] = []
+    left: list[Item] = []
+    for item in sorted(items, key=lambda row: (row.updated_at, row.id), reverse=True):
+        values = _values(item, folder_id)
+        key = values[3], values[7], values[10]
+        if key in same:
+            left.append(item)
+            continue
+        same.add(key)
+        written.append(values)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_DDL)
+        marks = ", ".join("?" * len(_COLUMNS))
+        ordered = written[::-1]
+        connection.executemany(f"INSERT INTO memory_entries ({', '.join(_COLUMNS)}) VALUES ({marks})", ordered)
+        words = [(values[0], values[9]) for values in ordered]
+        connection.executemany("INSERT INTO memory_entries_fts(entry_id, content) VALUES (?, ?)", words)
+        if backfilled:
+            marker = f"workspace:{folder_id}:backfill:v1"
+            connection.execute("INSERT INTO memory_meta VALUES (?, 'done')", (marker,))
+        connection.commit()
+        return connection.serialize(), left
+
+
+def _values(item: Item, folder_id: str) -> tuple[Any, ...]:
+    norm = re.sub(r"\s+", " ", item.text.lower()).strip()
+    scope_key = global_scope(folder_id) if item.scope_type == "global" else item.scope_key
+    return (
+        item.id, folder_id, item.scope_type, scope_key, item.channel, item.chat_id, item.sender_id, item.kind,
+        item.text, norm, hashlib.sha256(norm.encode()).hexdigest(), item.importance, item.confidence, item.source,
+        item.source_message_id, item.source_role, _packed(item), item.created_at, item.updated_at,
+        item.last_accessed_at, item.expires_at, 0,
+    )  # fmt: skip
+
+
+def _packed(item: Item) -> str:
+    """The free fields with what the table has no column for; as they are where there is nothing of that."""
+    own: dict[str, Any] = {}
+    default = Item("", "")
+    for name in NO_COLUMN:
+        value = getattr(item, name)
+        if value != getattr(default, name):
+            own[name] = bool(value) if name == "pinned" else value
+    if not own:
+        return item.meta_json
+    return json.dumps({**item.meta, OWN: {**own, "meta_json": item.meta_json}}, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,220 @@
+"""Import and export of one workspace's memories: a plan to look at, one operation that does it, files that are ours.
+
+A file that is imported is never written; a file that is exported is 0600 and never replaces another unasked. Formats
+are the modules beside this one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from nanomem_tui.config import Settings
+from nanomem_tui.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.memory.transfer import detect
+from nanomem_tui.memory.transfer.detect import Candidate
+from nanomem_tui.memory.transfer.plan import Choices, Planner
+from nanomem_tui.memory.transfer.values import Entry, Exported, ImportPlan, Prefer
+from nanomem_tui.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic, markers
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.text import counted
+
+KIND = "memory.import"
+FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
+WIDE = frozenset({"jsonl", "scoped-db"})
+"""The formats that know scopes: what belongs to a chat or a person stays theirs there."""
+
+
+class Transfer:
+    """The import and export of one workspace."""
+
+    def __init__(self, store: MemoryStore, paths: Paths, settings: Settings, perform: Perform) -> None:
+        self._store = store
+        self._paths = paths
+        self._settings = settings
+        self._perform = perform
+
+    # -- import -----------------------------------------------------------------------------------------------------
+
+    def candidates(self) -> list[Candidate]:
+        """The databases of other systems that lie around this workspace or are named by the agent's settings."""
+        return detect.candidates(self._paths, self._settings)
+
+    def preview(
+        self,
+        path: Path | str,
+        *,
+        prefer: Prefer = "ours",
+        restore: bool = False,
+        trust: bool = False,
+        source_workspace: str = "",
+    ) -> ImportPlan:
+        """What `run` would do with a file, or the known files of a folder; writes nothing.
+
+        `prefer`: who wins where both sides have a row and differ. `restore`: bring back what was deleted here. `trust`:
+        take what reads like orders to a model without a look by a person. Raises NotFound, BadInput, AccessDenied,
+        Refused and the store's errors.
+        """
+        if prefer not in ("ours", "theirs", "newer"):
+            raise BadInput(f"unknown choice `{prefer}`", "--prefer", "ours, theirs or newer")
+        source = Path(path).expanduser()
+        read = detect.read(source, self._paths, self._store.workspace_id, source_workspace)
+        snapshot = self._store.load()
+        undone = frozenset() if restore else self._undone()
+        entries: list[Entry] = []
+        problems: list[Problem] = []
+        notes: list[str] = []
+        with snapshot.lock:
+            planner = Planner(snapshot.items, snapshot.lessons, Choices(prefer, restore, undone))
+            for _, reading in read:
+                entries += planner.entries(reading, _nothing if trust or reading.trusted else _orders)
+                problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
+                notes += reading.notes
+        name = " and ".join(dict.fromkeys(reading.format for _, reading in read))
+        deleted = sum(reading.deleted for _, reading in read)
+        return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes))
+
+    def run(self, plan: ImportPlan) -> Operation:
+        """Do what the plan says, as one operation. Raises NothingToDo, or Conflict when things changed since."""
+        changes = [_change(entry) for entry in plan.todo]
+        if not changes:
+            raise NothingToDo("nothing to import", str(plan.path), "all of it is here, or could not be read")
+        rows = [entry.row for entry in plan.todo]
+        items = sum(isinstance(row, Item) for row in rows)
+        what = " and ".join(
+            counted(number, noun) for number, noun in ((items, "item"), (len(rows) - items, "lesson")) if number
+        )
+        meta = {"started_by": "human", "path": str(plan.path), "format": plan.format}
+        label = f"import {what} from {plan.path.name}"
+        return self._perform(new_operation(KIND, label, changes, actor="import", meta=meta))
+
+    def _undone(self) -> frozenset[str]:
+        """The rows that imports brought which were taken back since: nobody deleted them one by one."""
+        entries = [entry for entry in self._store.journal.log(1_000) if entry.operation.kind == KIND and entry.undone]
+        return frozenset(change.key for entry in entries for change in entry.operation.changes if change.before is None)
+
+    # -- export -----------------------------------------------------------------------------------------------------
+
+    def export(self, name: str, target: Path | str, *, every_scope: bool = False, force: bool = False) -> Exported:
+        """Write what is remembered to a file of that format, 0600.
+
+        A format without scopes gets what is global, unless `every_scope`. A file that is there is replaced with `force`
+        only, and never one in the workspace or the agent's home. Raises BadInput, Refused, NothingToDo and the errors
+        of the store and of `from_os_error`.
+        """
+        if name not in FORMATS:
+            raise BadInput(f"unknown format `{name}`", "--format", f"one of {', '.join(FORMATS)}")
+        path = Path(target).expanduser()
+        self.check_target(path, force=force)
+        left: dict[str, int] = {}
+        items, lessons = self._rows(name, left, every_scope=every_scope)
+        data, written, lost = self._dump(name, items, lessons, left)
+        if not written and not lessons:
+            raise NothingToDo("nothing to export", name, _why_empty(left))
+        self.check_target(path, force=force)
+        write(path, data)
+        return Exported(path, name, len(written), len(lessons), left, lost)
+
+    def check_target(self, path: Path, *, force: bool) -> None:
+        """Raise Refused for a place that an export must not take."""
+        if path.name == detect.FORBIDDEN:
+            raise Refused("that file is the agent's reply context", str(path), "name a new file")
+        if path.is_symlink():
+            raise Refused("a link", str(path), "name the file itself")
+        if not os.path.lexists(path):
+            return
+        inside = [base for base in (self._paths.workspace, self._paths.home) if base is not None]
+        if not path.is_file() or any(path.resolve().is_relative_to(base) for base in inside):
+            raise Refused("not a place for an export: it is the agent's", str(path), "name a new file")
+        if not force:
+            raise Refused("that file is there already", str(path), "name a new one, or add --force to replace it")
+
+    def _rows(self, name: str, left: dict[str, int], *, every_scope: bool) -> tuple[list[Item], list[Lesson]]:
+        """The rows that a format takes; `left` gets the counts of those it does not, by reason."""
+        snapshot = self._store.load()
+        with snapshot.lock:
+            items = [row for row in snapshot.items.values() if not row.is_deleted]
+            lessons = [row for row in snapshot.lessons.values() if not row.is_deleted]
+        if name == "lessons":
+            _count(left, "items", len(items))
+            return [], lessons
+        if name != "jsonl":
+            _count(left, "lessons", len(lessons))
+            lessons = []
+            enabled = [row for row in items if row.enabled]
+            _count(left, "disabled", len(items) - len(enabled))
+            items = enabled
+        if name not in WIDE and not every_scope:
+            everyone = [row for row in items if row.scope_type == "global"]
+            _count(left, "of one chat or person", len(items) - len(everyone))
+            items = everyone
+        return items, lessons
+
+    def _dump(
+        self, name: str, items: Sequence[Item], lessons: Sequence[Lesson], left: dict[str, int]
+    ) -> tuple[bytes, Sequence[Item], str]:
+        """The file, the items in it, and what the format cannot say."""
+        from nanomem_tui.memory.transfer import facts, jsonl, markdown, ram_first, scoped
+
+        if name == "jsonl":
+            return jsonl.dump(items, lessons, self._store.workspace_id), items, jsonl.LOST
+        if name == "ltm-snapshot":
+            return ram_first.dump_snapshot(items), items, ram_first.LOST[name]
+        if name == "lessons":
+            return ram_first.dump_lessons(lessons), items, ram_first.LOST[name]
+        if name == "facts-db":
+            return facts.dump(items), items, facts.LOST
+        if name == "markdown":
+            return markdown.dump(items), items, markdown.LOST
+        backfilled = markers.read(self._store, "backfill:v1") is not None
+        data, same = scoped.dump(items, detect.folder_id(self._paths), backfilled=backfilled)
+        _count(left, "the same text as a newer one", len(same))
+        gone = {row.id for row in same}
+        return data, [row for row in items if row.id not in gone], scoped.LOST
+
+
+def _nothing(_item: Item) -> str:
+    return ""
+
+
+def _orders(item: Item) -> str:
+    from nanomem_tui.memory import injection
+
+    return injection.reason(item.text)
+
+
+def _change(entry: Entry) -> Change:
+    layer = "item" if isinstance(entry.row, Item) else "lesson"
+    if entry.verdict == "update":
+        return change_of(layer, entry.present, entry.row)
+    row = entry.row
+    if entry.verdict == "inbox" and isinstance(row, Item):
+        from nanomem_tui.memory.scopes import waiting
+
+        row = waiting(row, entry.why, by="import")
+    return change_of(layer, None, row)
+
+
+def _count(left: dict[str, int], why: str, number: int) -> None:
+    if number:
+        left[why] = left.get(why, 0) + number
+
+
+def _why_empty(left: dict[str, int]) -> str:
+    told = ", ".join(f"{number:,} {why}" for why, number in left.items())
+    return f"left out: {told}" if told else "nothing is remembered"
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write an export, 0600, whole or not at all. Raises the errors of `from_os_error`."""
+    try:
+        if path.exists():
+            os.chmod(path, atomic.PRIVATE_FILE)
+        atomic.write_atomic(path, data)
+    except OSError as error:
+        raise from_os_error(error, f"writing {path.name}") from error

@@ -1,0 +1,154 @@
+"""`memory import`, `export`, `backfill` and `restore` as commands."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.store.homes import make_home
+
+Run = Callable
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty workspace, which is the default one."""
+    made = make_home(tmp_path / "own", items=0, lessons=0)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
+    return made
+
+
+def total(run: Run) -> int:
+    return len(run("memory", "list", "--json").json)
+
+
+def test_an_import_is_shown_first_and_then_made(workspace: Path, samples: Path, run: Run) -> None:
+    source = samples / "ftswal/home/.nanobot/memory/longterm.db"
+    shown = run("memory", "import", source, "--dry-run")
+    assert shown.code == 0
+    assert shown.out.splitlines()[0] == "longterm.db (scoped-db): 185 new, 15 deleted there."
+    assert "… and 165 more rows; --json shows all" in shown.out
+    plan = run("memory", "import", source, "--dry-run", "--json").json
+    assert (plan["operation"], plan["dry_run"], plan["format"], len(plan["entries"])) == (None, True, "scoped-db", 185)
+    assert plan["counts"] == {
+        "new": 185, "update": 0, "inbox": 0, "same": 0, "conflict": 0, "deleted": 0, "deleted_there": 15, "bad": 0,
+    }  # fmt: skip
+    assert list(plan["entries"][0])[:5] == ["id", "layer", "verdict", "why", "place"]
+    assert total(run) == 0
+    refused = run("memory", "import", source)
+    assert (refused.code, total(run)) == (2, 0)
+    assert "--yes" in refused.err
+    done = run("memory", "import", source, "--yes", "--json").json
+    assert (done["operation"]["actor"], done["counts"]["new"]) == ("import", 185)
+    assert total(run) == 185
+    again = run("memory", "import", source, "--yes")
+    assert (again.code, again.out.splitlines()[0]) == (0, "Nothing to import.")
+    run("undo")
+    assert total(run) == 0
+
+
+def test_without_a_path_the_database_in_the_home_is_meant(home, run: Run, workspace: Path) -> None:
+    none = run("memory", "import")
+    assert (none.code, none.out) == (1, "")
+    theirs = home("ftswal")
+    assert run("memory", "import", "--yes", "--json").json["counts"]["new"] == 185
+    (theirs.parent / "config.json").write_text(json.dumps({"memory": {"dbPath": str(theirs / "other.db")}}))
+    (theirs / "other.db").write_bytes((theirs.parent / "memory" / "longterm.db").read_bytes())
+    several = run("memory", "import")
+    assert several.code == 2
+    assert "other.db" in several.err
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\1", b"{}", b"SQLite format 3\0broken"])
+def test_a_broken_source_is_one_line(workspace: Path, run: Run, tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "source"
+    path.write_bytes(data)
+    result = run("memory", "import", path, "--yes")
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    torn = tmp_path / "LTM_SNAPSHOT.json"
+    torn.write_bytes(b'{"version": 1, "items": [{"id": ')
+    result = run("memory", "import", torn, "--yes")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "nothing in it can be read" in result.err
+    assert total(run) == 0
+
+
+def test_what_could_not_be_read_is_told(workspace: Path, samples: Path, run: Run) -> None:
+    result = run("memory", "import", samples / "torn/home/.nanobot", "--yes")
+    assert result.code == 0
+    assert "2 unreadable" in result.out
+    assert "LESSONS.jsonl:61: torn tail" in result.out
+
+
+def test_hostile_text_of_a_source_reaches_no_terminal(workspace: Path, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    path.write_text("- a\x1b]52;c;aGk=\x07 \x9b2J \u202eb\n", "utf-8")
+    for line in (["--dry-run"], ["--dry-run", "--json"], ["--yes"]):
+        result = run("memory", "import", path, *line)
+        assert not set("\x1b\x07\x9b\u202e") & set(result.out + result.err)
+        assert result.code == 0
+
+
+@pytest.mark.parametrize("form", ["jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown"])
+def test_each_format_is_written_and_read_back(ramfirst: Path, run: Run, tmp_path: Path, form: str) -> None:
+    path = tmp_path / ("x.md" if form == "markdown" else "x")
+    made = run("memory", "export", "--format", form, "--to", path, "--json").json
+    assert (made["path"], made["format"]) == (str(path), form)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    other = make_home(tmp_path / "other", items=0, lessons=0)
+    back = run("--workspace", other, "memory", "import", path, "--yes", "--json").json["counts"]
+    assert back["new"] + back["same"] + back["inbox"] == made["items"] + made["lessons"]
+    told = run("memory", "export", "--format", form, "--to", path, "--force").out
+    assert ("The format does not hold" in told) is (form != "jsonl")
+
+
+def test_an_export_replaces_nothing_unasked(ramfirst: Path, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "memory.json"
+    path.write_text("precious")
+    for form in ([], ["--format", "jsonl"]):
+        refused = run("memory", "export", "--to", path, *form)
+        assert (refused.code, path.read_text()) == (2, "precious")
+        assert "--force" in refused.err
+    assert run("memory", "export", "--to", path, "--yes").code == 0
+    assert len(json.loads(path.read_text("utf-8"))["items"]) == 156
+    assert run("memory", "export", "--format", "jsonl").code == 2, "name the file"
+
+
+def test_the_document_of_an_export_is_imported(ramfirst: Path, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "memory.json"
+    run("memory", "export", "--to", path)
+    other = make_home(tmp_path / "other", items=0, lessons=0)
+    counts = run("--workspace", other, "memory", "import", path, "--yes", "--json").json["counts"]
+    assert (counts["new"], counts["bad"]) == (217, 0)
+
+
+def test_the_backfill_is_shown_and_made_once(home, run: Run) -> None:
+    home("nb035")
+    shown = run("memory", "backfill", "--dry-run")
+    assert "11 new items in 1 file" in shown.out
+    assert "memory/MEMORY.md:16" in shown.out
+    assert run("memory", "backfill").code == 2
+    done = run("memory", "backfill", "--yes", "--json").json
+    assert (len(done["items"]), done["done_before"]) == (11, False)
+    assert total(run) == 11
+    again = run("memory", "backfill", "--yes", "--json").json
+    assert (again["operation"], again["same"], again["done_before"]) == (None, 11, True)
+    run("undo")
+    assert total(run) == 0
+
+
+def test_a_deleted_item_is_listed_and_restored(ramfirst: Path, run: Run) -> None:
+    row = run("memory", "list", "--json").json[0]
+    assert run("memory", "restore").out == "Nothing is deleted.\n"
+    run("memory", "delete", row["id"], "--yes")
+    assert [one["id"] for one in run("memory", "restore", "--json").json] == [row["id"]]
+    assert "Would restore" in run("memory", "restore", row["id"], "--dry-run").out
+    assert total(run) == 155
+    assert run("memory", "restore", row["id"], "--json").json["items"][0]["id"] == row["id"]
+    assert total(run) == 156
+    assert run("memory", "restore", row["id"]).code == 1
+    assert run("memory", "restore", "none").code == 2
