@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 import nanomem_tui
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import AccessDenied, DiskFull, NanomemError, NotFound, NothingToDo, from_os_error
+from nanomem_tui.operations import Operation
+from nanomem_tui.store import reader
 from nanomem_tui.workspace import workspace_id
 from tests.store.homes import Agent, item, kill, make_home
 
@@ -44,6 +47,7 @@ def test_leaving_flushes_also_after_an_error(tmp_path: Path) -> None:
 def test_refresh_names_what_changed(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
+    time.sleep(0.05)
     with open_workspace(workspace) as ws:
         assert ws.refresh() == set()
         ws.items.all()
@@ -54,6 +58,40 @@ def test_refresh_names_what_changed(tmp_path: Path) -> None:
         (workspace / "USER.md").write_text("# User")
         assert "documents" in ws.refresh()
         assert ws.refresh() == set()
+
+
+def test_the_first_refresh_names_what_changed_since_the_opening(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    (workspace / "memory" / "history.jsonl").write_text("")
+    (workspace / "USER.md").write_text("# User")
+    time.sleep(0.05)
+    with open_workspace(workspace) as ws:
+        (workspace / "USER.md").write_text("# User\nwritten in the first second")
+        assert ws.refresh() == {"documents"}
+        assert ws.refresh() == set()
+
+
+def test_a_page_of_the_log_reads_no_more_than_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_workspace(make_home(tmp_path)) as ws:
+        for number in range(40):
+            ws.items.edit("ltm_1", text=f"edit {number}")
+        ws.flush()
+        for number in range(40, 43):
+            ws.items.edit("ltm_1", text=f"edit {number}")
+        undone = ws.undo()[0]
+        read: list[object] = []
+        real = Operation.from_json
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                reader.Operation, "from_json", classmethod(lambda _, body: (read.append(body), real(body))[1])
+            )
+            whole = ws.log(100)
+            assert len(whole) == 44
+            read.clear()
+            pages = [entry for start in range(0, 44, 4) for entry in ws.log(4, offset=start)]
+            assert len(read) <= 44 + 11 * 4, "the page, and the four that wait in the ledger"
+        assert [(e.operation.id, e.undone) for e in pages] == [(e.operation.id, e.undone) for e in whole]
+        assert [e.operation.id for e in pages if e.undone] == [undone.undoes]
 
 
 def test_the_log_has_pages_and_the_history_of_one_thing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -337,6 +338,13 @@ def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
         file.with_name(file.name + side).unlink(missing_ok=True)
     file.write_bytes(b"this is no database" * 300)
     before = file.read_bytes()
+    result = run("memory", "list")
+    assert (result.code, result.err) == (0, "")
+    assert "makes the database" in result.out, "from the copy and the operations since"
+    assert any("shown is the copy" in problem["what"] for problem in run("memory", "status", "--json").json["problems"])
+    assert file.read_bytes() == before
+    for folder in ("backups", "ledger"):
+        shutil.rmtree(file.with_name(folder))
     result = run("memory", "list")
     assert result.code == 2
     assert "cannot be read" in result.err

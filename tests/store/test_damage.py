@@ -296,3 +296,31 @@ def test_adding_an_item_imports_no_sqlalchemy(workspace: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script, str(workspace)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert "quick" in {getattr(row, "text", "") for row in state(workspace).values()}
+
+
+def test_a_bad_line_of_the_agents_file_is_set_aside_so_that_the_agent_reads_the_rest(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    path = workspace / "memory" / "LESSONS.jsonl"
+    lines = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([lines[0], b'{"id": "torn in the mid\xff', *lines[1:]]) + b'{"id": "lesson_9", "trig')
+    broken = path.read_bytes()
+    with open_workspace(workspace) as ws:
+        ws.lessons.set_enabled(["lesson_2"], False)
+    assert set(Agent(workspace).lessons) == {"lesson_1", "lesson_2", "lesson_3"}, (
+        "one bad line costs the agent them all"
+    )
+    assert broken in [kept.read_bytes() for kept in (ours(workspace) / "quarantine").iterdir()]
+    with open_workspace(workspace) as ws:
+        assert any("could not be read whole" in problem.what for problem in ws.doctor())
+
+
+def test_a_torn_line_of_the_agents_log_stays_where_it_is(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    log = workspace / "memory" / "LTM_AUDIT.jsonl"
+    log.write_bytes(b'{"type": "memory_add", "id": "ltm_1"}\n\xff broken\n{"type": "memory_up')
+    before = log.read_bytes()
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_1", text="changed")
+    after = log.read_bytes()
+    assert after.startswith(before + b"\n{")
+    assert after.endswith(b"}\n")
