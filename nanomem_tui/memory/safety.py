@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from nanomem_tui.memory import injection, secrets
 from nanomem_tui.tokens import fold
 
-Kind = Literal["injection", "secret", "code", "command", "short", "long", "recalled"]
+Kind = Literal["injection", "secret", "code", "command", "short", "long", "recalled", "origin"]
 
 QUARANTINED = frozenset({"injection", "secret"})
 """The findings that send a text to the inbox; every other one means that it is no memory at all."""
@@ -34,7 +34,7 @@ _SHOWN = re.compile(r"^\s*-\s*\[\w+\]\s*")
 _WIDE = re.compile("[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯𠀀-𲎯]")
 _CODE = re.compile(r"```|~~~|^(?: {4}|\t)\S.*[;{}()=]\s*$|<(?:script|pre|code)\b", re.MULTILINE | re.IGNORECASE)
 _COMMAND = re.compile(
-    r"\s*(?:/[a-z][\w-]*(?:@\w+)?(?=\s|$)|[$#>]\s+\S|(?:sudo\s+)?(?:ba|z)?sh(?:\s+-|\s+\S+\.sh\b|$)|"
+    r"\s*(?:/[a-z][\w-]*(?:@\w+)?(?=\s|$)|\$\s+\S|(?:sudo\s+)?(?:ba|z)?sh(?:\s+-|\s+\S+\.sh\b|$)|"
     r"(?:python3?|node|ruby|perl)(?:\s+-|\s+\S+\.(?:py|js|mjs|rb|pl)\b|$)|"
     r"(?:git|npm|pip3?|docker|kubectl|curl|wget|cd|ls|cat|rm|mv|cp|make|cargo)\s+(?:-|[a-z]+\s*$|\S*[/.]\S*\s*$))",
     re.IGNORECASE,
@@ -42,7 +42,10 @@ _COMMAND = re.compile(
 
 
 class Finding(NamedTuple):
-    """Something in a text that keeps it from being captured: the kind, why in plain words, where (`[start, end)`)."""
+    """Something that keeps a text from being captured: the kind, why in plain words, where (`[start, end)`).
+
+    `origin`: nothing in the text, but who said it; the one kind that `check` never finds.
+    """
 
     kind: Kind
     why: str
@@ -79,6 +82,11 @@ def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
         for secret in secrets.find(text)
     ]
     return found
+
+
+def warnings(text: str) -> list[str]:
+    """What a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
+    return [found.why for found in check(text) if found.kind in ("injection", "secret", "code", "command")]
 
 
 def weight(text: str) -> int:

@@ -1,0 +1,297 @@
+"""What a turn says that is worth remembering, and what becomes of it: saved, confirmed, kept for a person, or dropped.
+
+Owns the judgement of seed 001 §6 over candidates that `capture_rules` reads: safety, thresholds, channels, the number
+per turn, dedupe; and the rows that come of it. Pure: the turn performs them. Nothing is dropped without a reason, and
+what reads as an order or holds a secret is never dropped but waits in the inbox, a secret only as its fingerprint.
+
+An episode needs `capture_episodic_allowance` less confidence than the rest: seed 001 gives it .75 and asks for .78, so
+that it could never be captured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.config import Settings
+from nanomem_tui.memory import capture_rules, retention, safety, secrets
+from nanomem_tui.memory.safety import Finding
+from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
+from nanomem_tui.operations import new_key
+from nanomem_tui.store.values import Item
+
+ROLES = ("user", "assistant", "tool")
+MAX_MESSAGE = 4_000
+"""Characters of a message that is read; a longer one is something pasted, not something said."""
+EPSILON = 1e-9
+
+
+class Candidate(NamedTuple):
+    """Something that could be remembered. `explicit`: a person asked for it; `intent`: the words or the kind that
+    showed it."""
+
+    text: str
+    kind: str
+    importance: float
+    confidence: float
+    explicit: bool = False
+    intent: str = ""
+    role: str = "user"
+
+
+class Origin(NamedTuple):
+    """Where a message comes from; what an item needs to be traced back."""
+
+    audience: Audience = Audience()
+    session_key: str | None = None
+    message_id: str | None = None
+    turn: str = ""
+
+
+Known = Callable[[str, str], Item | None]
+"""The active item of a scope key that is the same memory as a text (`safety.normal`), if there is one."""
+
+
+class Verdicts(NamedTuple):
+    """What becomes of each candidate, with its reason; `deduped` holds the id of the item that it confirms."""
+
+    accepted: tuple[Candidate, ...] = ()
+    dropped: tuple[tuple[Candidate, str], ...] = ()
+    quarantined: tuple[tuple[Candidate, Finding], ...] = ()
+    deduped: tuple[tuple[Candidate, str], ...] = ()
+
+
+class Row(NamedTuple):
+    """A row as the turn is to leave it. `before`: what it was (None: it is new); `why`: why it waits in the inbox."""
+
+    item: Item
+    before: Item | None = None
+    why: str = ""
+
+
+class Captured(NamedTuple):
+    """The outcome of one message: rows to write, what was dropped and why, and whether it must be durable at once."""
+
+    rows: tuple[Row, ...] = ()
+    dropped: tuple[tuple[Candidate, str], ...] = ()
+    durable: bool = False
+
+    @property
+    def saved(self) -> tuple[Row, ...]:
+        """New and confirmed active items."""
+        return tuple(row for row in self.rows if not row.why)
+
+    @property
+    def quarantined(self) -> tuple[Row, ...]:
+        """Items that wait in the inbox, new ones and ones that were said again."""
+        return tuple(row for row in self.rows if row.why)
+
+
+def candidates(text: str, *, role: str = "user", settings: Settings) -> list[Candidate]:
+    """What a message of a role (user, assistant, tool) could add to memory; nothing where the settings say not to read
+    it. Only a user can ask for something to be remembered."""
+    if not reads(role, settings) or len(text) > MAX_MESSAGE:
+        return []
+    found: dict[str, Candidate] = {}
+    for sentence in capture_rules.sentences(text):
+        said = capture_rules.read(sentence)
+        if said is not None:
+            candidate = _candidate(said, role)
+            found.setdefault(safety.normal(candidate.text), candidate)
+    if not found and role == "user" and (said := capture_rules.episode(text)) is not None:
+        found[said.text] = _candidate(said, role)
+    return list(found.values())
+
+
+def reads(role: str, settings: Settings) -> bool:
+    """Whether what a role says is read for memories at all."""
+    by_role = {"user": True, "assistant": settings.capture_assistant, "tool": settings.capture_tools}
+    return settings.memory_enabled and settings.capture_enabled and by_role.get(role, False)
+
+
+def _candidate(said: capture_rules.Said, role: str) -> Candidate:
+    if role == "user":
+        return Candidate(said.text, said.kind, said.importance, said.confidence, said.explicit, said.intent)
+    plain = said._replace(explicit=False)
+    return Candidate(plain.text, plain.kind, plain.importance, plain.confidence, intent=plain.intent, role=role)
+
+
+def judge(
+    given: Sequence[Candidate],
+    settings: Settings,
+    known: Callable[[Candidate], Item | None] = lambda _: None,
+    *,
+    recalled: Collection[str] = (),
+    tainted: str = "",
+    sender_id: str | None = None,
+) -> Verdicts:
+    """Accept, drop, quarantine or dedupe each candidate.
+
+    `recalled`: texts that were put before the model; `tainted`: why the message they stand in reads as orders, which
+    sends all of them to the inbox. Beyond `capture_max_entries_per_turn` the explicit and the important ones are kept.
+    """
+    accepted_ones: list[Candidate] = []
+    dropped: list[tuple[Candidate, str]] = []
+    held: list[tuple[Candidate, Finding]] = []
+    deduped: list[tuple[Candidate, str]] = []
+    for candidate in sorted(given, key=lambda one: (not one.explicit, -one.importance)):
+        findings = safety.check(candidate.text, recalled=() if candidate.explicit else recalled)
+        findings = [found for found in findings if not (found.kind == "short" and candidate.explicit)]
+        if why := _never(findings) or _too_weak(candidate, settings):
+            dropped.append((candidate, why))
+        elif len(accepted_ones) + len(held) + len(deduped) >= settings.capture_max_entries_per_turn:
+            dropped.append((candidate, f"more than {settings.capture_max_entries_per_turn} in one turn"))
+        else:
+            finding, twin = _held(candidate, findings, settings, tainted, sender_id), known(candidate)
+            if finding is None and twin is not None:
+                deduped.append((candidate, twin.id))
+            elif finding is None:
+                accepted_ones.append(candidate)
+            elif twin is not None and not is_waiting(twin):
+                dropped.append((candidate, "known already"))
+            else:
+                held.append((candidate, finding))
+    return Verdicts(tuple(accepted_ones), tuple(dropped), tuple(held), tuple(deduped))
+
+
+def _never(findings: Sequence[Finding]) -> str:
+    """Why a text is no memory at all, unless a person has to look at it anyway."""
+    if any(found.quarantines for found in findings):
+        return ""
+    return findings[0].why if findings else ""
+
+
+def _too_weak(candidate: Candidate, settings: Settings) -> str:
+    allowance = settings.capture_episodic_allowance if candidate.kind == "episodic" else 0.0
+    if candidate.confidence < settings.capture_min_confidence - allowance - EPSILON:
+        return f"low confidence: {candidate.confidence:.2f} of {settings.capture_min_confidence - allowance:.2f}"
+    if candidate.importance < settings.capture_min_importance - EPSILON:
+        return f"low importance: {candidate.importance:.2f} of {settings.capture_min_importance:.2f}"
+    return ""
+
+
+def _held(
+    candidate: Candidate, findings: Sequence[Finding], settings: Settings, tainted: str, sender_id: str | None
+) -> Finding | None:
+    """Why a person has to accept a candidate first."""
+    whole = (0, len(candidate.text))
+    for finding in findings:
+        if finding.quarantines:
+            return finding
+    if tainted:
+        return Finding("injection", f"the message {tainted}", whole)
+    if candidate.role in settings.capture_inbox_roles:
+        return Finding("origin", f"said by the {candidate.role}, not by a person", whole)
+    if settings.capture_senders and sender_id not in settings.capture_senders:
+        return Finding("origin", "the sender is not one of those that are captured at once", whole)
+    return None
+
+
+def capture(
+    text: str,
+    origin: Origin,
+    settings: Settings,
+    known: Known,
+    workspace_id: str,
+    *,
+    role: str = "user",
+    recalled: Collection[str] = (),
+    now: datetime | None = None,
+) -> Captured:
+    """Everything that one message adds to memory; empty in a channel that is not captured. Raises BadInput when a
+    scope is asked for that the audience does not have."""
+    if not reads(role, settings) or origin.audience.channel not in settings.capture_channels:
+        return Captured()
+    whole = Candidate(text, "", 0.0, 0.0, role=role)
+    if len(text) > MAX_MESSAGE:
+        return Captured(dropped=((whole, f"a message of more than {MAX_MESSAGE} characters"),))
+    findings = safety.check(text)
+    for found in findings:
+        if found.kind in ("code", "command", "recalled"):
+            return Captured(dropped=((whole, found.why),))
+    moment = now or clock.now()
+
+    def twin(candidate: Candidate) -> Item | None:
+        return known(_scope(candidate, origin, settings, workspace_id)[1], candidate.text)
+
+    tainted = next((found.why for found in findings if found.kind == "injection"), "")
+    sender = origin.audience.sender_id
+    given = candidates(text, role=role, settings=settings)
+    verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, sender_id=sender)
+
+    def row(candidate: Candidate, finding: Finding | None) -> Row:
+        scope = _scope(candidate, origin, settings, workspace_id)
+        if finding is not None and finding.kind == "secret":
+            candidate = candidate._replace(text=secrets.mask(candidate.text))
+        return _row(candidate, finding, known(scope[1], candidate.text), scope, origin, settings, moment)
+
+    rows = [row(candidate, None) for candidate in (*verdicts.accepted, *(one for one, _ in verdicts.deduped))]
+    rows += [row(candidate, finding) for candidate, finding in verdicts.quarantined]
+    asked = (*verdicts.accepted, *(one for one, _ in (*verdicts.quarantined, *verdicts.deduped)))
+    return Captured(tuple(rows), verdicts.dropped, durable=any(candidate.explicit for candidate in asked))
+
+
+def _scope(candidate: Candidate, origin: Origin, settings: Settings, workspace_id: str) -> tuple[str, str]:
+    """Scope type and key of a candidate; global only where the settings say so."""
+    scope = settings.capture_scopes.get(candidate.kind) or SCOPE_OF_KIND[candidate.kind]
+    return scope, key_for(scope, origin.audience, workspace_id)
+
+
+def _row(
+    candidate: Candidate,
+    finding: Finding | None,
+    twin: Item | None,
+    scope: tuple[str, str],
+    origin: Origin,
+    settings: Settings,
+    moment: datetime,
+) -> Row:
+    at = clock.iso(moment)
+    expires = retention.expires_at(candidate.kind, moment, settings)
+    if twin is not None:
+        return _again(candidate, finding, twin, at, retention.expires_at(twin.kind, moment, settings))
+    meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
+    item = Item(
+        id=new_key("ltm"),
+        text=candidate.text,
+        kind=candidate.kind,
+        scope_type=scope[0],
+        scope_key=scope[1],
+        channel=origin.audience.channel,
+        chat_id=origin.audience.chat_id,
+        sender_id=origin.audience.sender_id,
+        session_key=origin.session_key,
+        importance=candidate.importance,
+        confidence=candidate.confidence,
+        source="explicit_user" if candidate.explicit else "auto_heuristic",
+        source_message_id=origin.message_id,
+        source_role=candidate.role,
+        meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True),
+        created_at=at,
+        updated_at=at,
+        expires_at=expires,
+        hits=1,
+    )
+    if finding is None:
+        return Row(item)
+    return Row(waiting(item, finding.why, finding=finding.kind), None, finding.why)
+
+
+def _again(candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None) -> Row:
+    """The row of something that is known already: confirmed, and out of the inbox once a person says it himself."""
+    after = twin._replace(
+        hits=twin.hits + 1,
+        updated_at=at,
+        importance=max(twin.importance, candidate.importance),
+        confidence=max(twin.confidence, candidate.confidence),
+        expires_at=expires if twin.expires_at else None,
+    )
+    if is_waiting(twin):
+        why = twin.meta["inbox"]
+        if finding is None and candidate.explicit and why.get("finding") == "origin":
+            return Row(accepted(after), twin)
+        return Row(twin._replace(hits=twin.hits + 1), twin, str(why.get("why", "")))
+    return Row(after, twin)
