@@ -45,6 +45,7 @@ def status(ws: Workspace) -> dict[str, Any]:
         "notes": notes,
         "checkpoint": checkpoint,
         "store": part.read(lambda: _store(ws), None),
+        "counters": part.read(ws.traces.counters.read, None),
         "foreign": foreign,
         "problems": [p.to_json() for p in _distinct([*problems, *ws.problems(), *ws.store.files.audit_problems()])],
     }

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from nanomem_tui import config, paths
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.store import atomic, lookup, oplog
 from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.items import Items
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes
+    from nanomem_tui.memory.recall import Recall
     from nanomem_tui.memory.sessions import Sessions
     from nanomem_tui.memory.transfer.service import Transfer
+    from nanomem_tui.memory.turn import Engine
     from nanomem_tui.memory.wal import WalStates
     from nanomem_tui.store.checkpointer import Checkpointer
     from nanomem_tui.store.files import FileLayer
@@ -71,6 +74,7 @@ class Workspace:
         self.store.register = self._register
         self._checkpointer: Checkpointer | None = None
         self._opened = time.time_ns()
+        self.store.after_checkpoint = self.traces.checkpointed
 
     # -- parts ----------------------------------------------------------------------------------------------------
 
@@ -79,7 +83,9 @@ class Workspace:
         """Which agent wrote this home, and where its sessions lie."""
         from nanomem_tui.formats import agent_home
 
-        return agent_home.detect(self.paths)
+        found = agent_home.detect(self.paths)
+        ours = own_sessions_folder(self.paths, self.id)
+        return found._replace(sessions_dir=ours) if found.sessions_dir is None and ours.is_dir() else found
 
     @cached_property
     def items(self) -> Items:
@@ -109,7 +115,7 @@ class Workspace:
         """WAL state files of the scoped system."""
         from nanomem_tui.memory.wal import WalStates
 
-        return WalStates(self.paths)
+        return WalStates(self.paths, self.settings.wal_state_dir, self.traces)
 
     @cached_property
     def history(self) -> History:
@@ -138,6 +144,25 @@ class Workspace:
         from nanomem_tui.memory.transfer.service import Transfer
 
         return Transfer(self.store, self.paths, self.settings, self.perform)
+
+    @cached_property
+    def recall(self) -> Recall:
+        """What a message brings back."""
+        from nanomem_tui.memory.recall import Recall
+
+        return Recall(self.store, self.settings)
+
+    @cached_property
+    def traces(self) -> Traces:
+        """What turns leave beside rows: counters, the injection log, recovered turns, transcripts of ours."""
+        return Traces(self.paths, self.id, self.settings, lambda: self.layout.sessions_dir)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The turns of an agent. Raises InvalidConfig when the session state cannot lie where the settings say."""
+        from nanomem_tui.memory.turn import Engine
+
+        return Engine(self.store, self.settings, self.recall, self._keep, self.traces)
 
     @cached_property
     def dream(self) -> Dreams:
@@ -171,10 +196,14 @@ class Workspace:
 
     def perform(self, operation: Operation) -> Operation:
         """Check, record and apply one operation; every change of every part goes through here."""
+        return self._keep(operation, True)
+
+    def _keep(self, operation: Operation, durable: bool) -> Operation:
+        """Perform; not `durable`: a power cut may cost it until the next checkpoint, nothing else does."""
         for change in operation.changes:
             self._register(change.layer)
         _ = self.items  # the compaction that a checkpoint may start
-        return self.store.perform(operation)
+        return self.store.perform(operation, durable=durable)
 
     def _register(self, layer: str) -> None:
         if layer in self.store.layers:
@@ -185,6 +214,8 @@ class Workspace:
             from nanomem_tui.memory.session_layer import SessionLayer
 
             self.store.layers[layer] = SessionLayer(self.layout.sessions_dir, self.paths.backups, self.agent)
+        elif layer == "pending":
+            self.store.layers[layer] = self.traces.pending
         elif layer == "mirror":
             from nanomem_tui.memory.mirrors import MirrorLayer
 
@@ -203,11 +234,11 @@ class Workspace:
         """
         if op_id:
             entry = self._named(op_id)
-            stands = self.store.journal.look(lambda entries: _standing(entries, entry)) or []
+            stands = self.store.journal.look(lambda entries: oplog.standing_since(entries, entry)) or []
             return [self._undo(entry, stands, keys)]
         done: list[Operation] = []
         for _ in range(max(1, count)):
-            found = self.store.journal.look(_newest_standing)
+            found = self.store.journal.look(oplog.newest_standing)
             if found is None and not done:
                 raise NothingToDo("nothing to undo", "")
             if found is None:
@@ -327,6 +358,7 @@ class Workspace:
     def close(self) -> None:
         """Flush what waits and let go of files and locks."""
         self.stop_checkpoints()
+        self.traces.close()
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -353,19 +385,6 @@ def workspace_id(found: paths.Paths) -> str:
     import hashlib  # 3 ms, and not needed where there is an id
 
     return hashlib.sha1(str(found.workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def _newest_standing(entries: Sequence[LogEntry]) -> tuple[LogEntry, list[str]] | None:
-    """What `undo` takes back next, and its keys that stand."""
-    entry = oplog.undo_target(entries)
-    return (entry, oplog.standing(entries, entry.operation)) if entry is not None else None
-
-
-def _standing(entries: Sequence[LogEntry], target: LogEntry) -> list[str] | None:
-    """The keys of an operation that stand, once `entries` reach back to it."""
-    if all(entry.operation.id != target.operation.id for entry in entries):
-        return None
-    return oplog.standing(entries, target.operation)
 
 
 def _carried(operation: Operation) -> dict[str, Any]:

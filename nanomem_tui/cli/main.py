@@ -21,6 +21,8 @@ from nanomem_tui.cli.state import State
 _COMMANDS = {
     "memory": "nanomem_tui.cli.memory:memory",
     "session": "nanomem_tui.cli.sessions:session",
+    "recall": "nanomem_tui.cli.recall:recall",
+    "turn": "nanomem_tui.cli.turn:turn",
     "wal": "nanomem_tui.cli.wal:wal",
     "history": "nanomem_tui.cli.history:history",
     "dream": "nanomem_tui.cli.dream:dream",

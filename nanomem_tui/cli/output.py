@@ -41,6 +41,12 @@ def document(value: Any) -> None:
     _write(sys.stdout, json_text(value) + "\n", encoding="utf-8")
 
 
+def json_line(value: Any) -> None:
+    """Print `value` as JSON on one line, at once: for a program that waits for it."""
+    text = json.dumps(value, ensure_ascii=False)
+    _write(sys.stdout, (text if text.isascii() else re.sub(_HOSTILE, _escape, text)) + "\n", encoding="utf-8")
+
+
 def to_file(path: str, data: bytes) -> None:
     """Write a file that the user named, whole or not at all. Raises an error that names that file."""
     from pathlib import Path

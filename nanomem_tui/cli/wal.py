@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, Words, all_read, paged, pass_state
+from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.shared import Group, Words, all_read, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import one_line
@@ -138,3 +139,24 @@ def check(state: State, limit: int | None, offset: int) -> int:
     )
     all_read(unreadable)
     return 1 if found else 0
+
+
+@wal.command()
+@click.argument("key", type=Words(), required=False)
+@rehearsable
+@pass_state
+def recover(state: State, key: str | None, dry_run: bool) -> None:
+    """Put turns that never ended among the pending items of their session (default: of every session).
+
+    The agent is told of them in its next turn there. `nanomem undo` takes it back.
+
+    \b
+    Example:
+      nanomem wal recover telegram:12345
+    """
+    with state.open(dry_run=dry_run) as ws:
+        found = [turn for turn in ws.wal.check() if key in (None, turn.session_key)]
+        if key is not None and not found:
+            ws.wal.get(key)  # an unknown session is an error of its own
+        done = ws.traces.pending.recover(found, ws.perform)
+    tell(state, [done], {"recovered": [values.open_turn(turn) for turn in found]}, dry_run=dry_run)

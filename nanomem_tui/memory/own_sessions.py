@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.errors import BadInput, Refused
+from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import dump_line
 from nanomem_tui.formats.session_names import SUFFIX, key_to_name
 from nanomem_tui.formats.sessions import Session, compact, parse_session
@@ -140,12 +140,6 @@ class OwnSessions:
     def keys(self) -> Sequence[str]:
         """The keys that were asked for in this process."""
         return tuple(self._sessions)
-
-
-def check_not_an_agents(folder: Path, agents: Path | None) -> None:
-    """Raise Refused when `folder` is, or lies in, the folder where the user's agent keeps its own transcripts."""
-    if agents is not None and folder.resolve().is_relative_to(agents.resolve()):
-        raise Refused("the agent keeps its own sessions", str(agents), "its transcripts are never written by nanomem")
 
 
 def _header(key: str) -> bytes:

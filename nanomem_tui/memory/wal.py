@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import NotFound, Problem
 from nanomem_tui.memory.reading import Parsed, regular_files
+from nanomem_tui.memory.wal_writer import state_folder
 from nanomem_tui.paths import Paths
 
 if TYPE_CHECKING:
-    from nanomem_tui.formats.wal_state import WalState
+    from nanomem_tui.formats.wal_state import Turn, WalState
+    from nanomem_tui.memory.traces import Traces
 
 
 class WalInfo(NamedTuple):
@@ -41,8 +43,10 @@ class OpenTurn(NamedTuple):
 class WalStates:
     """The turn logs of one workspace, each parsed once for every state of its file."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, setting: str = "", traces: Traces | None = None) -> None:
         self._paths = paths
+        self._folder = state_folder(paths, setting) if setting else paths.wal_dir
+        self._traces = traces
         self._parsed = Parsed(_parse)
 
     def list(self) -> builtins.list[WalInfo]:
@@ -58,11 +62,11 @@ class WalStates:
         raise NotFound("no turn log of that session", session_key, "`nanomem wal list` shows them all")
 
     def check(self) -> builtins.list[OpenTurn]:
-        """Every turn that began and never ended, the newest first."""
+        """Every turn that began and never ended, the newest first; without those that were recovered."""
         found = [
             OpenTurn(state.session_key, turn.number, turn.at_pre, turn.pre.get("user", ""), turn.line)
             for _, state, _ in self._read()
-            for turn in state.open_turns
+            for turn in self._open(state)
         ]
         return sorted(found, key=lambda turn: turn.at, reverse=True)
 
@@ -88,9 +92,16 @@ class WalStates:
         """The logs that cannot be read at all: nobody knows which turns are in them."""
         return [unreadable for _, _, unreadable in self._read() if unreadable is not None]
 
+    def _open(self, state: WalState) -> builtins.list[Turn]:
+        """The open turns of a session that nobody recovered."""
+        if not state.open_turns or self._traces is None:
+            return [*state.open_turns]
+        recovered = {item.at for item in self._traces.pending.of(state.session_key)}
+        return [turn for turn in state.open_turns if turn.at_pre not in recovered]
+
     def _read(self) -> Iterator[tuple[WalInfo, WalState, Problem | None]]:
-        for name, at in regular_files(self._paths.wal_dir, ".md"):
-            path = self._paths.wal_dir / name
+        for name, at in regular_files(self._folder, ".md"):
+            path = self._folder / name
             state, unreadable = self._parsed.get(path, self._paths.relative(path))
             if unreadable is not None:
                 state = state._replace(channel="", chat_id="", turns=(), problems=())
@@ -100,7 +111,7 @@ class WalStates:
                 session_key=state.session_key,
                 path=str(path),
                 turns=len(state.turns),
-                open_turns=len(state.open_turns),
+                open_turns=len(self._open(state)),
                 size=at.st_size,
                 updated_at=clock.iso(spoken or datetime.fromtimestamp(at.st_mtime, UTC)),
                 problems=len(state.problems) + (unreadable is not None),

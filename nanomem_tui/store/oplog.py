@@ -96,6 +96,19 @@ def standing(entries: Iterable[LogEntry], operation: Operation) -> list[str]:
     return [key for key in dict.fromkeys(change.key for change in operation.changes) if key not in taken]
 
 
+def newest_standing(entries: Sequence[LogEntry]) -> tuple[LogEntry, list[str]] | None:
+    """What `undo` takes back next, and its keys that stand."""
+    entry = undo_target(entries)
+    return (entry, standing(entries, entry.operation)) if entry is not None else None
+
+
+def standing_since(entries: Sequence[LogEntry], target: LogEntry) -> list[str] | None:
+    """The keys of an operation that stand, once `entries` reach back to it."""
+    if all(entry.operation.id != target.operation.id for entry in entries):
+        return None
+    return standing(entries, target.operation)
+
+
 def redo_target(entries: Iterable[LogEntry]) -> Operation | None:
     """The undo that a redo takes back: the last one not redone yet, unless a person did something new since."""
     undos: list[Operation] = []

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from nanomem_tui.config import Settings
-from nanomem_tui.errors import BadInput, NanomemError, Refused
-from nanomem_tui.memory.own_sessions import OwnSessions, check_not_an_agents
+from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.memory.own_sessions import OwnSessions
 
 SMALL = Settings(session_compact_threshold_messages=40, session_keep_messages=30)
 
@@ -149,10 +149,3 @@ def test_what_could_not_be_written_is_kept_for_the_next_save(sessions, monkeypat
     assert texts(session) == ["one"]
     session.save()
     assert texts(session) == ["one", "two"]
-
-
-def test_an_agents_own_folder_is_refused(tmp_path):
-    with pytest.raises(Refused):
-        check_not_an_agents(tmp_path / "sessions" / "x", tmp_path / "sessions")
-    check_not_an_agents(tmp_path / "ours", tmp_path / "sessions")
-    check_not_an_agents(tmp_path / "ours", None)

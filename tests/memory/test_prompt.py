@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.memory.prompt import FENCE, FRAME, HEAD, MAX_TIMES, header, render
+from nanomem_tui.memory.safety import is_recalled
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Item, Lesson
 
@@ -37,6 +38,10 @@ def test_the_block_in_full():
         f"</{FENCE}>"
     )
     assert ([row.text for row in block.items], len(block.lessons)) == (["Prefers short answers", "Lives in Porto"], 1)
+
+
+def test_the_block_is_known_as_recalled_text():
+    assert is_recalled(render([item("Lives in Porto")], max_chars=2400).text)
 
 
 def test_nothing_to_tell_is_no_block():

@@ -1,0 +1,179 @@
+"""`nanomem recall`: what an agent would be given for a message, why, and what was cut. Reads only, but for `--save`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui import errors
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.shared import Command, Words, pass_state
+from nanomem_tui.cli.state import State
+from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.text import quoted
+
+if TYPE_CHECKING:
+    from nanomem_tui.memory.recall import Question
+    from nanomem_tui.memory.regressions import Checked
+    from nanomem_tui.memory.turn_values import Begun
+    from nanomem_tui.workspace import Workspace
+
+
+@click.command("recall", cls=Command)
+@click.argument("message", type=Words(), required=False)
+@click.option("--channel", type=Words(), help="As seen from this channel.")
+@click.option("--chat-id", type=Words(), help="As seen from this chat.")
+@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@click.option("--reply-to", type=Words(), default="", help="The words of the message that it replies to.")
+@click.option("--limit", type=click.IntRange(min=1), help="Recall N items at most.")
+@click.option("--max-chars", type=click.IntRange(min=0), help="Characters of recalled items at most.")
+@click.option("--explain", is_flag=True, help="Show the parts of each score.")
+@click.option("--why-not", type=Words(), metavar="ID", help="Say why this item is not recalled.")
+@click.option(
+    "--save", type=Words(), multiple=True, metavar="ID", help="Save the message as a question that must recall ID."
+)
+@click.option(
+    "--check",
+    "check",
+    is_flag=False,
+    flag_value="",
+    type=Words(),
+    metavar="[FILE]",
+    help="Ask the saved questions again.",
+)
+@pass_state
+def recall(
+    state: State,
+    *,
+    message: str | None,
+    channel: str | None,
+    chat_id: str | None,
+    sender_id: str | None,
+    reply_to: str,
+    limit: int | None,
+    max_chars: int | None,
+    explain: bool,
+    why_not: str | None,
+    save: Sequence[str],
+    check: str | None,
+) -> int:
+    """What the agent would get for a message. With a channel, chat or sender: what is visible there.
+
+    \b
+    Example:
+      nanomem recall "which seat do I like?" --explain
+      nanomem recall "which seat do I like?" --save ltm_1739443200123_1
+      nanomem recall --check
+    """
+    from nanomem_tui.memory.recall import Question
+    from nanomem_tui.memory.scopes import Audience
+    from nanomem_tui.memory.turn_values import message as checked
+
+    with state.open() as ws:
+        if check is not None:
+            return _check(state, ws, Path(check) if check else _saved(ws))
+        text = checked(message or "")
+        question = Question(text, reply_to, Audience(channel, chat_id, sender_id), limit=limit, max_chars=max_chars)
+        if save:
+            return _save(state, ws, question, save)
+        if why_not:
+            row = ws.items.get(why_not)
+            why = ws.recall.why_not(question, row.id)
+            state.show({"id": row.id, "text": row.text, "recalled": not why, "why": why}, [why or "It is recalled."])
+            return 0
+        shown = ws.engine.look(question)
+    state.show(_body(shown), lambda: _lines(shown, explain=explain))
+    return 0
+
+
+def _saved(ws: Workspace) -> Path:
+    """Where questions are saved."""
+    return ws.paths.data / "recall" / f"{ws.id}.jsonl"
+
+
+def _body(shown: Begun) -> dict[str, Any]:
+    body = shown.to_json()
+    return {name: body[name] for name in ("hits", "lessons", "working", "pending", "cut", "block", "chars")}
+
+
+def _lines(shown: Begun, *, explain: bool) -> list[str]:
+    width = output.terminal_width()
+    columns = [
+        Column("Score", right=True),
+        Column("Layer"),
+        Column("Kind"),
+        Column("ID", drop=1),
+        Column("Text", least=28),
+    ]
+    cells = [(f"{h.score:.3f}", h.layer, h.item.kind, h.item.id, h.item.text) for h in shown.hits]
+    lines = table(columns, cells, width) or ["Nothing is recalled."]
+    if explain:
+        for hit in shown.hits:
+            lines.append(f"{hit.item.id}  {_parts(hit.parts)}")
+    if shown.lessons:
+        lines += ["", "Lessons:", *(f"  {lesson.trigger}: {lesson.better_action}" for lesson in shown.lessons)]
+    if shown.cut:
+        lines += ["", "Cut:"]
+        lines += [f"  {cut.hit.score:.3f}  {cut.hit.item.id}  {cut.why}" for cut in shown.cut]
+    if shown.block:
+        lines += ["", f"The block ({words.counted(len(shown.block), 'character')}):", *shown.block.split("\n")]
+    return lines
+
+
+def _parts(parts: Any) -> str:
+    """The parts of a score in a line: words first, then numbers."""
+    told = []
+    for name, value in dict(parts).items():
+        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        told.append(f"{name} {value:.4f}" if isinstance(value, float) else f"{name} {text}")
+    return "; ".join(told)
+
+
+def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -> int:
+    from nanomem_tui.memory import regressions
+
+    expect = [ws.items.get(item_id).id for item_id in ids]
+    path = _saved(ws)
+    regressions.save(path, question, expect)
+    body = {"path": str(path), "message": question.text, "expect": expect}
+    state.show(
+        body, [f"Saved: it must recall {words.counted(len(expect), 'item')} (checked by `nanomem recall --check`)."]
+    )
+    return 0
+
+
+def _check(state: State, ws: Workspace, path: Path) -> int:
+    """Exit code 1 when an item got lost. Raises BadInput for a file that cannot be read."""
+    from nanomem_tui.memory import regressions
+
+    saved = regressions.load(path)
+    if not saved:
+        raise errors.BadInput("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`")
+    done = regressions.check(saved, ws.recall.ask, ws.recall.why_not)
+    lost = [one for one in done if one.lost]
+    body = {
+        "path": str(path),
+        "questions": len(done),
+        "lost": len(lost),
+        "results": [
+            {
+                "message": one.regression.question.text,
+                "line": one.regression.line,
+                "found": list(one.found),
+                "lost": [{"id": key, "why": why} for key, why in one.lost],
+            }
+            for one in done
+        ],
+    }
+    state.show(values.plain(body), lambda: _check_lines(done, len(lost)))
+    return 1 if lost else 0
+
+
+def _check_lines(done: Sequence[Checked], lost: int) -> list[str]:
+    lines = []
+    for one in done:
+        lines += [f"lost {key} for {quoted(one.regression.question.text)}: {why}" for key, why in one.lost]
+    return [*lines, f"{words.counted(len(done), 'question')}, {lost} with a loss."]

@@ -1,0 +1,162 @@
+"""`nanomem turn`: what an agent calls around its answer. JSON in, JSON out; `serve` keeps the engine in RAM for it.
+
+Owns the reading of stdin and the lines of the protocol. Must not decide anything about a turn.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui import errors
+from nanomem_tui.cli import failures, output
+from nanomem_tui.cli.shared import Group, pass_state
+from nanomem_tui.cli.state import State
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+MAX_INPUT = 8_000_000
+"""Bytes of one JSON object."""
+
+
+@click.group("turn", cls=Group, invoke_without_command=True)
+@pass_state
+@click.pass_context
+def turn(ctx: click.Context, state: State) -> None:
+    """Remember for an agent: `begin` before it answers, `end` after. Alone: a finished turn, told at once.
+
+    \b
+    Example:
+      echo '{"session_key": "telegram:42", "text": "hello", "assistant": "Hi!"}' | nanomem turn
+    """
+    if ctx.invoked_subcommand is None:
+        _answer_once(state, "turn")
+
+
+@turn.command()
+@pass_state
+def begin(state: State) -> None:
+    """Begin a turn: a JSON object on stdin, the block of memory and what is in it on stdout.
+
+    Fields: session_key or channel and chat_id; text; sender_id, message_id, speaker, media, at,
+    reply_to {text, message_id, participant}.
+
+    \b
+    Example:
+      echo '{"session_key": "telegram:42", "text": "where is my key?"}' | nanomem turn begin
+    """
+    _answer_once(state, "begin")
+
+
+@turn.command()
+@pass_state
+def end(state: State) -> None:
+    """End a turn: `turn` as `begin` printed it (or the same fields), and what the agent did.
+
+    Fields: turn; assistant; tools [{name, arguments, result, error}]; pending_actions, done_actions; declined.
+
+    \b
+    Example:
+      echo '{"turn": "turn_1772359200000_7", "assistant": "In the drawer."}' | nanomem turn end
+    """
+    _answer_once(state, "end")
+
+
+@turn.command()
+@pass_state
+def serve(state: State) -> None:
+    """Answer turns until stdin ends: a JSON object a line, with `do`: begin, end, turn, recall, flush or stop.
+
+    Every line gets one line back, in order; one that cannot be done gets {"error": why}.
+
+    \b
+    Example:
+      nanomem turn serve < requests.jsonl
+    """
+    with state.open() as ws:
+        ws.start_checkpoints()
+        if ws.settings.memory_enabled:
+            ws.recall.warm()
+        for request in _lines():
+            answer, last = _served(ws, request)
+            output.json_line(answer)
+            if last:
+                break
+
+
+def _answer_once(state: State, do: str) -> None:
+    if output.can_ask():
+        raise errors.BadInput("nothing on stdin", "", f"give one JSON object: nanomem turn {do} < turn.json")
+    body = _object(sys.stdin.buffer.read(MAX_INPUT + 1))
+    with state.open() as ws:
+        answer = _do(ws, do, body)
+    output.document(answer)
+
+
+def _lines() -> Iterator[bytes]:
+    """The lines of stdin; one that is too long is given in part, and its rest is left out."""
+    stream = sys.stdin.buffer
+    while line := stream.readline(MAX_INPUT + 1):
+        rest = line
+        while len(line) > MAX_INPUT and rest and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_INPUT)
+        if line.strip():
+            yield line
+
+
+def _served(ws: Workspace, line: bytes) -> tuple[dict[str, Any], bool]:
+    """The answer to one line, and whether it was the last."""
+    do: Any = None
+    try:
+        body = _object(line)
+        do = body.get("do")
+        return _do(ws, str(do), body), do == "stop"
+    except Exception as error:  # noqa: BLE001  # the border where an error becomes an answer; the engine goes on
+        return {"error": failures.describe(error)[0]}, False
+
+
+def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
+    from nanomem_tui.memory.turn_values import turn_end, turn_input
+
+    if do == "begin":
+        return ws.engine.begin_turn(turn_input(body)).to_json()
+    if do == "end":
+        return ws.engine.end_turn(turn_end(body)).to_json()
+    if do == "turn":
+        return ws.engine.whole_turn(turn_end(body, whole=True)).to_json()
+    if do == "recall":
+        limit, max_chars = (_number(body, name) for name in ("limit", "max_chars"))
+        return ws.engine.preview(turn_input(body), limit=limit, max_chars=max_chars).to_json()
+    if do == "flush":
+        return dict(ws.flush()._asdict())
+    if do == "stop":
+        return {"stopped": True}
+    raise errors.BadInput(f"unknown request `{do}`", "do", "one of begin, end, turn, recall, flush, stop")
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    if len(data) > MAX_INPUT:
+        raise errors.BadInput(f"more than {MAX_INPUT:,} bytes", "stdin", "cut the texts")
+    try:
+        value = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise errors.BadInput(f"byte {error.start} is no UTF-8", "stdin", "give one JSON object in UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise errors.BadInput(f"no JSON ({error})", "stdin", "give one JSON object") from None
+    if not isinstance(value, dict):
+        raise errors.BadInput("not a JSON object", "stdin", 'give {"session_key": …, "text": …}')
+    return value
+
+
+def _number(body: dict[str, Any], name: str) -> int | None:
+    value = body.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise errors.BadInput("no number of at least 0", name)
+    return value

@@ -1,0 +1,100 @@
+"""Questions whose answers must not get lost: saved with the items that were expected, asked again by `recall --check`.
+
+Owns the file (JSON, a question a line) and what a loss is: an expected item that is not given any more. An item that
+was deleted since is a loss too: the file says what a person wants to be remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nanomem_tui.errors import BadInput, from_os_error
+from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
+from nanomem_tui.memory.appending import append
+from nanomem_tui.memory.recall import Question, Recalled
+from nanomem_tui.memory.scopes import Audience
+
+FIELDS = frozenset({"message", "reply_to", "channel", "chat_id", "sender_id", "limit", "expect"})
+
+
+class Regression(NamedTuple):
+    """A question and the ids that its answer must hold. `line` is its place in the file."""
+
+    question: Question
+    expect: tuple[str, ...]
+    line: int = 0
+
+
+class Checked(NamedTuple):
+    """One question asked again: the expected items that were given, and those that were not with the reason."""
+
+    regression: Regression
+    found: tuple[str, ...]
+    lost: tuple[tuple[str, str], ...]
+
+
+def load(path: Path) -> list[Regression]:
+    """The questions in a file. Raises BadInput with the line for anything that is none, and when there is no file."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise BadInput("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`") from None
+    except OSError as error:
+        raise from_os_error(error, "reading the saved questions") from error
+    found = []
+    for record in parse_jsonl(data, str(path)):
+        if record.value is None or record.problem is not None:
+            what = record.problem.what if record.problem else "not an object"
+            raise BadInput(f"a question that cannot be read ({what})", f"{path}:{record.number}", "correct that line")
+        found.append(_regression(record.value, f"{path}:{record.number}", record.number))
+    return found
+
+
+def save(path: Path, question: Question, expect: Sequence[str]) -> Regression:
+    """Add a question to a file, which is made when missing. Raises BadInput when it expects nothing."""
+    audience = question.audience
+    fields: dict[str, Any] = {
+        "message": question.text,
+        "reply_to": question.reply_to,
+        "channel": audience.channel,
+        "chat_id": audience.chat_id,
+        "sender_id": audience.sender_id,
+        "limit": question.limit,
+        "expect": list(expect),
+    }
+    value = {name: entry for name, entry in fields.items() if entry not in (None, "")}
+    regression = _regression(value, "the question", 0)
+    append(path, dump_line(value), "saving the question")
+    return regression
+
+
+def check(
+    regressions: Sequence[Regression], ask: Callable[[Question], Recalled], why: Callable[[Question, str], str]
+) -> list[Checked]:
+    """Ask every question again. `why` says in words why an item is not given."""
+    checked = []
+    for regression in regressions:
+        given = {hit.item.id for hit in ask(regression.question).hits}
+        lost = [(key, why(regression.question, key)) for key in regression.expect if key not in given]
+        checked.append(Checked(regression, tuple(key for key in regression.expect if key in given), tuple(lost)))
+    return checked
+
+
+def _regression(value: dict[str, Any], where: str, line: int) -> Regression:
+    unknown = value.keys() - FIELDS
+    expect = value.get("expect")
+    texts = all(isinstance(value.get(name, ""), str) for name in FIELDS - {"limit", "expect"})
+    limit = value.get("limit")
+    if unknown:
+        raise BadInput(f"unknown field `{min(unknown)}`", where, f"one of {', '.join(sorted(FIELDS))}")
+    if not texts or not str(value.get("message", "")).strip():
+        raise BadInput("a question without a message", where, 'give {"message": "…", "expect": ["id"]}')
+    if not isinstance(expect, list) or not expect or not all(isinstance(key, str) and key for key in expect):
+        raise BadInput("a question that expects nothing", where, 'give the ids: "expect": ["id"]')
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise BadInput("the limit is no number of at least 1", where, "correct that line")
+    audience = Audience(value.get("channel"), value.get("chat_id"), value.get("sender_id"))
+    question = Question(value["message"], value.get("reply_to", ""), audience, limit=limit)
+    return Regression(question, tuple(expect), line)

@@ -1,0 +1,358 @@
+"""The engine that an agent calls on every turn: `begin_turn` gives the block of memory, `end_turn` keeps what came.
+
+Owns the order of a turn. At its begin: the input is checked and the rows are there, the session state gets its PRE
+block, then the block is made and logged. At its end: one operation with everything that is kept, then the POST block,
+the transcript, counters and hygiene. A turn that the agent declines leaves nothing. Must not decide what is worth
+keeping (`turn_keeping`) or how a block looks (`prompt`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from datetime import datetime
+
+from nanomem_tui import clock
+from nanomem_tui.config import Settings
+from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.formats.wal_state import parse_wal
+from nanomem_tui.memory import prompt, retention
+from nanomem_tui.memory.injections import Injected
+from nanomem_tui.memory.own_sessions import OwnSessions
+from nanomem_tui.memory.reading import read_file
+from nanomem_tui.memory.recall import Cut, Question, Recall
+from nanomem_tui.memory.traces import Traces
+from nanomem_tui.memory.turn_keeping import Keeper
+from nanomem_tui.memory.turn_values import Begun, Ended, TurnEnd, TurnInput
+from nanomem_tui.memory.wal_writer import WalWriter, state_folder
+from nanomem_tui.memory.working import Exchange, WorkingMemory, from_state
+from nanomem_tui.operations import Operation, new_key
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.values import Hit, Lesson
+
+OPEN_TURNS = 1_000
+"""Turns that began here and are remembered until they end."""
+LOOK = 0.25
+"""Seconds between two looks at what other processes wrote."""
+MAX_NOTES = 64_000
+"""Bytes of MEMORY.md that are read for its header."""
+
+Keep = Callable[[Operation, bool], Operation]
+"""Performs an operation; True: it is acknowledged only once it survives a power cut."""
+
+
+class Engine:
+    """The turns of one workspace. Every method may be called from any thread; turns are taken one at a time."""
+
+    def __init__(self, store: MemoryStore, settings: Settings, recall: Recall, keep: Keep, traces: Traces) -> None:
+        self._store = store
+        self._settings = settings
+        self._recall = recall
+        self._keep = keep
+        self.traces = traces
+        self._keeper = Keeper(store, settings, traces.pending)
+        folder = state_folder(store.paths, settings.wal_state_dir)
+        self._wal = WalWriter(folder) if settings.wal_enabled else None
+        self.working = WorkingMemory(settings.short_term_turns, settings.pending_limit, self._restore)
+        self._open: OrderedDict[str, tuple[TurnInput, Begun]] = OrderedDict()
+        self._lock = threading.RLock()
+        self._looked = 0.0
+        self._notes: tuple[object, str] = (None, "")
+        self.problems: list[Problem] = []
+
+    # -- the beginning --------------------------------------------------------------------------------------------
+
+    def begin_turn(self, given: TurnInput) -> Begun:
+        """Write the PRE block and make the block of memory. Raises BadInput or the store's errors: nothing is written
+        then."""
+        if not self._settings.memory_enabled:
+            return Begun("")
+        with self._lock:
+            self._ready()
+            given = given._replace(at=given.at or clock.iso(clock.now()))
+            turn = new_key("turn")
+            self._pre(given)
+            begun = self._block(turn, given)
+            self.traces.injections.began(self._injected(given, begun))
+            self.working.began(given.session_key, given.at, given.speaker, given.text)
+            self._remember(given, begun)
+            self._count_begin(begun)
+            return begun
+
+    def preview(self, given: TurnInput, *, limit: int | None = None, max_chars: int | None = None) -> Begun:
+        """The block that a turn would get, without any trace of it."""
+        with self._lock:
+            self._ready()
+            return self._block("", given, limit=limit, max_chars=max_chars)
+
+    def look(self, question: Question) -> Begun:
+        """The block for a question of anybody, the owner too; working memory is that of the chat, if it names one."""
+        channel, chat_id, sender_id = question.audience
+        key = f"{channel}:{chat_id}" if channel and chat_id else ""
+        given = TurnInput(key, channel, chat_id, sender_id, text=question.text, reply_text=question.reply_to)
+        return self.preview(given, limit=question.limit, max_chars=question.max_chars)
+
+    def _ready(self) -> None:
+        """The rows in RAM, with what others wrote since; first of all, because it can fail."""
+        self._store.load("item")
+        if time.monotonic() - self._looked >= LOOK:
+            self._store.refresh()
+            self._looked = time.monotonic()
+
+    def _pre(self, given: TurnInput) -> None:
+        if self._wal is not None:
+            fields = {
+                "speaker": given.speaker,
+                "sender_id": given.sender_id,
+                "message_id": given.message_id,
+                "media": ", ".join(given.media),
+                "user": given.text,
+                "reply_to_message_id": given.reply_message_id,
+                "reply_to_participant": given.reply_participant,
+            }
+            written = {name: value for name, value in fields.items() if value or name == "user"}
+            self._wal.pre(given.session_key, given.channel or "", given.chat_id or "", given.at, written)  # type: ignore[arg-type]
+
+    def _block(self, turn: str, given: TurnInput, *, limit: int | None = None, max_chars: int | None = None) -> Begun:
+        budget = self._settings.recall_max_prompt_chars if max_chars is None else max_chars
+        question = Question(given.text, given.reply_text, given.audience, limit=limit, max_chars=budget)
+        found = self._recall.ask(question)
+        lessons: list[Lesson] = []
+        turns = self.working.turns(given.session_key) if given.session_key else ()
+        pending = self._pending(given.session_key) if given.session_key else ()
+        items = [hit.item for hit in found.hits]
+        made = prompt.render(items, lessons, self._header(), turns, pending, max_chars=budget)
+        left = {item.id for item in made.left_out}
+        why = f"over the budget of {budget} characters"
+        cut = [Cut(hit, why) for hit in found.hits if hit.item.id in left]
+        hits: tuple[Hit, ...] = tuple(hit for hit in found.hits if hit.item.id not in left)
+        return Begun(turn, made.text, hits, made.lessons, turns, pending, (*cut, *found.cut))
+
+    def _pending(self, session_key: str) -> tuple[str, ...]:
+        recovered = (
+            f"{item.text} (asked {item.at[:16]}, never answered)" for item in self.traces.pending.of(session_key)
+        )
+        return (*recovered, *self.working.pending(session_key))[-self._settings.pending_limit :]
+
+    def _header(self) -> str:
+        """The beginning of MEMORY.md, read again when the file changed."""
+        path = self._store.paths.memory_md
+        try:
+            found = path.stat()
+            stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
+            if self._notes[0] != stamp:
+                with path.open("rb") as file:
+                    self._notes = (stamp, file.read(MAX_NOTES).decode("utf-8", "replace"))
+        except OSError:
+            self._notes = (None, "")
+        return self._notes[1]
+
+    def _injected(self, given: TurnInput, begun: Begun) -> Injected:
+        return Injected(
+            turn=begun.turn,
+            at=given.at,
+            session_key=given.session_key,
+            channel=given.channel,
+            chat_id=given.chat_id,
+            sender_id=given.sender_id,
+            message_id=given.message_id or None,
+            speaker=given.speaker,
+            user=given.text if self._wal is not None else "",
+            items=tuple(hit.item.id for hit in begun.hits),
+            lessons=tuple(lesson.id for lesson in begun.lessons),
+            chars=len(begun.block),
+        )
+
+    def _remember(self, given: TurnInput, begun: Begun) -> None:
+        self._open[begun.turn] = (given, begun)
+        if len(self._open) > OPEN_TURNS:
+            self._open.popitem(last=False)
+
+    def _count_begin(self, begun: Begun) -> None:
+        count = self.traces.counters.add
+        count("turns_begun")
+        count("memory_recall_hit" if begun.hits else "memory_recall_miss")
+        count("memory_prompt_chars", len(begun.block))
+        count("lessons_shown", len(begun.lessons))
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def end_turn(self, end: TurnEnd) -> Ended:
+        """Keep what came of a turn. Raises NotFound (no such turn), NothingToDo (it has ended), or the store's errors:
+        nothing is kept then."""
+        if not self._settings.memory_enabled:
+            return Ended(end.turn)
+        with self._lock:
+            given, shown = self._begun(end)
+            if end.declined:
+                self._open.pop(shown.turn, None)
+                self.working.forget(given.session_key, given.at)
+                return Ended(shown.turn)
+            self._ready()
+            ended = self._keep_turn(end, given, shown)
+            self._open.pop(shown.turn, None)
+            self._after(end, given, ended)
+            return ended._replace(counters=self.traces.counters.read())
+
+    def whole_turn(self, end: TurnEnd) -> Ended:
+        """A turn that is told when it is over: nothing was put before the model."""
+        given = end.input
+        if given is None:
+            raise NotFound("no such turn", end.turn, "give the fields of its begin")
+        if not self._settings.memory_enabled or end.declined:
+            return Ended("")
+        with self._lock:
+            self._ready()
+            given = given._replace(at=given.at or clock.iso(clock.now()))
+            self._pre(given)
+            shown = Begun(new_key("turn"))
+            self.traces.injections.began(self._injected(given, shown))
+            self.traces.counters.add("turns_begun")
+            self._remember(given, shown)
+            return self.end_turn(end._replace(turn=shown.turn))
+
+    def _begun(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
+        """The turn that ends: by its id here or in the log, or the last open one of the described message."""
+        known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
+        if known is not None:
+            return (end.input._replace(at=known[0].at) if end.input else known[0]), known[1]
+        logged = self.traces.injections.get(end.turn) if end.turn else self._logged(end.input)
+        if logged is None:
+            raise NotFound("no such turn", end.turn or "it never began", "give the id that its begin printed")
+        if logged.ended_at:
+            raise NothingToDo("that turn has ended", logged.turn, f"at {logged.ended_at}")
+        rows = self._store.load("item")
+        hits = (Hit(rows.items[key], 0.0, {}) for key in logged.items if key in rows.items)
+        lessons = (rows.lessons[key] for key in logged.lessons if key in rows.lessons)
+        given = end.input or TurnInput(
+            logged.session_key, logged.channel, logged.chat_id, logged.sender_id, logged.message_id or "",
+            logged.speaker or "user", logged.user,
+        )  # fmt: skip
+        return given._replace(at=logged.at), Begun(logged.turn, "", tuple(hits), tuple(lessons))
+
+    def _described(self, given: TurnInput | None) -> tuple[TurnInput, Begun] | None:
+        """The last open turn of this process that began with this message."""
+        for began, shown in reversed(self._open.values()):
+            if given is not None and _same_message(given, began.session_key, began.message_id, began.text):
+                return began, shown
+        return None
+
+    def _logged(self, given: TurnInput | None) -> Injected | None:
+        for turn in self.traces.injections.turns(OPEN_TURNS):
+            if (
+                given is not None
+                and not turn.ended_at
+                and _same_message(given, turn.session_key, turn.message_id or "", turn.user)
+            ):
+                return turn
+        return None
+
+    def _keep_turn(self, end: TurnEnd, given: TurnInput, shown: Begun) -> Ended:
+        """One operation with all that is kept; nothing in between changes the rows it starts from."""
+        with self._store.snapshot.lock:
+            kept = self._keeper.keep(end, given, shown)
+            if kept.operation is None:
+                return kept.ended
+            done = self._keep(kept.operation, kept.durable)
+            self.traces.counters.add("ledger_operations")
+            self.traces.counters.add("ledger_durable", int(kept.durable))
+            return kept.ended._replace(operation=done.id)
+
+    def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> None:
+        """What follows the operation: it is acknowledged whatever becomes of these."""
+        now = clock.iso(clock.now())
+        self._try("the session state", lambda: self._post(end, given, now))
+        saved = [kept.item.id for kept in ended.saved] + [held.item.id for held in ended.quarantined]
+        learned = [taught.lesson.id for taught in ended.lessons]
+        self._try("the injection log", lambda: self.traces.injections.ended(ended.turn, now, saved, learned))
+        self.working.ended(given.session_key, given.at, end.assistant, given.speaker, given.text)
+        self.working.add_pending(given.session_key, end.pending_actions)
+        self.working.done(given.session_key, end.done_actions)
+        self._try("the session", lambda: self._transcript(end, given))
+        self._count_end(ended)
+        self._try("hygiene", self._hygiene)
+        self._try("the counters", self.traces.counters.save)
+
+    def _post(self, end: TurnEnd, given: TurnInput, now: str) -> None:
+        if self._wal is not None:
+            self._wal.post(given.session_key, now, end.assistant, end.pending_actions)
+
+    def _transcript(self, end: TurnEnd, given: TurnInput) -> None:
+        sessions = self.traces.sessions
+        if sessions is None:
+            return
+        before = len(sessions.compacted)
+        session = sessions.get_or_create(given.session_key)
+        moment = clock.parse(given.at) or clock.now()
+        fields = {
+            name: value for name, value in (("sender_id", given.sender_id), ("media", list(given.media))) if value
+        }
+        session.add_message(given.speaker if given.speaker == "system" else "user", given.text,
+                            timestamp=clock.local_naive(moment), **fields)  # fmt: skip
+        for number, tool in enumerate(end.tools):
+            key = f"{given.at}-{number}"
+            call = {"id": key, "type": "function", "function": {"name": tool.name, "arguments": tool.arguments or "{}"}}
+            session.add_message("assistant", "", tool_calls=[call])
+            session.add_message("tool", tool.error or tool.result, tool_call_id=key, name=tool.name)
+        session.add_message("assistant", end.assistant)
+        session.save()
+        self.traces.counters.add("sessions_compacted", len(sessions.compacted) - before)
+
+    def _hygiene(self) -> None:
+        retention.hygiene(self._store, self._settings, None, lambda operation: self._keep(operation, False))
+
+    def _count_end(self, ended: Ended) -> None:
+        count = self.traces.counters.add
+        kinds = Counter(dropped.kind for dropped in ended.dropped)
+        count("turns_ended")
+        count("memory_capture_saved", sum(not kept.merged for kept in ended.saved))
+        count("memory_capture_deduped", sum(kept.merged for kept in ended.saved))
+        count("memory_capture_dropped_safety", len(ended.quarantined) + kinds["safety"])
+        count("memory_capture_dropped_low_conf", kinds["weak"])
+        count("lessons_learned", len(ended.lessons))
+
+    def _try(self, what: str, work: Callable[[], None]) -> None:
+        """Do a step that may fail without failing the turn; what went wrong is a problem."""
+        try:
+            work()
+        except NanomemError as error:
+            self.problems = [*self.problems[-19:], Problem(f"{what}: {error.what}", error.where, fix=error.fix)]
+
+    # -- after a restart ------------------------------------------------------------------------------------------
+
+    def _restore(self, session_key: str) -> tuple[list[Exchange], list[str]]:
+        """Working memory of a session from its state file, else from its transcript."""
+        if self._wal is not None:
+            path = self._wal.file(session_key)
+            if path.is_file():
+                return from_state(parse_wal(read_file(path), path.name), self._settings.short_term_turns)
+        sessions = self.traces.sessions
+        if sessions is None or not sessions.get_or_create(session_key).path.is_file():
+            return [], []
+        return _from_messages(sessions, session_key, self._settings.short_term_turns), []
+
+    def close(self) -> None:
+        """Save what was counted."""
+        self._try("the counters", self.traces.counters.save)
+
+
+def _from_messages(sessions: OwnSessions, session_key: str, turns: int) -> list[Exchange]:
+    found: list[Exchange] = []
+    for message in sessions.get_or_create(session_key).read().messages:
+        moment: datetime | None = clock.parse(message.timestamp)
+        if message.role == "user":
+            found.append(Exchange(clock.iso(moment) if moment else "", "user", message.content))
+        elif message.role == "assistant" and message.content and found:
+            found[-1] = found[-1]._replace(assistant=message.content)
+    return found[-turns:] if turns else []
+
+
+def _same_message(given: TurnInput, session_key: str, message_id: str, text: str) -> bool:
+    """Whether a described message is that of a begun turn: by its id where both have one, else by its words."""
+    if given.session_key != session_key:
+        return False
+    if given.message_id and message_id:
+        return given.message_id == message_id
+    return not text or given.text[: len(text)] == text

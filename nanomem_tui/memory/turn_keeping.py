@@ -1,0 +1,142 @@
+"""What is kept of a turn, as one operation: items that were used and captured, lessons, mirrors, what is done.
+
+Owns how the parts become one operation of the agent, and when it must survive a power cut. Must not perform it, and
+must not decide what is worth capturing or what a lesson is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.config import Settings
+from nanomem_tui.memory import capture, mirrors, safety
+from nanomem_tui.memory.pending import Pending
+from nanomem_tui.memory.pending import change_of as pending_change
+from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, TurnEnd, TurnInput
+from nanomem_tui.memory.twins import Twins
+from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item, Row
+from nanomem_tui.text import counted
+
+
+class Kept(NamedTuple):
+    """The operation (None: nothing is kept), whether it must survive a power cut at once, and what is told of it."""
+
+    operation: Operation | None
+    durable: bool
+    ended: Ended
+
+
+class Draft:
+    """The rows as the operation will leave them; several changes of one row become one."""
+
+    def __init__(self, store: MemoryStore, twins: Twins) -> None:
+        self._snapshot = store.load("item")
+        self._twins = twins
+        self._rows: dict[tuple[str, str], Row] = {}
+
+    def item(self, key: str) -> Item | None:
+        """The item as it will be; None when there is none, or it is deleted."""
+        row = self._rows.get(("item", key)) or self._snapshot.items.get(key)
+        return row if isinstance(row, Item) and not row.is_deleted else None
+
+    def twin(self, scope_key: str, text: str) -> Item | None:
+        """The item of a scope that says the same as a text, as it will be."""
+        wanted = safety.normal(text)
+        for row in self._rows.values():
+            if isinstance(row, Item) and row.scope_key == scope_key and safety.normal(row.text) == wanted:
+                return row
+        found = self._twins.find(scope_key, text)
+        return self.item(found.id) if found is not None else None
+
+    def put(self, layer: str, row: Row) -> None:
+        """The row will be this."""
+        self._rows[layer, row.id] = row
+
+    def changes(self) -> list[Change]:
+        """What turns the rows of now into those of the draft."""
+        before = {key: self._snapshot.table(key[0]).get(key[1]) for key in self._rows}
+        return [change_of(key[0], before[key], row) for key, row in self._rows.items() if row != before[key]]
+
+
+class Keeper:
+    """What turns of one workspace keep."""
+
+    def __init__(self, store: MemoryStore, settings: Settings, pending: Pending) -> None:
+        self._store = store
+        self._settings = settings
+        self._pending = pending
+        self._twins = Twins(store)
+
+    def keep(self, end: TurnEnd, given: TurnInput, shown: Begun) -> Kept:
+        """What to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
+        draft = Draft(self._store, self._twins)
+        used = _use(draft, shown)
+        captured = list(self._captured(draft, end, given, shown))
+        fresh = [row.item for part in captured for row in part.rows if row.before is None and not row.why]
+        ended = Ended(
+            shown.turn,
+            saved=tuple(Saved(row.item, merged=row.before is not None) for part in captured for row in part.saved),
+            dropped=tuple(_dropped(candidate.text, why) for part in captured for candidate, why in part.dropped),
+            quarantined=tuple(Quarantined(row.item, row.why) for part in captured for row in part.quarantined),
+        )
+        changes = [
+            *draft.changes(),
+            *mirrors.changes(self._store.paths, self._settings, fresh),
+            *self._done(end, given),
+        ]
+        if not changes:
+            return Kept(None, durable=False, ended=ended)
+        meta = {"turn": shown.turn, "session_key": given.session_key}
+        operation = new_operation("turn", _label(ended, used), changes, actor="agent", meta=meta)
+        return Kept(operation, any(part.durable for part in captured), ended)
+
+    def _captured(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun) -> Iterator[capture.Captured]:
+        """What each message of the turn adds, in order; a later one meets what an earlier one added."""
+        origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn)
+        recalled = [hit.item.text for hit in shown.hits]
+        said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
+        for role, text in said:
+            found = capture.capture(
+                text, origin, self._settings, draft.twin, self._store.workspace_id, role=role, recalled=recalled
+            )
+            for row in found.rows:
+                draft.put("item", row.item)
+            yield found
+
+    def _done(self, end: TurnEnd, given: TurnInput) -> list[Change]:
+        """Take recovered turns away that the agent has answered now."""
+        waiting = self._pending.of(given.session_key) if end.done_actions else ()
+        rest = [item for item in waiting if not any(item.text and item.text in done for done in end.done_actions)]
+        return [pending_change(given.session_key, waiting, rest)] if len(rest) < len(waiting) else []
+
+
+def _use(draft: Draft, shown: Begun) -> int:
+    """Count the items that the block held as used; how many those are."""
+    now = clock.iso(clock.now())
+    rows = [row for hit in shown.hits if (row := draft.item(hit.item.id)) is not None]
+    for row in rows:
+        draft.put("item", row._replace(hits=row.hits + 1, last_accessed_at=now))
+    return len(rows)
+
+
+def _dropped(text: str, why: str) -> Dropped:
+    kind = "weak" if why.startswith("low ") else "other" if why.endswith("in one turn") else "safety"
+    return Dropped(text, why, kind)
+
+
+def _label(ended: Ended, used: int) -> str:
+    saved = sum(not kept.merged for kept in ended.saved)
+    merged = len(ended.saved) - saved
+    parts = [
+        f"{counted(saved, 'item')} saved" if saved else "",
+        f"{counted(merged, 'item')} confirmed" if merged else "",
+        f"{counted(len(ended.quarantined), 'item')} in the inbox" if ended.quarantined else "",
+        f"{counted(len(ended.lessons), 'lesson')} changed" if ended.lessons else "",
+        f"{counted(used, 'item')} used" if used else "",
+    ]
+    return f"turn: {', '.join(part for part in parts if part) or 'pending items done'}"

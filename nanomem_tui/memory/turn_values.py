@@ -1,0 +1,290 @@
+"""What goes into a turn and what comes out of it, as values and as JSON objects; every check of foreign input.
+
+Pure. Must not know a store: `turn` does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput
+from nanomem_tui.memory.recall import Cut
+from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.wal_writer import checked_key
+from nanomem_tui.memory.working import Exchange
+from nanomem_tui.store.values import Hit, Item, Lesson
+
+MAX_TEXT = 500_000
+"""Characters of a message, a reply or an answer. A longer one is no message: it is refused."""
+MAX_TOOLS = 500
+MAX_RESULT = 20_000
+"""Characters of a tool's result that are looked at."""
+
+
+class TurnInput(NamedTuple):
+    """What arrived: for whom, who said it, what, and what it replies to. `at` is UTC ISO, empty for now."""
+
+    session_key: str
+    channel: str | None = None
+    chat_id: str | None = None
+    sender_id: str | None = None
+    message_id: str = ""
+    speaker: str = "user"
+    text: str = ""
+    reply_text: str = ""
+    reply_message_id: str = ""
+    reply_participant: str = ""
+    media: tuple[str, ...] = ()
+    at: str = ""
+
+    @property
+    def audience(self) -> Audience:
+        """Who sees what is recalled."""
+        return Audience(self.channel, self.chat_id, self.sender_id)
+
+
+class ToolUse(NamedTuple):
+    """One call of a tool and what came of it; `error` is empty when it went well."""
+
+    name: str
+    arguments: str = ""
+    result: str = ""
+    error: str = ""
+
+
+class TurnEnd(NamedTuple):
+    """How a turn ended. `turn` is the id that its begin gave, empty for a turn that is told as a whole (`input`)."""
+
+    turn: str = ""
+    input: TurnInput | None = None
+    assistant: str = ""
+    tools: tuple[ToolUse, ...] = ()
+    pending_actions: tuple[str, ...] = ()
+    done_actions: tuple[str, ...] = ()
+    declined: bool = False
+
+
+class Begun(NamedTuple):
+    """What a turn starts with: its id and the block of memory, with what is in the block and what was cut."""
+
+    turn: str
+    block: str = ""
+    hits: tuple[Hit, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    working: tuple[Exchange, ...] = ()
+    pending: tuple[str, ...] = ()
+    cut: tuple[Cut, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `turn begin` prints."""
+        return {
+            "turn": self.turn,
+            "block": self.block,
+            "hits": [hit_json(hit) for hit in self.hits],
+            "lessons": [lesson.to_json() for lesson in self.lessons],
+            "working": [turn._asdict() for turn in self.working],
+            "pending": list(self.pending),
+            "cut": [cut_json(cut) for cut in self.cut],
+            "chars": len(self.block),
+        }
+
+
+class Saved(NamedTuple):
+    """An item that a turn saved; `merged`: the text was known, the item there was confirmed."""
+
+    item: Item
+    merged: bool = False
+
+
+class Dropped(NamedTuple):
+    """A candidate that was not saved, why, and the kind of reason: safety, weak (confidence, importance) or other."""
+
+    text: str
+    why: str
+    kind: str = "other"
+
+
+class Quarantined(NamedTuple):
+    """A candidate that waits in the inbox for a person, and why."""
+
+    item: Item
+    why: str
+
+
+class Taught(NamedTuple):
+    """A lesson that a turn changed; `what` is learned, reinforced, promoted or the like."""
+
+    lesson: Lesson
+    what: str
+
+
+class Ended(NamedTuple):
+    """What came of a turn."""
+
+    turn: str
+    saved: tuple[Saved, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    quarantined: tuple[Quarantined, ...] = ()
+    lessons: tuple[Taught, ...] = ()
+    operation: str = ""
+    counters: Mapping[str, int] = {}
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `turn end` prints."""
+        return {
+            "turn": self.turn,
+            "operation": self.operation or None,
+            "saved": [
+                {"id": item.id, "text": item.text, "kind": item.kind, "merged": merged} for item, merged in self.saved
+            ],
+            "dropped": [{"text": drop.text, "why": drop.why} for drop in self.dropped],
+            "quarantined": [{"id": item.id, "text": item.text, "why": why} for item, why in self.quarantined],
+            "lessons": [{"id": lesson.id, "trigger": lesson.trigger, "what": what} for lesson, what in self.lessons],
+            "counters": dict(self.counters),
+        }
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A hit with its layer, its score and the parts of it."""
+    return {**hit.item.to_json(), "layer": hit.layer, "score": round(hit.score, 6), "parts": dict(hit.parts)}
+
+
+def cut_json(cut: Cut) -> dict[str, Any]:
+    """What was cut, and why."""
+    return {"id": cut.hit.item.id, "text": cut.hit.item.text, "score": round(cut.hit.score, 6), "why": cut.why}
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def turn_input(body: Mapping[str, Any]) -> TurnInput:
+    """The beginning of a turn from JSON. Raises BadInput that names the field."""
+    key = _text(body, "session_key", 600).strip()
+    channel, chat_id = (_text(body, name, 600) or None for name in ("channel", "chat_id"))
+    if channel is None and chat_id is None and ":" in key:
+        channel, chat_id = key.split(":", 1)
+    if not key and channel and chat_id:
+        key = f"{channel}:{chat_id}"
+    if not channel or not chat_id:
+        raise BadInput("a turn needs a channel and a chat", "channel, chat_id", "or a session_key like telegram:12345")
+    text = message(_text(body, "text", MAX_TEXT), "text")
+    reply = body.get("reply_to") or {}
+    if not isinstance(reply, Mapping):
+        raise BadInput("not an object", "reply_to", 'give {"text": …}')
+    found = TurnInput(
+        session_key=checked_key(key),
+        channel=channel,
+        chat_id=chat_id,
+        sender_id=_text(body, "sender_id", 600) or None,
+        message_id=_text(body, "message_id", 600),
+        speaker=_text(body, "speaker", 600) or "user",
+        text=text,
+        reply_text=_text(reply, "text", MAX_TEXT),
+        reply_message_id=_text(reply, "message_id", 600),
+        reply_participant=_text(reply, "participant", 600),
+        media=_texts(body, "media"),
+        at=_time(body),
+    )
+    _ = found.audience.chat_key, found.audience.user_key  # a malformed channel, chat or sender is refused here
+    return found
+
+
+def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
+    """The end of a turn from JSON: of the one named by `turn`, or of the one that the fields of its begin describe.
+
+    `whole`: a turn told at once; it needs the fields. Raises BadInput that names the field.
+    """
+    turn = _text(body, "turn", 200)
+    has_fields = any(body.get(name) for name in ("text", "session_key", "channel"))
+    if whole or not turn:
+        described: TurnInput | None = turn_input(body)
+    else:
+        described = turn_input(body) if has_fields and body.get("text") else None
+    return TurnEnd(
+        turn="" if whole else turn,
+        input=described,
+        assistant=_text(body, "assistant", MAX_TEXT),
+        tools=_tools(body),
+        pending_actions=_texts(body, "pending_actions"),
+        done_actions=_texts(body, "done_actions"),
+        declined=_flag(body, "declined"),
+    )
+
+
+def message(text: str, where: str = "message") -> str:
+    """The words of a message as they are. Raises BadInput when there are none, or too many."""
+    if not text.strip():
+        raise BadInput("the message is empty", where, "give the words of the user")
+    if len(text) > MAX_TEXT:
+        raise BadInput(f"a message of {len(text):,} characters", where, f"give at most {MAX_TEXT:,}")
+    return text
+
+
+def _tools(body: Mapping[str, Any]) -> tuple[ToolUse, ...]:
+    value = body.get("tools") or []
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MAX_TOOLS:
+        raise BadInput(f"not a list of at most {MAX_TOOLS} tool calls", "tools", 'give [{"name": …, "result": …}]')
+    found = []
+    for number, entry in enumerate(value):
+        if not isinstance(entry, Mapping):
+            raise BadInput("not an object", f"tools[{number}]", 'give {"name": …, "result": …}')
+        fields = (_loose(entry.get(name)) for name in ToolUse._fields)
+        found.append(ToolUse(*fields))
+    return tuple(found)
+
+
+def _loose(value: Any) -> str:
+    """Text of a tool, whatever it gave: an object as JSON, None as nothing, cut in the middle when it is long."""
+    if isinstance(value, str):
+        text = value
+    elif value is None or value is False:
+        return ""
+    else:
+        import json
+
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    half = MAX_RESULT // 2
+    return text if len(text) <= MAX_RESULT else text[:half] + text[-half:]
+
+
+def _text(body: Mapping[str, Any], name: str, limit: int) -> str:
+    value = body.get(name)
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)  # ids are numbers in many channels
+    if not isinstance(value, str):
+        raise BadInput("not a text", name, "give it in quotation marks")
+    if len(value) > limit:
+        raise BadInput(f"a text of {len(value):,} characters", name, f"give at most {limit:,}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it") from None
+    return value
+
+
+def _texts(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = body.get(name) or []
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > 1_000:
+        raise BadInput("not a list of texts", name, 'give ["…"]')
+    return tuple(_text({name: entry}, name, MAX_TEXT) for entry in value)
+
+
+def _flag(body: Mapping[str, Any], name: str) -> bool:
+    value = body.get(name)
+    if value not in (None, True, False):
+        raise BadInput("neither true nor false", name)
+    return bool(value)
+
+
+def _time(body: Mapping[str, Any]) -> str:
+    text = _text(body, "at", 60)
+    if not text:
+        return ""
+    moment = clock.parse(text)
+    if moment is None:
+        raise BadInput("no time", "at", "give ISO 8601, like 2026-03-01T10:00:00+00:00")
+    return clock.iso(moment)
