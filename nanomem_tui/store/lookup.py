@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from nanomem_tui.store.search import FullText
 
 
-
 Pending = Callable[[list[Item]], list[Item]]
 T = TypeVar("T")
 
@@ -48,6 +47,16 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int]]:
         rows = [row for row in snapshot.lessons.values() if not row.is_deleted]
     counts = Counter((row.scope, bool(row.enabled)) for row in rows)
     return [(*group, number) for group, number in counts.items()]
+
+
+def newest(store: MemoryStore, limit: int) -> list[Item] | None:
+    """The newest items of the database, for a first page; None where it has nothing of this workspace yet."""
+
+    def ask(connection: Connection) -> list[Item] | None:
+        known = reader.revision(connection, store.workspace_id)
+        return reader.newest_items(connection, store.workspace_id, limit) if known else None
+
+    return store.read(ask) if store.has_database else None
 
 
 def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import StoreError, from_os_error
-from nanomem_tui.store import atomic, migrations, reader
+from nanomem_tui.errors import StoreError
+from nanomem_tui.store import migrations, reader
 from nanomem_tui.tokens import VERSION, tokens
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.rows import RowStore
+    from sqlite3 import Connection
 
-LOCK_WAIT = 30.0
-"""Seconds that we wait for another writer."""
+    from nanomem_tui.store.memory_store import MemoryStore
+
 CHUNK = 1_000
 
 
@@ -26,7 +24,7 @@ class IndexState(NamedTuple):
     current: bool
 
 
-def state(store: RowStore) -> IndexState:
+def state(store: MemoryStore) -> IndexState:
     """How the index is now; one that cannot be read holds nothing. Raises the store's errors for the rows."""
     if not store.has_database:
         return IndexState(0, 0, True)
@@ -46,42 +44,28 @@ def state(store: RowStore) -> IndexState:
     return IndexState(items, indexed, indexed == items and not stale and version == str(VERSION))
 
 
-def rebuild(store: RowStore) -> IndexState:
+def rebuild(store: MemoryStore) -> IndexState:
     """Drop the index and write it anew for every workspace in the database, in one transaction; how it is then.
 
     Raises Refused while another process writes, and the errors of the store.
     """
-    path = store.paths.database
     if store.has_database:
-        with reader.open_database(path):
-            pass  # a database that is not ours to write is refused here
-        try:
-            with atomic.locked(path.with_name("store.lock"), wait=LOCK_WAIT):
-                _rebuild(str(path))
-        except sqlite3.Error as error:
-            raise reader.database_error(error, path) from error
-        except OSError as error:
-            raise from_os_error(error, "writing the index") from error
+        with store.database.writing() as connection:
+            _rebuild(connection)
     return state(store)
 
 
-def _rebuild(path: str) -> None:
-    with contextlib.closing(sqlite3.connect(path, timeout=10, isolation_level=None)) as connection:
-        connection.text_factory = reader.tolerant
-        for pragma in ("synchronous = FULL", "wal_autocheckpoint = 0"):
-            connection.execute(f"PRAGMA {pragma}")
-        connection.execute("BEGIN IMMEDIATE")  # closing without COMMIT takes everything back
-        connection.execute("DROP TABLE IF EXISTS memory_entries_fts")
-        connection.execute(migrations.FTS_TABLE)
-        rows = connection.execute("SELECT number, id, content FROM memory_entries WHERE is_deleted = 0")
-        while part := rows.fetchmany(CHUNK):
-            connection.executemany(
-                "INSERT INTO memory_entries_fts(rowid, entry_id, content) VALUES (?, ?, ?)",
-                [(number, key, " ".join(tokens(content))) for number, key, content in part],
-            )
-        connection.execute(
-            "INSERT INTO memory_meta(key, value) SELECT DISTINCT workspace_id || ':tokens', ? FROM memory_entries"
-            " WHERE true ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-            (str(VERSION),),
+def _rebuild(connection: Connection) -> None:
+    connection.execute("DROP TABLE IF EXISTS memory_entries_fts")
+    connection.execute(migrations.FTS_TABLE)
+    rows = connection.execute("SELECT number, id, content FROM memory_entries WHERE is_deleted = 0")
+    while part := rows.fetchmany(CHUNK):
+        connection.executemany(
+            "INSERT INTO memory_entries_fts(rowid, entry_id, content) VALUES (?, ?, ?)",
+            [(number, key, " ".join(tokens(content))) for number, key, content in part],
         )
-        connection.execute("COMMIT")
+    connection.execute(
+        "INSERT INTO memory_meta(key, value) SELECT DISTINCT workspace_id || ':tokens', ? FROM memory_entries"
+        " WHERE true ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+        (str(VERSION),),
+    )

@@ -46,7 +46,7 @@ def a_lesson(run) -> str:
 
 def test_every_command_that_changes_something_can_be_rehearsed() -> None:
     able = {name for name, command in commands(root) if any(p.name == "dry_run" for p in command.params)}
-    assert able == set(CHANGING)
+    assert set(CHANGING) <= able
 
 
 @pytest.mark.parametrize(
