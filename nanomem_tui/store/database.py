@@ -48,6 +48,8 @@ class Database:
                 yield
         except sqlite3.Error as error:
             raise reader.database_error(error, self.path) from error
+        except UnicodeDecodeError as error:
+            raise reader.database_error(sqlite3.DatabaseError("its schema is no text"), self.path) from error
         except OSError as error:
             raise from_os_error(error, "writing the database") from error
 

@@ -6,7 +6,7 @@ Reads only. `search` ranks what this finds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import Problem

@@ -50,6 +50,8 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise database_error(error, path) from error
+    except UnicodeDecodeError as error:  # the driver's own message quotes a schema that is damaged
+        raise database_error(sqlite3.DatabaseError("its schema is no text"), path) from error
 
 
 def _connected(path: Path, stack: contextlib.ExitStack) -> tuple[sqlite3.Connection, int]:

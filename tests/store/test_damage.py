@@ -1,4 +1,4 @@
-"""A database that is damaged, torn, emptied or gone: it is shown from a copy and the operations since, and made anew."""
+"""A database that is damaged, torn, emptied or gone: shown from a copy and the operations since, and made anew."""
 
 from __future__ import annotations
 
@@ -70,7 +70,11 @@ def schema_lost(path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE lessons", b"CREETE TABLE lessons"))
 
 
-DAMAGE = (torn, shifted, emptied, overwritten, schema_lost, Path.unlink)
+def schema_no_text(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE lessons", b"CREATE TABLE le\xee\xffons"))
+
+
+DAMAGE = (schema_no_text, torn, shifted, emptied, overwritten, schema_lost, Path.unlink)
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
