@@ -144,6 +144,8 @@ ACTIONS: tuple[Action, ...] = (
            twins={"lessons": "", "files": ""}),
     Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen", (*_ROWS, "files"),
            headless="memory edit ID", enabled=writable, twins={"lessons": "", "files": ""}),
+    Action("fields", ("i",), "kind, scope", "Set kind, importance and scope, of the row or of all selected rows.",
+           "screen", ("items",), headless="memory edit ID --kind K --importance N", enabled=writable, footer=18),
     Action("toggle", ("x",), "disable",
            "Disable what is enabled and enable what is disabled: kept, but never recalled.",
            "screen", _ROWS, headless="memory disable ID · memory enable ID", enabled=writable, footer=11,
@@ -255,6 +257,16 @@ def actions_on(screen: str, *groups: Group) -> list[Action]:
     """The actions of `screen`, of these groups (none given: all), in the order of the registry."""
     return [action for action in ACTIONS if action.on(screen) and (not groups or action.group in groups)]
 
+
+def way_to(screen: str) -> tuple[str, ...]:
+    """The keys that lead to a screen from any other."""
+    go = BY_NAME.get(f"go_{screen}")
+    return go.keys[:1] if go else _WAYS[screen]
+
+
+_WAYS: Mapping[str, tuple[str, ...]] = {
+    "ledger": ("U",), "notes": ("3", "l"), "archive": ("3", "l", "l"), "files": ("5", "l"),
+}  # fmt: skip
 
 _KEY_NAMES = {
     "escape": "esc",

@@ -52,7 +52,7 @@ ROWS_PATIENCE = 1.0  # seconds that a key waits for rows that the one before it 
 NOTICE_SECONDS = 4.0  # at least
 READ_A_SECOND = 8  # characters
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
-READING = frozenset({"load", "view", "detail", "look"})  # groups of workers
+READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream"})  # groups of workers
 
 Result = TypeVar("Result")
 
@@ -249,6 +249,15 @@ class NanomemApp(KeysInOrder):
     def go_back(self) -> None:
         """Show the main screen that was shown before."""
         self.go(self._place_before)
+
+    @work(group="elsewhere", exit_on_error=False)
+    async def do_elsewhere(self, name: str, action: str) -> None:
+        """Show the main screen `name` and do an action there, on the row that its cursor is on."""
+        self.go(name)
+        await self.keys_done()
+        shown = self.main_screen
+        if isinstance(shown, ListDetailScreen):
+            await shown.action_do(action)
 
     do_ledger = partialmethod(go, "ledger")
 

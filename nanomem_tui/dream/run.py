@@ -30,6 +30,8 @@ MAX_BATCH_SIZE = 20
 MAX_ITERATIONS = 10
 _MAX_KEPT = 200
 
+Watch = Callable[[str], None]
+
 
 @dataclass(frozen=True, slots=True)
 class DreamResult:
@@ -64,6 +66,10 @@ class DreamResult:
         }
 
 
+def _nobody(_step: str) -> None:
+    """Nobody watches."""
+
+
 class DreamRunner(DreamQueue):
     """Runs Dreams on one workspace, one at a time."""
 
@@ -91,11 +97,13 @@ class DreamRunner(DreamQueue):
         max_iterations: int = MAX_ITERATIONS,
         timeout: float | None = None,
         started_by: str = "human",
+        watch: Watch = _nobody,
     ) -> DreamResult:
         """One Dream over the oldest `max_batch_size` entries, with at most `max_iterations` edits.
 
         Entries beyond that many edits wait for the next Dream. A dry run writes nothing at all; after `timeout` seconds
         no change is begun. A plain undo takes back what a person started; a schedule names itself in `started_by`.
+        `watch` is told each step before it is done; an error that it raises ends the Dream, and nothing is changed.
         Raises NothingToDo when no entry waits, Refused while another Dream runs, when the time is
         up or a file holds bytes that are no UTF-8, Conflict when somebody changed a line that is to be edited.
         """
@@ -107,7 +115,9 @@ class DreamRunner(DreamQueue):
         if self._presence().dreaming:
             raise Refused("the agent is dreaming now", "", "wait until it is done")
         with self._alone():
+            watch(f"reading {_count(min(len(self.queue().waiting), max_batch_size), 'entry', 'entries')}")
             result = self._propose(max_batch_size, max_iterations)
+            watch(f"writing {_summary(result.files)}")
             if deadline is not None and time.monotonic() > deadline:
                 raise Refused(f"the Dream took longer than {timeout:g} s", "", "nothing was changed; give it more time")
             if self._git() is None:

@@ -103,6 +103,7 @@ class Dreams:
         max_iterations: int | None = None,
         timeout: float | None = None,
         started_by: str = "human",
+        watch: Callable[[str], None] | None = None,
     ) -> DreamResult:
         """One Dream; the limits come from the settings unless given. See `DreamRunner.run`."""
         return self._runner.run(
@@ -111,6 +112,7 @@ class Dreams:
             max_iterations=max_iterations or self._settings.dream_max_iterations,
             timeout=timeout,
             started_by=started_by,
+            **({"watch": watch} if watch is not None else {}),
         )
 
     def restore_preview(

@@ -33,7 +33,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from nanomem_tui.actions import BY_NAME, Context
-from nanomem_tui.errors import NanomemError
 from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.text import safe_text
 from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar
@@ -41,7 +40,7 @@ from nanomem_tui.widgets.bindings import screen_bindings
 from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.document import Document
 from nanomem_tui.widgets.filter_bar import FilterBar
-from nanomem_tui.widgets.help import HelpScreen, PaletteScreen
+from nanomem_tui.widgets.help import Choice, HelpScreen, PaletteScreen
 from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.preview import Preview
 from nanomem_tui.widgets.text_view import TextView
@@ -257,7 +256,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
             result = handler()
             if inspect.isawaitable(result):
                 await result
-        except NanomemError as error:
+        except Exception as error:  # noqa: BLE001 - one action did not work: that is said, and the rest goes on
             say_error(self, error)
 
     def do_filter(self) -> None:
@@ -272,13 +271,18 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         self.app.push_screen(HelpScreen(self.context(), self.HELP))
 
     def do_palette(self) -> None:
-        """Choose an action by name."""
+        """Choose an action by name, of any screen."""
 
-        async def chosen(name: str | None) -> None:
-            if name is not None:
-                await self.action_do(name)
+        async def chosen(choice: Choice | None) -> None:
+            if choice is not None and choice.screen == self.SCREEN:
+                await self.action_do(choice.action.name)
+            elif choice is not None:
+                self.do_elsewhere(choice.screen, choice.action.name)
 
         self.app.push_screen(PaletteScreen(self.context()), chosen)
+
+    def do_elsewhere(self, screen: str, name: str) -> None:
+        """Go to another screen and do an action there."""
 
     def do_open(self) -> None:
         """Enter while the detail is in focus: nothing more to open, unless a subclass knows better."""

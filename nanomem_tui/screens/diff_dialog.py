@@ -71,7 +71,7 @@ class ProposalView(DiffView):
 class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
     """Shows what each of `choices` would do, read by `read` in a thread; ``y`` takes the one shown, tab the next.
 
-    A choice is (its words, its value).
+    A choice is (its words, its value). `first` stands above them all.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -89,12 +89,18 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
             self.shown = shown
 
     def __init__(
-        self, title: str, choices: Sequence[tuple[str, Choice]], read: Callable[[Choice], Shown], verb: str
+        self,
+        title: str,
+        choices: Sequence[tuple[str, Choice]],
+        read: Callable[[Choice], Shown],
+        verb: str,
+        first: Sequence[Block] = (),
     ) -> None:
         super().__init__(title, tall=True)
         self._choices = choices
         self._read = read
         self._verb = verb
+        self._first = tuple(first)
         self._number = 0
         self._known: dict[int, Shown] = {}
 
@@ -125,9 +131,11 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
             self.say_keys([(" esc", "key"), (" back", "")])
             self._read_in_thread(self._number)
             return
-        said: list[Block] = [Spans(((what, "heading"),))] if len(self._choices) > 1 else []
+        several = len(self._choices) > 1
+        said: list[Block] = [*self._first, *([Spans(((what, "heading"),))] if several or self._first else [])]
         if shown.refused:
             said.append(Body(f"{shown.refused[:1].upper()}{shown.refused[1:]}.", "bad"))
+            said += [Body("tab shows what else can be taken back.", "dim")] if several else []
         self.view.show_all(shown._replace(above=[*said, *shown.above]))
         self.say_keys(self.keys())
 

@@ -5,6 +5,7 @@ Turns the values of the workspace into those of the widget; pure, and quick enou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,13 @@ Evidence = Callable[["merge.Hunk"], tuple[str, ...]]
 SHOWN_ENTRIES = 60
 ENTRY_CHARACTERS = 240
 EVIDENCE_CHARACTERS = 160
+_DIFF_BLOCK = re.compile(r"\n*^```diff$.*?(?:^```$|\Z)\n*", re.DOTALL | re.MULTILINE)
 _SIGNS: Mapping[str, Sign] = {"equal": " ", "delete": "-", "insert": "+"}
+
+
+def message_beside(message: str, files: Sequence[object]) -> str:
+    """The message of a commit without the diff that agents write into it, when the real one follows."""
+    return (_DIFF_BLOCK.sub("\n", message) if files else message).strip("\n")
 
 
 def no_evidence(_hunk: merge.Hunk) -> tuple[str, ...]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from textual import work
 from textual.widget import Widget
 
 from nanomem_tui.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.paths import DREAM_CURSOR
 from nanomem_tui.screens.diff_dialog import DiffDialog, Part, ProposalView, Shown, restore_shown
-from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, proposal
+from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, message_beside, proposal
 from nanomem_tui.screens.rows import age_of, key_of, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.git_values import Commit
@@ -19,7 +22,7 @@ from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.diff_view import DiffView
 from nanomem_tui.widgets.document import Block, Body, Document, Field
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.run import DreamResult
@@ -36,6 +39,27 @@ class ShownCommit(NamedTuple):
 
     row_id: str
     shown: Shown
+
+
+class Running:
+    """A Dream that runs: what it is at, for how long, and whether a person wants it to stop."""
+
+    def __init__(self, at: str) -> None:
+        self.stopped = threading.Event()
+        self._at = at
+        self._since = time.monotonic()
+
+    def step(self, at: str) -> None:
+        """In the Dream's thread, before it does something. Raises Refused when it is to stop."""
+        self._at = at
+        if self.stopped.is_set():
+            raise Refused("the Dream was stopped", "", "nothing was changed")
+
+    def words(self) -> str:
+        """For the status bar."""
+        if self.stopped.is_set():
+            return "Stopping the Dream before it writes …"
+        return f"Dreaming, {time.monotonic() - self._since:.0f} s: {self._at} (esc stops it)"
 
 
 class DreamScreen(WorkspaceScreen[Commit]):
@@ -55,6 +79,7 @@ class DreamScreen(WorkspaceScreen[Commit]):
     def __init__(self) -> None:
         super().__init__()
         self._shown = ""
+        self._dreaming: Running | None = None
 
     # The list
 
@@ -114,7 +139,7 @@ class DreamScreen(WorkspaceScreen[Commit]):
         entries, known = _entries(ws, commit)
         evidence = evidence_among(entries)
         files = [file_diff(diff, evidence) for diff in diffs if diff.path != DREAM_CURSOR]
-        above: list[Block] = [Body(commit.message.strip("\n")), *_state(ws, commit)]
+        above: list[Block] = [Body(message_beside(commit.message, files)), *_state(ws, commit)]
         above += [Field("commit", f"{commit.short} by {commit.author}"), Field("when", when(commit.at))]
         if commit.cursor_after is not None:
             before = "not kept" if commit.cursor_before is None else commit.cursor_before
@@ -159,10 +184,11 @@ class DreamScreen(WorkspaceScreen[Commit]):
 
     async def do_dream_run(self) -> None:
         """Say what waits, then run a Dream."""
+        self._none_runs()
         blocks, refused = await self.console.in_thread(_before_run)
 
         async def run(_yes: bool) -> None:
-            await self._run()
+            self._run()
 
         self.ask(
             ConfirmScreen("Run a Dream", blocks, "One commit, which t or u takes back.", opened_by=key_of("dream_run"),
@@ -177,30 +203,64 @@ class DreamScreen(WorkspaceScreen[Commit]):
             files, above, below = proposal(ws.dream.run(dry_run=True), ws.history.entries())
             return Shown(files, above, below)
 
+        self._none_runs()
+
         async def run(_yes: bool | None) -> None:
-            await self._run()
+            self._run()
 
         title = "Dry run: what a Dream would change; nothing is changed yet"
         self.ask(DiffDialog(title, [("A Dream", True)], read, "run it"), run)
 
+    @work(group="dream", exit_on_error=False)
     async def _run(self) -> None:
+        """Beside the keys: what goes on is said each second, esc stops it before anything is written."""
+        run = self._dreaming = Running(f"a Dream over at most {self.ws.settings.dream_max_batch_size:,} entries")
         results: list[DreamResult] = []
 
-        def work(ws: Workspace) -> list[Operation]:
-            result = ws.dream.run()
+        def dream(ws: Workspace) -> list[Operation]:
+            result = ws.dream.run(watch=run.step)
             results.append(result)
             return [result.operation] if result.operation else []
 
-        say(self, f"Dreaming over {self.ws.settings.dream_max_batch_size} entries at most …")
-        await self.change(work)
-        if results[0].sha:
-            self.show_row(results[0].sha)
-        say(self, result_words(results[0]))
+        def tell() -> None:
+            say(self, run.words())
 
-    def do_dream_restore(self) -> None:
+        tell()
+        timer = self.set_interval(1, tell)
+        try:
+            await self.change(dream)
+        except NanomemError as error:
+            say_error(self, error)
+        finally:
+            timer.stop()
+            self._dreaming = None
+        if results:
+            if results[0].sha:
+                self.show_row(results[0].sha)
+            say(self, result_words(results[0]))
+
+    def do_back(self) -> None:
+        """Stop a Dream that runs; else one step back."""
+        if self._dreaming is None:
+            super().do_back()
+        else:
+            self._dreaming.stopped.set()
+            say(self, self._dreaming.words())
+
+    def _none_runs(self) -> None:
+        if self._dreaming is not None:
+            raise Refused("a Dream runs already", "", "esc stops it")
+
+    async def do_dream_restore(self) -> None:
         """Show what taking back would do, part by part, then do it."""
         row = self.table.cursor_row
         if row is None:
+            return
+        title = f"Take back {row.short} {row.subject}"
+        parts = self._parts(row)
+        gone, more = await self.console.in_thread(lambda ws: _gone(ws, row))
+        if gone and not more:
+            self.app.push_screen(ConfirmScreen(title, gone, refused="There is nothing to take back."))
             return
 
         def read(part: Part) -> Shown:
@@ -213,7 +273,7 @@ class DreamScreen(WorkspaceScreen[Commit]):
             for operation in done:
                 say(self, f"{operation.label} (u undoes it)")
 
-        self.ask(DiffDialog(f"Take back {row.short} {row.subject}", self._parts(row), read, "take it back"), restore)
+        self.ask(DiffDialog(title, parts[-1:] if gone else parts, read, "take it back", gone), restore)
 
     def _parts(self, row: Commit) -> list[tuple[str, Part]]:
         """What can be taken back, what the cursor is on first."""
@@ -276,6 +336,24 @@ def _state(ws: Workspace, commit: Commit) -> list[Block]:
     if not preview.files and any(stat.path != DREAM_CURSOR for stat in commit.files):
         return [Body("No longer in force: later edits replaced or took back all of it.", "warn")]
     return []
+
+
+def _gone(ws: Workspace, row: Commit) -> tuple[list[Block], bool]:
+    """Why nothing of a commit can be taken back, empty when something can; and whether going back before it can."""
+    try:
+        preview = ws.dream.restore_preview(row.sha)
+        if preview.files or preview.conflicts:
+            return [], False
+        whole = ws.dream.restore_preview(row.sha, whole=True).changes_anything
+    except NanomemError:
+        return [], False  # the dialog says why
+    what = "this Dream" if row.is_dream else "this change"
+    if all(stat.path == DREAM_CURSOR for stat in row.files):
+        said = f"{what.capitalize()} moved only the cursor: there is no line to take back."
+    else:
+        said = f"Nothing of {what} is in the files any more: later edits replaced or took back all of it."
+    left = "What is left is to go back to before it, as a whole, if you want that:"
+    return [Body(said, "warn"), Body(left if whole else "The files are as they were before it.", "dim")], whole
 
 
 def _counts(row: Commit) -> tuple[int, int]:

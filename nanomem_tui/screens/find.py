@@ -77,10 +77,15 @@ def show_found(console: NanomemApp, found: Found) -> None:
     """Go to what was found: a message, a summary or a note."""
     if found.kind != "session":
         console.go(found.kind, found.key)
-        return
+    else:
+        show_message(console, found.key, found.index)
+
+
+def show_message(console: NanomemApp, key: str, index: int) -> None:
+    """Go to a message of a session."""
     console.go("sessions")
     screen = cast("SessionsScreen", console.get_screen("sessions"))
-    screen.call_later(screen.show_message, found.key, found.index)
+    screen.call_later(screen.show_message, key, index)
 
 
 class FindScreen(Dialog["Found | None"]):

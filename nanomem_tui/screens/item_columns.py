@@ -7,12 +7,20 @@ from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.columns import Column
 
 FOREIGN = "foreign:"
+TEXT_LEAST = 0.48  # of the width without its signs, so that the text has 45 % of the list, whatever else fits
 
 
 def item_columns() -> tuple[Column[Item], ...]:
     """The text, and as much about it as fits."""
     return (
-        Column("text", "Text", lambda item: item.text, min_width=24, sort=lambda item: item.text.casefold()),
+        Column(
+            "text",
+            "Text",
+            lambda item: item.text,
+            min_width=24,
+            least=TEXT_LEAST,
+            sort=lambda item: item.text.casefold(),
+        ),
         Column("kind", "Kind", lambda item: item.kind, width=10, priority=3, sort=lambda item: item.kind),
         Column("scope", "Scope", scope_of, width=16, priority=5, tone="dim"),
         Column(

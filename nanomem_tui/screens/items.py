@@ -14,7 +14,7 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.screens.item_columns import FOREIGN, is_foreign, item_columns, scope_of, sign_of, source_of
 from nanomem_tui.screens.rows import RowsScreen, key_of, when
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import one_line
+from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say
@@ -28,6 +28,7 @@ NOT_ITEMS = (
 class ItemsScreen(RowsScreen[Item]):
     """Long-term items."""
 
+    DEFAULT_CSS = "ItemsScreen.-wide #list { width: 12fr; } ItemsScreen.-wide #detail { width: 8fr; }"
     SCREEN = "items"
     LAYER = "item"
     NOUN = "item"
@@ -185,6 +186,23 @@ class ItemsScreen(RowsScreen[Item]):
 
         self.ask_text("A new item", "", add)
 
+    def do_fields(self) -> None:
+        """Set kind, importance and scope of the row or of the selected ones, as one change."""
+        from nanomem_tui.memory.bulk import edit_items
+        from nanomem_tui.screens.item_fields import fields_of, read_fields
+        from nanomem_tui.widgets.form import FormScreen
+
+        rows = self.own_targets()
+        ids = [row.id for row in rows]
+        whose = one_line(rows[0].text, 40) if len(rows) == 1 else counted(len(rows), "item")
+
+        async def change(fields: Mapping[str, Any] | None) -> None:
+            if fields:
+                await self.done(await self.change(lambda ws: edit_items(ws.store, ws.perform, ids, fields)))
+
+        title = f"Kind, importance and scope of {whose}"
+        self.ask(FormScreen(title, fields_of(rows), lambda typed: read_fields(typed, self.ws.id)), change)
+
     async def do_pin(self) -> None:
         """Pin or unpin: all of the rows become what the first one is not."""
         rows = self.own_targets()
@@ -209,11 +227,20 @@ class ItemsScreen(RowsScreen[Item]):
 
         self.confirm(f"Merge {len(rows)} items into the newest", blocks, merge, opened_by=key_of("merge"))
 
-    def do_source(self) -> None:
-        """Jump to the session that the item came from."""
+    async def do_source(self) -> None:
+        """Jump to the message that the item came from, or to its session when that is not known."""
+        from nanomem_tui.screens.find import show_message
+        from nanomem_tui.screens.origin import message_of
+
         row = self.table.cursor_row
-        if row is not None and row.session_key:
-            self.console.go("sessions", row.session_key)
+        if row is None or not row.session_key:
+            return
+        index = await self.console.in_thread(lambda ws: message_of(ws, row))
+        if index is not None:
+            show_message(self.console, row.session_key, index)
+            return
+        self.console.go("sessions", row.session_key)
+        say(self, "Which message it came from is not known, or it was compacted away: this is its session")
 
 
 @contextlib.contextmanager

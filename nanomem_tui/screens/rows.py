@@ -327,6 +327,9 @@ def age_of(text: str | None) -> str:
 
 
 def when(text: str | None) -> str:
-    """An ISO time as local time with its age; "-" when there is none."""
-    moment = clock.parse(text)
-    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S} ({clock.age_text(moment)} ago)" if moment else text or "-"
+    """An ISO time as local time with its age, or how far off it is; "-" when there is none."""
+    moment, now = clock.parse(text), clock.now()
+    if moment is None:
+        return text or "-"
+    far = f"in {clock.age_text(now - (moment - now))}" if moment > now else f"{clock.age_text(moment)} ago"
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S} ({far})"

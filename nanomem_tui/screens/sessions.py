@@ -211,12 +211,8 @@ class SessionsScreen(FoundScreen["SessionInfo"]):
             blocks += plan_blocks(plan)
             if plan.removed and len(plans) == 1:
                 blocks += await self.console.in_thread(lambda ws, plan=plan: _first_kept(ws, plan))  # type: ignore[misc]
-        refused = (
-            ""
-            if can
-            else plans[0].refused
-            or f"Nothing to cut: {counted(plans[0].messages, 'message')}, and {keep:,} would be kept"
-        )
+        held = counted(plans[0].messages, "message")
+        refused = "" if can else plans[0].refused or f"Nothing to cut: {held}, and {keep:,} would be kept"
 
         async def compact(_yes: bool) -> None:
             done = await self.change(lambda ws: [ws.sessions.compact(plan.key, keep) for plan in can])

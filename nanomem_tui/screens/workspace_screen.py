@@ -13,7 +13,6 @@ from textual import on
 from textual.screen import ModalScreen
 
 from nanomem_tui.actions import Context
-from nanomem_tui.errors import NanomemError
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.listing import View
@@ -81,7 +80,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
                 return
             try:
                 await then(answer)
-            except NanomemError as error:
+            except Exception as error:  # noqa: BLE001 - as for any action: said in words
                 say_error(self, error)
 
         self.app.push_screen(dialog, answered)
@@ -93,6 +92,10 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         from nanomem_tui.widgets.confirm import ConfirmScreen  # dialogs are no part of the start
 
         self.ask(ConfirmScreen(title, blocks, **options), then)
+
+    def do_elsewhere(self, screen: str, name: str) -> None:
+        """Go to another screen and, when its rows are there, do an action."""
+        self.console.do_elsewhere(screen, name)
 
     def show_row(self, row_id: str) -> None:
         """Put the cursor on a row, at once or when it has been read; says so when there is none."""

@@ -13,9 +13,10 @@ Row = TypeVar("Row")
 class Column(Generic[Row]):
     """One column. `render` gives plain, untrusted text for a row; the table makes it safe and cuts it.
 
-    `width` is fixed in cells, or 0 for a column that takes a share (`flex`) of what is left, at least `min_width`.
-    On narrow screens the column with the highest `priority` goes first; 0 never goes. `tone` is one of the table's
-    tones ("dim", "accent", "good", "warn", "bad"), or empty. `sort` gives the sort key of a row; None: not sortable.
+    `width` is fixed in cells, or 0 for a column that takes a share (`flex`) of what is left, at least `min_width`
+    cells and the part `least` (0 to 1) of the list. On narrow screens the column with the highest `priority` goes
+    first; 0 never goes. `tone` is one of the table's tones ("dim", "accent", "good", "warn", "bad"), or empty. `sort`
+    gives the sort key of a row; None: not sortable.
     """
 
     key: str
@@ -24,6 +25,7 @@ class Column(Generic[Row]):
     width: int = 0
     flex: int = 1
     min_width: int = 12
+    least: float = 0
     priority: int = 0
     align: Literal["left", "right"] = "left"
     tone: str = ""
@@ -33,17 +35,17 @@ class Column(Generic[Row]):
 def fit(columns: Sequence[Column[Row]], width: int) -> list[tuple[Column[Row], int]]:
     """The columns that fit into `width` cells with one cell between them, each with its width, in their order."""
     shown = list(columns)
-    while len(shown) > 1 and _needed(shown) > width:
+    while len(shown) > 1 and _needed(shown, width) > width:
         goes = max(shown, key=lambda column: column.priority)
         if not goes.priority:
             break
         shown.remove(goes)
-    spare = width - _needed(shown)
+    spare = width - _needed(shown, width)
     flexible = [column for column in shown if not column.width]
     weight = sum(column.flex for column in flexible)
     sizes: dict[str, int] = {}
     for column in shown:
-        size = column.width or column.min_width
+        size = _least(column, width)
         if flexible and not column.width:
             size += spare * column.flex // weight
         sizes[column.key] = max(size, 1)
@@ -52,5 +54,9 @@ def fit(columns: Sequence[Column[Row]], width: int) -> list[tuple[Column[Row], i
     return [(column, sizes[column.key]) for column in shown]
 
 
-def _needed(columns: Sequence[Column[Row]]) -> int:
-    return sum(column.width or column.min_width for column in columns) + len(columns) - 1
+def _needed(columns: Sequence[Column[Row]], width: int) -> int:
+    return sum(_least(column, width) for column in columns) + len(columns) - 1
+
+
+def _least(column: Column[Row], width: int) -> int:
+    return column.width or max(column.min_width, int(column.least * width))

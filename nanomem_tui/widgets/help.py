@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
-from nanomem_tui.actions import BY_NAME, GROUP_TITLES, SCREENS, Action, Context, Group, actions_on, keys_text
+from nanomem_tui.actions import (
+    GROUP_TITLES,
+    SCREENS,
+    Action,
+    Context,
+    Group,
+    actions_on,
+    key_text,
+    keys_text,
+    way_to,
+)
 from nanomem_tui.memory.filters import fold, parse, ranked, search
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialog import Dialog
@@ -74,8 +84,20 @@ class HelpScreen(Dialog[None]):
         self.dismiss(None)
 
 
-class PaletteScreen(Dialog[str | None]):
-    """Every action by name; the result is the name of the chosen one, or None."""
+class Choice(NamedTuple):
+    """An action on a screen."""
+
+    screen: str
+    action: Action
+
+    @property
+    def id(self) -> str:
+        """Its own in the list."""
+        return f"{self.screen} {self.action.name}"
+
+
+class PaletteScreen(Dialog[Choice | None]):
+    """Every action of every screen by name, those of this one first; the result is the chosen one, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+p", "close", "close", show=False, priority=True),
@@ -86,20 +108,22 @@ class PaletteScreen(Dialog[str | None]):
     def __init__(self, context: Context) -> None:
         super().__init__("Commands", tall=True)
         self._asked_for = context
-        self._actions = [
-            a for a in actions_on(context.screen) if a.group not in {"move", "select"} and a.name != "palette"
-        ]
-        self._texts = [fold(f"{action.label_on(context.screen)} {action.help}") for action in self._actions]
+        here = [a for a in actions_on(context.screen) if a.group not in {"move", "select"} and a.name != "palette"]
+        self._choices = [Choice(context.screen, action) for action in here]
+        for screen in SCREENS:
+            if screen != context.screen:
+                self._choices += [Choice(screen, action) for action in actions_on(screen, "screen")]
+        self._names = [fold(self._label(choice)) for choice in self._choices]
+        self._texts = [fold(f"{self._label(choice)} {choice.action.help}") for choice in self._choices]
 
     def inside(self) -> list[Widget]:
         """A field and the list."""
-        screen, context = self._asked_for.screen, self._asked_for
-        columns: list[Column[Action]] = [
-            Column("label", "Command", lambda action: action.label_on(screen), width=14),
-            Column("key", "Key", keys_text, width=10, tone="accent"),
-            Column("help", "What it does", lambda action: _why(action, context) or action.help, min_width=16),
+        columns: list[Column[Choice]] = [
+            Column("label", "Command", self._label, width=21),
+            Column("key", "Key", self._keys, width=10, tone="accent"),
+            Column("help", "What it does", lambda choice: self._why(choice) or choice.action.help, min_width=16),
         ]
-        table = LineTable(columns, lambda action: action.name, dimmed=lambda action: bool(_why(action, context)))
+        table = LineTable(columns, lambda choice: choice.id, dimmed=lambda choice: bool(self._why(choice)))
         table.can_focus = False
         return [LineInput(placeholder="type to find"), table]
 
@@ -109,18 +133,35 @@ class PaletteScreen(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Show all."""
-        self._table.set_rows(self._actions)
+        self._table.set_rows(self._choices)
         self.query_one(LineInput).focus()
 
     @property
-    def _table(self) -> LineTable[Action]:
+    def _table(self) -> LineTable[Choice]:
         return self.query_one(LineTable)
+
+    def _label(self, choice: Choice) -> str:
+        label = choice.action.label_on(choice.screen)
+        return label if choice.screen == self._asked_for.screen else f"{SCREENS[choice.screen]}: {label}"
+
+    def _keys(self, choice: Choice) -> str:
+        ascii_only = bool(getattr(self.app, "ascii_only", False))
+        if choice.screen == self._asked_for.screen or not choice.action.keys:
+            return keys_text(choice.action, ascii_only)
+        return " ".join(key_text(key, ascii_only) for key in (*way_to(choice.screen), choice.action.keys[0]))
+
+    def _why(self, choice: Choice) -> str:
+        """Why it can't be done now; of another screen that is known only there."""
+        here = choice.screen == self._asked_for.screen
+        return (choice.action.enabled(self._asked_for) or "") if here else ""
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
         found = ranked(self._texts, search(self._texts, parse(event.value, {})))
-        self._table.set_rows([self._actions[index] for index in found], empty="No command of that name.")
+        words = fold(event.value).split()
+        found = sorted(found, key=lambda index: not all(word in self._names[index] for word in words))
+        self._table.set_rows([self._choices[index] for index in found], empty="No command of that name.")
         self._table.move_cursor(0)
 
     @on(Input.Submitted)
@@ -134,13 +175,13 @@ class PaletteScreen(Dialog[str | None]):
         self._choose()
 
     def _choose(self) -> None:
-        name = self._table.cursor_id
-        if name is not None:
-            why = _why(BY_NAME[name], self._asked_for)
+        choice = self._table.cursor_row
+        if choice is not None:
+            why = self._why(choice)
             if why:
                 self.say_keys([(f" not now: {why}", "bad")])
             else:
-                self.dismiss(name)
+                self.dismiss(choice)
 
     def action_move(self, rows: int) -> None:
         """Move the cursor of the list while typing goes on."""
@@ -149,7 +190,3 @@ class PaletteScreen(Dialog[str | None]):
     def action_close(self) -> None:
         """Back to the screen."""
         self.dismiss(None)
-
-
-def _why(action: Action, context: Context) -> str:
-    return action.enabled(context) or ""

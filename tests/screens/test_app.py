@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from nanomem_tui.actions import SCREENS
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.errors import DiskFull
 from nanomem_tui.opening import Opening
+from nanomem_tui.screens.files import FileRow, FilesScreen
 from nanomem_tui.screens.registry import PLACES
 from nanomem_tui.widgets.bars import StatusBar
 from tests.screens.console import Console, console
@@ -224,3 +227,51 @@ async def test_nothing_is_written_by_looking(demo: Path) -> None:
         for key in "23450U1":
             await on.press(key)
     assert {path: path.read_bytes() for path in demo.parent.rglob("*") if path.is_file()} == before
+
+
+async def test_an_action_that_fails_unexpectedly_is_said_in_words_and_the_console_goes_on(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(demo, "items") as on:
+
+        def broken(*_args: object) -> None:
+            raise KeyError("surprise")
+
+        monkeypatch.setattr(type(on.screen), "do_wrap", broken)
+        await on.press("w")
+        assert "that did not work" in toasts(on)
+        assert "surprise" in toasts(on)
+        assert "Traceback" not in toasts(on)
+        await on.press("j")
+        assert on.screen.table.cursor == 1
+
+
+async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo: Path) -> None:
+    async with console(demo, "items", (100, 30)) as on:
+        await on.press("ctrl+p")
+        await on.type("find in all")
+        await on.shows("Sessions: find in all", "3 F", "Notes: find in all", "3 l F")
+        await on.press("enter")
+        await on.shows("Find in all transcripts")
+        assert on.screen.SCREEN == "sessions"
+        await on.press("escape", "ctrl+p")
+        await on.type("kind")
+        await on.shows("Items: kind, scope", "1 i")
+        await on.press("enter")
+        await on.shows("Kind, importance and scope of")
+        assert on.screen.SCREEN == "items"
+
+
+async def test_an_action_of_another_screen_waits_for_its_rows(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = FilesScreen.load
+
+    def slowly(screen: FilesScreen) -> Iterable[Sequence[FileRow]]:
+        time.sleep(0.3)
+        yield from read(screen)
+
+    monkeypatch.setattr(FilesScreen, "load", slowly)
+    async with console(demo, "items") as on:
+        await on.press("ctrl+p")
+        await on.type("files: edit")
+        await on.press("enter")
+        await on.shows("Edit SOUL.md")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
-from nanomem_tui.screens.diffs import evidence_among, file_diff
+from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.screens.diffs import evidence_among, file_diff, message_beside
 from nanomem_tui.screens.dream import DreamScreen
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.widgets.diff_view import DiffView
@@ -206,6 +208,82 @@ async def test_an_unchanged_file_makes_no_commit(demo: Path) -> None:
         await on.press("e", "ctrl+s")
         with open_workspace(demo) as ws:
             assert len(ws.dream.commits()) == 5
+
+
+async def test_a_dream_that_is_not_in_force_says_so_first_and_offers_what_is_left(demo: Path) -> None:
+    async with console(demo, "dream") as on:
+        await bad_dream(on)
+        await on.press("t", "y")
+        await on.until(lambda: PENICILLIN in user(demo))
+        await bad_dream(on)
+        await on.press("t")
+        await on.shows("Nothing of this Dream is in the files any more", "There is nothing to take back")
+        await on.press("y", "escape")
+        on.app.ws.documents.edit("SOUL.md", f"{on.app.ws.documents.read('SOUL.md')}- Likes cats\n")
+        for keys in (("t",), ("tab", "n", "t")):  # from the list, and from a hunk of it
+            await bad_dream(on)
+            await on.press(*keys)
+            await on.shows("Nothing of this Dream is in the files any more", "Back to before this run")
+            await on.shows("y take it back", "Likes cats")
+            assert "Hunk 1" not in on.text
+            await on.press("escape", "escape")
+        await on.press("t", "y")
+        await on.shows("go back to before dream")
+        await on.press("u")
+        await on.until(lambda: PENICILLIN in user(demo))
+
+
+async def test_the_message_is_shown_without_the_diff_that_follows_anyway(sample: Callable[[str], Path]) -> None:
+    async with console(sample("nb035"), "dream", (160, 60)) as on:
+        await on.at(next(row.sha for row in on.screen.table.rows if row.short == "51617caa"))
+        await on.shows("USER.md: +2 -1", "1 file changed", "Writes about memory systems")
+        assert on.text.count("Writes about memory systems") == 1 + on.text.count("#265")
+        assert "```" not in on.text
+    message = "dream: x\n\nUSER.md: +1 -0\n\n```diff\n+++ USER.md\n+a\n```\nand more"
+    assert message_beside(message, [object()]) == "dream: x\n\nUSER.md: +1 -0\nand more"
+    assert message_beside(message, []) == message
+
+
+class Slow:
+    """A Dreamer that waits to be let go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked, self.go = threading.Event(), threading.Event()
+        real = RulesDreamer.propose
+
+        def propose(dreamer: RulesDreamer, *arguments: Any) -> Any:
+            self.asked.set()
+            self.go.wait(10)
+            return real(dreamer, *arguments)
+
+        monkeypatch.setattr(RulesDreamer, "propose", propose)
+
+
+async def test_a_dream_that_runs_says_so_and_esc_stops_it_before_it_writes(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Slow(monkeypatch)
+    before = user(demo)
+    async with console(demo, "dream") as on:
+        commits = on.ids
+        await on.press("r")
+        await on.pilot.press("y")
+        await on.until(slow.asked.is_set)
+        await on.shows("Dreaming", "esc stops it", "reading ")
+        await on.pilot.press("j", "r")  # the rest goes on meanwhile
+        await on.until(lambda: on.screen.table.cursor == 1)
+        await on.until(lambda: any("runs already" in str(one.title) for one in on.app._notifications))
+        await on.pilot.press("escape")
+        await on.shows("Stopping the Dream")
+        slow.go.set()
+        await on.app.settled()
+        await on.until(lambda: any("was stopped" in str(one.title) for one in on.app._notifications))
+        await on.press("f5")
+        assert on.ids == commits
+        assert user(demo) == before
+        await on.press("escape", "r", "y")
+        await on.shows("u undoes it")
+        assert len(on.ids) == len(commits) + 1
 
 
 async def test_a_home_without_versions_says_so(sample: Callable[[str], Path]) -> None:

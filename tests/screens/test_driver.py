@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_marked_paste_is_one_text_however_it_is_cut_into_reads(cuts: list[int]
     whole = f"{BEGIN}{TEXT}{END}"
     places = [0, *sorted(cuts), len(whole)]
     pasted = Pasted()
-    shown = "".join(pasted.shown(whole[start:end]) for start, end in zip(places, places[1:], strict=False))
+    shown = "".join(pasted.shown(whole[start:end]) for start, end in itertools.pairwise(places))
     assert shown == f"{BEGIN}{SEEN}{END}"
 
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from nanomem_tui import open_workspace
-from nanomem_tui.errors import DiskFull
+from nanomem_tui import clock, open_workspace
+from nanomem_tui.errors import BadInput, DiskFull
+from nanomem_tui.formats.sessions import Message, key_to_name
+from nanomem_tui.screens.item_columns import scope_of
+from nanomem_tui.screens.item_fields import read_fields
+from nanomem_tui.screens.origin import origin
 from nanomem_tui.screens.rows import RowsScreen
+from nanomem_tui.screens.sessions import SessionsScreen
+from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.prompt import EditScreen
 from tests.screens.console import Console, console
 
@@ -242,7 +250,7 @@ async def test_rows_of_another_system_can_only_be_read(sample: Sample) -> None:
     async with console(sample("ftswal"), "items") as on:
         assert len(on.ids) == 185
         assert on.screen.sign(on.screen.table.cursor_row) == "="
-        await on.shows("A row of longterm.db: it can be read here, not changed.")
+        await on.shows("A row of longterm.db: it can be read here", "expires", "(in ")
         for key in ("x", "d", "e", "p"):
             await on.press(key)
             await on.shows("another system's")
@@ -345,3 +353,163 @@ async def test_long_and_wide_texts_keep_the_columns_straight(demo: Path) -> None
         rows = on.text.split("\n")[2:6]
         assert all(cell_len(row) <= 80 for row in rows)
         assert all("fact" in row for row in rows)
+
+
+LONG = {
+    "words": "one long sentence about tea and letters " * 5,
+    "chinese": "很长的中文句子" * 30,
+    "thai": "ภาษาไทยที่ยาวมาก" * 20,
+    "emoji": "👩‍👩‍👧‍👦 family 🇩🇪 flag " * 10,
+}
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160, 200])
+async def test_the_text_has_nearly_half_of_the_list_at_any_width(demo: Path, width: int) -> None:
+    from rich.cells import cell_len
+
+    with open_workspace(demo) as ws:
+        for text in LONG.values():
+            ws.items.add(text)
+    async with console(demo, "items", (width, 24)) as on:
+        table = on.screen.table
+        sizes = {column.key: size for column, size in table._painter.layout(table._line_width)}
+        assert sizes["text"] >= 0.45 * table.size.width, sizes
+        assert {"hits", "age"} <= set(sizes)
+        for number, text in enumerate(reversed(LONG.values()), 1):
+            line = table.render_line(number).text
+            assert cell_len(line) == table._line_width
+            assert cell_len(line[4:].split("  fact")[0].rstrip()) >= 0.45 * table.size.width - 3
+            assert line[4:8].strip()[:1] == text[:1]
+
+
+def message(second: int, role: str, text: str, **more: object) -> str:
+    return json.dumps({"role": role, "content": text, "timestamp": f"2026-03-01T10:00:{second:02}", **more}) + "\n"
+
+
+async def test_o_goes_to_the_message_it_came_from(demo: Path) -> None:
+    folder = open_workspace(demo).layout.sessions_dir
+    assert folder is not None
+    lines = [json.dumps({"_type": "metadata", "key": "cli:origin", "metadata": {}}) + "\n"]
+    lines += [message(number, "user", f"small talk number {number}") for number in range(20)]
+    lines.insert(6, message(5, "user", "By the way: the spare key is under the blue pot", message_id="m77"))
+    lines += [message(40, "assistant", "The spare key is under the blue pot, noted")]
+    (folder / key_to_name("cli:origin")).write_text("".join(lines))
+    snapshot = demo / "memory" / "LTM_SNAPSHOT.json"
+    body = json.loads(snapshot.read_bytes())
+    body["items"].append({"id": "ltm_9999999999999_1", "text": "the spare key is under the blue pot",
+                          "source": "explicit_user", "session_key": "cli:origin", "hits": 0,
+                          "created_at": "2026-03-01T10:00:06", "updated_at": "2026-03-01T10:00:06"})  # fmt: skip
+    snapshot.write_text(json.dumps(body))
+    async with console(demo, "items") as on:
+        await on.at("ltm_9999999999999_1")
+        await on.press("o")
+        await on.until(lambda: on.screen.SCREEN == "sessions" and on.screen.table.cursor_id == "cli:origin")
+        view = cast("SessionsScreen", on.screen).view
+        await on.until(lambda: view.current is not None and "By the way" in view.current.plain())
+
+
+def test_what_tells_a_message_is_its_id_then_the_words_then_the_time() -> None:
+    said = [
+        Message(0, "user", "likes long walks in the rain", "2026-03-01T10:00:00", raw={"message_id": 7}),
+        Message(1, "assistant", "Noted.", "2026-03-01T10:00:05"),
+        Message(2, "user", "and tea", "2026-03-01T10:05:00"),
+        Message(3, "assistant", "Noted, too.", "2026-03-01T10:05:04"),
+    ]
+    at = clock.iso(clock.parse("2026-03-01T10:05:06") or clock.now())
+    assert origin(said, Item("a", "anything", source_message_id="7", created_at=at)) == 0
+    assert origin(said, Item("a", "Long walks in  the rain", created_at=at)) == 0
+    assert origin(said, Item("a", "User drinks tea only", created_at=at)) == 2
+    later = clock.iso(clock.parse("2026-03-02T10:05:06") or clock.now())
+    assert origin(said, Item("a", "User drinks tea only", created_at=later)) is None
+    assert origin([], Item("a", "User drinks tea only", created_at=at)) is None
+
+
+async def test_o_says_when_the_message_is_not_known(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        known = next(row for row in on.screen.table.rows if row.session_key)
+        on.app.ws.items.edit(known.id, text="something that nobody ever said there")
+        on.app.opened.sessions.get(known.session_key)
+        await on.at(known.id)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("nanomem_tui.screens.origin.AFTER", -timedelta(days=1))
+            await on.press("f5", "o")
+        await on.shows("Which message it came from is not known")
+        assert on.screen.table.cursor_id == known.session_key
+
+
+async def test_kind_importance_and_scope_of_one_row_are_set_by_keys(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        row = on.screen.table.cursor_row
+        await on.press("i")
+        await on.shows("Kind, importance and scope of", "preference", "0 to 1", "telegram:@7 for a person")
+        await on.type("pref")
+        await on.press("tab")
+        await on.type("0.25")
+        await on.press("tab")
+        await on.type("telegram:")
+        await on.pilot.press("at", "4", "2")
+        await on.press("enter")
+        now = on.app.ws.items.get(row.id)
+        assert (now.kind, now.importance, now.text) == ("preference", 0.25, row.text)
+        assert (now.scope_type, now.scope_key) == ("user", "channel:telegram:user:42")
+        await on.shows("u undoes it")
+        await on.press("u")
+        back = on.app.ws.items.get(row.id)
+        assert back._replace(updated_at="", revision=0) == row._replace(updated_at="", revision=0)
+
+
+async def test_fields_of_selected_rows_are_one_change(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = {row.id: row.kind for row in on.screen.table.rows}
+        await on.press("space", "space", "space", "i")
+        await on.shows("Kind, importance and scope of 3 items")
+        await on.type("decision")
+        await on.press("enter")
+        await on.shows("edit 3 items: kind decision")
+        now = {row.id: row.kind for row in on.app.ws.items.all()}
+        assert {row_id for row_id in before if now[row_id] != before[row_id]} == set(on.ids[:3])
+        assert {now[row_id] for row_id in on.ids[:3]} == {"decision"}
+        await on.press("u")
+        await on.until(lambda: {row.id: row.kind for row in on.app.ws.items.all()} == before)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [({"kind": "wish"}, "no kind"), ({"importance": "2"}, "0 to 1"), ({"importance": "much"}, "0 to 1"),
+     ({"scope": "somewhere"}, "no scope"), ({"scope": "telegram:@"}, "no scope"), ({"scope": "a b:1"}, "channel")],
+)  # fmt: skip
+def test_what_cannot_be_a_field_is_refused(typed: dict[str, str], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        read_fields(typed, "w")
+
+
+def test_a_scope_is_written_as_it_is_shown() -> None:
+    for text in ("global", "telegram:42", "telegram:@7", "matrix:@@mira:example.org", "slack:C0:T1"):
+        fields = read_fields({"scope": text}, "w")
+        assert scope_of(Item("a", "b", **fields)) == text
+
+
+async def test_a_list_at_its_top_stays_there_when_rows_come_on_top(demo: Path) -> None:
+    async with console(demo, "items", (80, 24)) as on:
+        table = on.screen.table
+        first = table.cursor_id
+        with open_workspace(demo) as other:
+            other.items.add("written by somebody else")
+        on.app.look()
+        await on.until(lambda: "written by somebody else" in texts(on))
+        assert table.scroll_offset.y == 0
+        assert table.cursor_id == first
+        await on.shows("written by somebody else")
+
+
+async def test_another_filter_begins_at_its_first_row(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        await on.press("G", "slash")
+        await on.type("the")
+        await on.app.settled()
+        assert len(on.ids) > 2
+        assert on.screen.table.cursor == 0
+        await on.press("enter", "j", "j", "slash")
+        assert on.screen.table.cursor == 2
+        await on.press("backspace")
+        assert on.screen.table.cursor == 0

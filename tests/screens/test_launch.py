@@ -118,11 +118,11 @@ def test_a_kill_loses_nothing_that_was_said_to_be_done(demo: Path) -> None:
 def test_a_mistake_of_ours_restores_the_terminal_and_shows_no_memory(demo: Path) -> None:
     with open_workspace(demo) as ws:
         ws.items.add("a very private thing")
-    broken = "import nanomem_tui.app as app; app.NanomemApp.do_quit = lambda self: 1 / 0\n"
+    broken = "import nanomem_tui.app as app; app.NanomemApp.action_leave_hint = lambda self: 1 / 0\n"
     with start(demo, broken) as console:
         console.wait_for(FOOTER)
         before = len(console.output)
-        console.send("q")
+        console.send("\x03")
         console.wait_end()
         after = bytes(console.output[before:]).decode()
         assert console.status == 1

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import pytest
 from textual import events
 from textual.app import App, ComposeResult
 from textual.screen import ModalScreen
 
-from nanomem_tui.actions import ACTIONS, Context
-from nanomem_tui.errors import Conflict
+from nanomem_tui.actions import ACTIONS, SCREENS, Context, actions_on
+from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.widgets.bars import LineBar
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.document import Body
 from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
+from nanomem_tui.widgets.form import FormField, FormScreen
 from nanomem_tui.widgets.help import HelpScreen, PaletteScreen, help_document
 from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.preview import Preview
@@ -192,15 +195,68 @@ async def test_the_palette_finds_by_name_and_says_why_not() -> None:
         app.ask(PaletteScreen(Context("items", can_undo=True)))
         await pilot.pause()
         await pilot.press(*"undo")
-        assert app.screen.query_one(LineTable).cursor_id == "undo"
+        assert app.screen.query_one(LineTable).cursor_id == "items undo"
         await pilot.press("enter")
         await pilot.pause()
-        assert app.answer == "undo"
+        assert app.answer.action.name == "undo"
         app.answer = UNSET
         app.ask(PaletteScreen(Context("items")))
         await pilot.pause()
         await pilot.press(*"merge", "enter")
         assert app.answer is UNSET
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.answer is None
+
+
+async def test_the_palette_has_the_actions_of_all_screens_and_the_way_to_them() -> None:
+    app = DialogApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.ask(PaletteScreen(Context("status")))
+        await pilot.pause()
+        palette = cast("PaletteScreen", app.screen)
+        offered = {(choice.screen, choice.action.name) for choice in palette._choices}
+        assert offered >= {(s, a.name) for s in SCREENS for a in actions_on(s, "screen")}
+        await pilot.press(*"take back", "down")
+        found = [choice for choice in palette.query_one(LineTable).rows if choice.action.name == "dream_restore"]
+        keys = {choice.screen: palette._keys(choice) for choice in found}
+        assert keys["dream"] == "5 t"
+        assert keys["ledger"] == "U t"
+
+
+def form(check: Any = dict) -> FormScreen:
+    fields = [FormField("kind", "fact", "one of these"), FormField("importance", "", "0 to 1")]
+    return FormScreen("Fields", fields, check)
+
+
+async def test_a_form_gives_only_what_was_changed() -> None:
+    app = DialogApp()
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.ask(form())
+        await pilot.pause()
+        await pilot.press("tab", *"0.3", "enter")
+        await pilot.pause()
+        assert app.answer == {"importance": "0.3"}
+        app.ask(form())
+        await pilot.pause()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.answer is None
+
+
+async def test_a_form_says_what_it_cannot_take_and_stays() -> None:
+    def check(typed: Mapping[str, str]) -> Mapping[str, str]:
+        raise BadInput("no kind “x”", "kind", "one of these")
+
+    app = DialogApp()
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.ask(form(check))
+        await pilot.pause()
+        await pilot.press("x", "enter")
+        await pilot.pause()
+        assert app.answer is UNSET
+        assert app.screen.query_one("#dialog-keys", LineBar).text.strip() == "no kind “x” (one of these)"
+        assert app.screen.query_one("#field-kind", LineInput).value == "x"
         await pilot.press("escape")
         await pilot.pause()
         assert app.answer is None

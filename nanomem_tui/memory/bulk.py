@@ -1,0 +1,37 @@
+"""Editing several items at once, as one operation that one undo takes back.
+
+Owns nothing of what an edit may be: `Items.edit` checks each row. Must not write by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nanomem_tui.errors import NothingToDo
+from nanomem_tui.memory.items import Items
+from nanomem_tui.operations import Operation, Perform, new_operation
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.text import counted
+
+
+def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields: Mapping[str, Any]) -> Operation:
+    """Set `fields` of every item of `ids`; rows that are so already stay. Raises what `Items.edit` does."""
+    parts: list[Operation] = []
+
+    def keep(operation: Operation) -> Operation:
+        parts.append(operation)
+        return operation
+
+    items = Items(store, None, keep)
+    for item_id in ids:
+        try:
+            items.edit(item_id, **fields)
+        except NothingToDo:
+            continue
+    if not parts:
+        raise NothingToDo("nothing to change", ", ".join(ids))
+    if len(parts) == 1:
+        return perform(parts[0])
+    label = f"edit {counted(len(parts), 'item')}: {', '.join(f'{name} {value}' for name, value in fields.items())}"
+    return perform(new_operation("items.edit", label, [change for part in parts for change in part.changes]))
