@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import json
 import os
 import signal
@@ -31,7 +32,10 @@ class ScriptedModel(LLMProvider):
     """Answers from a list, keeps what it was sent, and kills when it is told to."""
 
     def __init__(self) -> None:
-        super().__init__(provider_name="scripted")
+        try:
+            super().__init__(provider_name="scripted")
+        except TypeError:  # releases before 0.3.5 take no name
+            super().__init__()
         self.answers: list[dict[str, Any]] = []
         self.calls: list[dict[str, Any]] = []
         self.kills = False
@@ -70,7 +74,9 @@ async def run(steps: list[dict[str, Any]]) -> dict[str, Any]:
         from nanobot.agent.hooks import create_file_edit_activity_hook
 
         extra["hook_factories"] = [create_file_edit_activity_hook]
-    loop = AgentLoop.from_config(config, bus, provider=model, model="scripted", tool_registry=ToolRegistry(), **extra)
+    if "tool_registry" in inspect.signature(AgentLoop.__init__).parameters:  # not before 0.3.5
+        extra["tool_registry"] = ToolRegistry()
+    loop = AgentLoop.from_config(config, bus, provider=model, model="scripted", **extra)
     done = []
     for step in steps:
         model.answers, model.calls, model.kills = list(step.get("answers", [])), [], bool(step.get("kill"))
