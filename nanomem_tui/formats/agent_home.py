@@ -186,7 +186,7 @@ def _recorded_here(root: Path, workspace: Path) -> Path | None:
 def _release(paths: Paths, found: _Sessions) -> str:
     if _is_file(paths.ltm_snapshot) or _is_file(paths.lessons):
         return RAM_FIRST
-    if paths.longterm_db is not None or paths.wal_dir.is_dir():
+    if paths.longterm_db is not None:
         return SCOPED
     if found.release:
         return found.release
@@ -196,6 +196,8 @@ def _release(paths: Paths, found: _Sessions) -> str:
         return "nanobot 0.1.4"
     if paths.facts_db is not None:
         return FACTS
+    if paths.wal_dir.is_dir():  # no sign beside others: our own engine keeps session state for every agent
+        return SCOPED
     return "nanobot 0.1.4" if found.folder is not None else PLAIN
 
 

@@ -18,7 +18,7 @@ from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.formats.wal_state import parse_wal
-from nanomem_tui.memory import prompt, retention
+from nanomem_tui.memory import backfill, prompt, retention
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.own_sessions import OwnSessions
 from nanomem_tui.memory.reading import read_file
@@ -59,6 +59,7 @@ class Engine:
         self._open: OrderedDict[str, tuple[TurnInput, Begun]] = OrderedDict()
         self._lock = threading.RLock()
         self._looked = 0.0
+        self._filled = False
         self._notes: tuple[object, str] = (None, "")
         self.problems: list[Problem] = []
 
@@ -74,6 +75,7 @@ class Engine:
             given = given._replace(at=given.at or clock.iso(clock.now()))
             turn = new_key("turn")
             self._pre(given)
+            self._first()
             begun = self._block(turn, given)
             self.traces.injections.began(self._injected(given, begun))
             self.working.began(given.session_key, given.at, given.speaker, given.text)
@@ -100,6 +102,16 @@ class Engine:
         if time.monotonic() - self._looked >= LOOK:
             self._store.refresh()
             self._looked = time.monotonic()
+
+    def _first(self) -> None:
+        """Before the first turn of all: what was written into Markdown before there was a store becomes items."""
+        if not self._filled:
+            self._filled = True
+            store, perform = self._store, self._durably
+            self._try("the backfill", lambda: backfill.run_once(store, store.paths, self._settings, perform))
+
+    def _durably(self, operation: Operation) -> Operation:
+        return self._keep(operation, True)
 
     def _pre(self, given: TurnInput) -> None:
         if self._wal is not None:
@@ -207,6 +219,7 @@ class Engine:
             self._ready()
             given = given._replace(at=given.at or clock.iso(clock.now()))
             self._pre(given)
+            self._first()
             shown = Begun(new_key("turn"))
             self.traces.injections.began(self._injected(given, shown))
             self.traces.counters.add("turns_begun")
@@ -313,7 +326,7 @@ class Engine:
         count("memory_capture_dropped_low_conf", kinds["weak"])
         count("lessons_learned", len(ended.lessons))
 
-    def _try(self, what: str, work: Callable[[], None]) -> None:
+    def _try(self, what: str, work: Callable[[], object]) -> None:
         """Do a step that may fail without failing the turn; what went wrong is a problem."""
         try:
             work()

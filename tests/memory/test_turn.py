@@ -518,3 +518,28 @@ def test_no_window_and_no_queue(workspace: Path) -> None:
 def test_the_defaults_are_those_of_the_seeds() -> None:
     settings = Settings()
     assert (settings.short_term_turns, settings.pending_limit, settings.recall_max_prompt_chars) == (12, 20, 2400)
+
+
+# -- the first turn ------------------------------------------------------------------------------------------------
+
+
+def test_the_first_turn_takes_over_what_was_written_before(workspace: Path) -> None:
+    (workspace / "memory" / "MEMORY.md").write_text("# Memory\n\n- The boat is called Albatross.\n")
+    with open_workspace(workspace) as ws:
+        ws.engine.preview(turn_input(said("boat")))
+        assert ws.items.count()["total"] == 4
+        begun = begin(ws, "what is the boat called?")
+        assert any("Albatross" in hit.item.text for hit in begun.hits)
+        total = ws.items.count()["total"]
+    with open_workspace(workspace) as ws:
+        begin(ws, "what is the boat called?")
+        assert ws.items.count()["total"] == total
+
+
+def test_an_agents_release_stays_what_it_is_beside_our_session_state(sample_copy) -> None:
+    workspace = sample_copy("nb035") / "home" / ".nanobot" / "workspace"
+    with open_workspace(workspace) as ws:
+        release = ws.layout.release
+        begin(ws, "hello there")
+    with open_workspace(workspace) as ws:
+        assert (ws.layout.release, (workspace / "memory" / "session-state").is_dir()) == (release, True)
