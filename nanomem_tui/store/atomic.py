@@ -79,6 +79,7 @@ def write_atomic(path: Path, data: bytes, *, expected: str | None = None, mode: 
         os.replace(temporary, target)
         sync_folder(target.parent)
     except OSError as error:
+        error.filename = str(path)  # the temporary file beside it means nothing to a reader
         raise from_os_error(error, f"writing {path.name}") from error
     finally:
         with contextlib.suppress(OSError):
