@@ -43,15 +43,19 @@ def memory() -> None:
 
 
 @memory.command()
+@click.option("--openmetrics", is_flag=True, help="Counters and gauges as OpenMetrics text, for a monitoring system.")
 @pass_state
-def status(state: State) -> None:
-    """Counts by kind, scope and source, and how the files and the database are.
+def status(state: State, openmetrics: bool) -> None:
+    """Counts by kind, scope and source, how the files and the database are, and what turns did.
 
     \b
     Example:
       nanomem memory status --json
+      nanomem memory status --openmetrics
     """
-    memory_answers.status(state)
+    if openmetrics and state.json:
+        raise click.UsageError("--openmetrics is a form of its own: leave out --json", click.get_current_context())
+    (memory_answers.metrics if openmetrics else memory_answers.status)(state)
 
 
 @memory.command("list")

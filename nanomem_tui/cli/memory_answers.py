@@ -41,6 +41,40 @@ def status(state: State) -> None:
         raise NanomemError(f"{', '.join(unread)} could not be counted: {first['what']}", first["where"], first["fix"])
 
 
+def metrics(state: State) -> None:
+    """The counters of turns and checkpoints, and the counts of now, as OpenMetrics text."""
+    from nanomem_tui.memory.counters import openmetrics
+
+    with state.open() as ws:
+        found = ws.status()
+    gauges = {
+        "items": (found["items"]["total"], "items that are remembered"),
+        "items_enabled": (found["items"]["enabled"], "items that may be recalled"),
+        "lessons": (found["lessons"]["total"], "lessons"),
+        "lessons_enabled": (found["lessons"]["enabled"], "lessons that may be shown"),
+        "wal_open_turns": (found["wal"]["open"], "turns that began and never ended"),
+        "checkpoint_waiting": (found["checkpoint"]["dirty"], "operations that wait for a checkpoint"),
+        "checkpoint_last_ms": (found["checkpoint"]["last_ms"], "milliseconds that the last checkpoint took"),
+        "operations": ((found["store"] or {}).get("operations"), "operations in the database"),
+        "problems": (len(found["problems"]), "things that want attention"),
+    }
+    output.lines(openmetrics(found["counters"] or {}, gauges).splitlines())
+
+
+def _turns_line(counters: dict[str, int]) -> str:
+    """What turns did, in words; empty where there was none."""
+    if not counters.get("turns_begun"):
+        return ""
+    asked = counters["memory_recall_hit"] + counters["memory_recall_miss"]
+    saved, known = counters["memory_capture_saved"], counters["memory_capture_deduped"]
+    kept_back = counters["memory_capture_dropped_safety"]
+    weak = counters["memory_capture_dropped_low_conf"]
+    return (
+        f"{counters['turns_ended']} of {words.counted(counters['turns_begun'], 'turn')} ended; recalled in "
+        f"{counters['memory_recall_hit']} of {asked}; {saved} saved, {known} known, {weak} weak, {kept_back} kept back"
+    )
+
+
 def _status_lines(found: dict[str, Any]) -> list[str]:
     def count(part: str, name: str, one: str = "", many: str = "") -> str:
         value = (found.get(part) or {}).get(name)
@@ -69,6 +103,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("History", f"{count('history', 'entries', 'entry', 'entries')}, {unread} not yet dreamt"),
             ("Dream", f"{count('dream', 'runs', 'Dream')}, cursor {count('dream', 'cursor')}"),
             ("WAL", f"{count('wal', 'files', 'file')}, {count('wal', 'turns', 'turn')}, {count('wal', 'open')} open"),
+            ("Turns", _turns_line(found["counters"] or {})),
             ("Notes", "?" if found["notes"] is None else str(found["notes"])),
             ("Checkpoint", f"{count('checkpoint', 'dirty', 'change')} waiting, last {last}"),
             ("Database", database),

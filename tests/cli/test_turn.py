@@ -1,0 +1,248 @@
+"""`nanomem turn`, `recall` and `wal recover`: JSON in and out, the served protocol, saved questions, bad input."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from tests.cli.conftest import Result, Run
+from tests.store.homes import files, make_home
+
+Feed = Callable[..., Result]
+ANA = {"session_key": "telegram:42", "sender_id": "ana"}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A RAM-first home, which is the default one."""
+    found = make_home(tmp_path)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
+    return found
+
+
+@pytest.fixture
+def feed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Feed:
+    """`feed(data, "turn", "begin")`: that line with `data` (bytes, or values as JSON lines) on stdin."""
+
+    def call(data: object, *args: str) -> Result:
+        raw = data if isinstance(data, bytes) else json.dumps(data).encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
+        return run(*args)
+
+    return call
+
+
+def test_begin_and_end_by_two_processes(workspace: Path, feed: Feed, run: Run) -> None:
+    begun = feed({**ANA, "text": "item number 2", "message_id": 7}, "turn", "begin").json
+    assert begun.keys() == {"turn", "block", "hits", "lessons", "working", "pending", "cut", "chars"}
+    assert begun["hits"][0]["text"] == "item number 2"
+    assert begun["hits"][0]["layer"] == "global"
+    assert begun["chars"] == len(begun["block"])
+    assert run("wal", "check").code == 1
+    ended = feed({"turn": begun["turn"], "assistant": "Yes.", "pending_actions": ["look"]}, "turn", "end").json
+    assert ended.keys() == {"turn", "operation", "saved", "dropped", "quarantined", "lessons", "counters"}
+    assert ended["counters"]["turns_ended"] == 1
+    assert run("wal", "check").code == 0
+    assert run("memory", "show", begun["hits"][0]["id"], "--json").json["hits"] == 2
+    again = feed({"turn": begun["turn"], "assistant": "Yes."}, "turn", "end")
+    assert (again.code, "has ended" in again.err) == (1, True)
+
+
+def test_a_finished_turn(workspace: Path, feed: Feed, run: Run) -> None:
+    body = {**ANA, "text": "Remember that I prefer window seats", "assistant": "Noted."}
+    ended = feed(body, "turn").json
+    assert ended["saved"][0]["kind"] == "preference"
+    found = run("memory", "search", "--query", "window seats", "--json").json
+    assert found[0]["id"] == ended["saved"][0]["id"]
+    assert run("wal", "show", "telegram:42", "--json").json["turns"][0]["open"] is False
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "no JSON"),
+        (b"{", "no JSON"),
+        (b"[1]", "not a JSON object"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"[" * 100_000, "no JSON"),
+        (json.dumps({**ANA, "text": ""}).encode(), "empty"),
+        (json.dumps({**ANA, "text": "x" * 1_048_576}).encode(), "1,048,576 characters"),
+        (json.dumps({**ANA, "session_key": "a:../../x", "text": "hi"}).encode(), "../"),
+        (b"x" * 8_000_001, "8,000,000 bytes"),
+    ],
+)
+@pytest.mark.parametrize("command", [("turn", "begin"), ("turn", "end"), ("turn",)])
+def test_bad_input_is_one_line_and_changes_nothing(
+    workspace: Path, feed: Feed, data: bytes, what: str, command: tuple[str, ...]
+) -> None:
+    before = files(workspace.parent)
+    result = feed(data, *command)
+    assert (result.code, result.out) == (2, "")
+    assert what in result.err
+    assert result.err.count("\n") == 1
+    assert files(workspace.parent) == before
+
+
+def served(workspace: Path, *lines: object) -> list[dict[str, object]]:
+    """The answers of a real process to these lines."""
+    raw = b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines)
+    line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
+    done = subprocess.run(line, input=raw, capture_output=True, check=True, timeout=60, env=dict(os.environ))
+    assert done.stderr == b""
+    return [json.loads(answer) for answer in done.stdout.splitlines()]
+
+
+def test_serve_answers_every_line_and_goes_on_after_an_error(workspace: Path) -> None:
+    answers = served(
+        workspace,
+        {"do": "begin", **ANA, "text": "item number 2"},
+        b"no json\n",
+        b"\n",
+        {"do": "dance"},
+        {"do": "begin", **ANA, "text": ""},
+        b'{"do": "begin", "text": "' + b"x" * 8_000_001 + b'"}\n',
+        {"do": "turn", **ANA, "text": "Remember that I prefer window seats", "assistant": "Noted."},
+        {"do": "recall", "channel": "telegram", "chat_id": "42", "sender_id": "ana", "text": "seat", "limit": 1},
+        {"do": "recall", "channel": "telegram", "chat_id": "77", "text": "window seat"},
+        {"do": "flush"},
+        {"do": "stop"},
+        {"do": "begin", **ANA, "text": "too late"},
+    )
+    kinds = ["error" if "error" in answer else "block" if "block" in answer else "other" for answer in answers]
+    assert kinds == ["block", "error", "error", "error", "error", "other", "block", "block", "other", "other"]
+    assert [hit["text"] for hit in answers[6]["hits"]] == ["I prefer window seats"]  # type: ignore[attr-defined]
+    assert answers[7]["hits"] == []
+    with open_workspace(workspace) as ws:
+        assert any(row.text == "I prefer window seats" for row in ws.items.all())
+
+
+def test_what_serve_acknowledged_survives_its_kill(workspace: Path) -> None:
+    line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(5):
+            body = {"do": "turn", **ANA, "text": f"Remember that I like the number {number}", "assistant": "ok"}
+            process.stdin.write(json.dumps(body).encode() + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["saved"]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with open_workspace(workspace) as ws:
+        assert sum("like the number" in row.text for row in ws.items.all()) == 5
+        assert ws.wal.counts() == {"files": 1, "turns": 5, "open": 0}
+        assert ws.traces.counters.read()["memory_capture_saved"] == 5
+
+
+def test_unfinished_turns_are_recovered_and_taken_back(workspace: Path, feed: Feed, run: Run) -> None:
+    feed({**ANA, "text": "send the report"}, "turn", "begin")
+    before = files(workspace.parent)
+    planned = run("wal", "recover", "--dry-run", "--json").json
+    assert [turn["user"] for turn in planned["recovered"]] == ["send the report"]
+    assert files(workspace.parent) == before
+    assert run("wal", "recover", "telegram:42").out == "recover 1 unfinished turn\n"
+    assert run("wal", "check").code == 0
+    assert run("wal", "recover").code == 1
+    assert run("wal", "recover", "telegram:99").code == 2
+    assert "send the report" in feed({**ANA, "text": "hello"}, "turn", "begin").json["block"]
+    assert run("undo").code == 0
+    assert len(json.loads(run("wal", "check", "--json").out)) == 2
+
+
+def test_recall_shows_what_an_agent_would_get(workspace: Path, run: Run) -> None:
+    found = run("recall", "item number 2", "--json").json
+    assert {"hits", "lessons", "working", "cut", "block"} <= found.keys()
+    assert found["hits"][0]["id"] == "ltm_2"
+    assert {"lexical", "terms"} <= found["hits"][0]["parts"].keys()
+    assert "- [fact] item number 2" in found["block"]
+    shown = run("recall", "item number 2", "--explain").out
+    assert "ltm_2  terms" in shown
+    cut = run("recall", "item number 2", "--limit", "1", "--json").json["cut"]
+    assert cut[0]["why"] == "over maxResults 1"
+    assert run("recall", "zzz").out == "Nothing is recalled.\n"
+
+
+def test_recall_as_a_chat_sees_only_what_is_visible_there(workspace: Path, run: Run) -> None:
+    run("memory", "add", "--text", "boat of chat one", "--channel", "cli", "--chat-id", "1")
+    own = run("recall", "boat", "--channel", "cli", "--chat-id", "1", "--json").json
+    foreign = run("recall", "boat", "--channel", "cli", "--chat-id", "2", "--json").json
+    assert ([hit["layer"] for hit in own["hits"]], foreign["hits"]) == (["chat"], [])
+    added = own["hits"][0]["id"]
+    why = run("recall", "boat", "--channel", "cli", "--chat-id", "2", "--why-not", added, "--json").json
+    assert (why["recalled"], "not visible" in why["why"]) == (False, True)
+
+
+def test_recall_leaves_no_trace(workspace: Path, run: Run) -> None:
+    before = files(workspace.parent)
+    run("recall", "item number 2", "--channel", "telegram", "--chat-id", "42")
+    assert files(workspace.parent) == before
+
+
+@pytest.mark.parametrize("message", ["", "   ", "x" * 1_048_576])
+def test_a_message_that_is_none_is_refused(workspace: Path, run: Run, message: str) -> None:
+    result = run("recall", message)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize(
+    "option", [("--chat-id", "1"), ("--channel", "cli", "--chat-id", "../1"), ("--channel", "a/b", "--chat-id", "1")]
+)
+def test_a_scope_that_is_none_is_refused(workspace: Path, run: Run, option: tuple[str, ...]) -> None:
+    assert run("recall", "boat", *option).code == 2
+
+
+def test_saved_questions_tell_of_a_loss(workspace: Path, run: Run) -> None:
+    assert run("recall", "--check").code == 2
+    saved = run("recall", "item number 2", "--save", "ltm_2", "--json").json
+    assert saved["expect"] == ["ltm_2"]
+    run("recall", "number 3", "--channel", "cli", "--chat-id", "1", "--save", "ltm_3")
+    checked = run("recall", "--check")
+    assert (checked.code, checked.out) == (0, "2 questions, 0 with a loss.\n")
+    run("memory", "disable", "ltm_3")
+    checked = run("recall", "--check", "--json")
+    assert checked.code == 1
+    body = json.loads(checked.out)
+    assert (body["questions"], body["lost"]) == (2, 1)
+    assert body["results"][1]["lost"] == [{"id": "ltm_3", "why": "disabled"}]
+    run("memory", "delete", "ltm_2", "--yes")
+    assert "lost ltm_2" in run("recall", "--check").out
+    assert run("recall", "item", "--save", "no_such").code == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{", b"[1]", b'{"message": "x"}', b'{"message": "", "expect": ["a"]}', b'{"message": "x", "expect": []}',
+        b'{"message": 5, "expect": ["a"]}', b'{"message": "x", "expect": ["a"], "limit": 0}', b"\xff",
+        b'{"message": "x", "expect": ["a"], "wrong": 1}', b"",
+    ],
+)  # fmt: skip
+def test_a_broken_file_of_questions_is_one_error_that_names_the_line(
+    workspace: Path, run: Run, tmp_path: Path, line: bytes
+) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_bytes(b'{"message": "item", "expect": ["ltm_1"]}\n' * bool(line) + line + b"\n" * bool(line))
+    result = run("recall", "--check", str(file))
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert f"{file}:2" in result.err or not line
+
+
+def test_status_tells_counters_and_openmetrics(workspace: Path, feed: Feed, run: Run) -> None:
+    feed({**ANA, "text": "item number 2", "assistant": "x"}, "turn")
+    counters = run("memory", "status", "--json").json["counters"]
+    assert counters["turns_ended"] == 1
+    text = run("memory", "status", "--openmetrics").out
+    assert text.endswith("# EOF\n")
+    assert "nanomem_turns_ended_total 1\n" in text
+    assert "# TYPE nanomem_items gauge\n" in text
+    assert all(line.startswith(("#", "nanomem_")) for line in text.splitlines())
+    assert run("memory", "status", "--openmetrics", "--json").code == 2
