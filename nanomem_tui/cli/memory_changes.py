@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
@@ -247,20 +248,30 @@ def compact(state: State, max_items: int | None, yes: bool, dry_run: bool) -> No
 
 
 @click.command(cls=Command)
-@click.option("--older-than-days", "days", type=click.IntRange(min=0), required=True, help="Age in days.")
+@click.option("--older-than-days", "days", type=click.IntRange(min=0), help="Age in days.")
+@click.option("--expired", is_flag=True, help="What the retention settings let expire, as a turn does once an hour.")
 @click.option("--kind", type=Words(), help="Only this kind.")
 @click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Only this scope.")
 @decided
 @pass_state
-def prune(state: State, days: int, kind: str | None, scope: str | None, yes: bool, dry_run: bool) -> None:
-    """Take away items that were not changed for a long time.
+def prune(
+    state: State, days: int | None, expired: bool, kind: str | None, scope: str | None, yes: bool, dry_run: bool
+) -> None:
+    """Take away items that were not changed for a long time, or whose time is over.
 
     \b
     Example:
       nanomem memory prune --older-than-days 365 --dry-run
     """
+    if (days is None) is not expired or (expired and (kind or scope)):
+        raise click.UsageError("name --older-than-days N, or --expired alone", click.get_current_context())
+    from nanomem_tui.memory import retention
+
     with state.open() as ws:
-        rows = list(ws.items.prune_preview(days, kind, scope))
+        if days is None:
+            rows = retention.expired(ws.items.all(), ws.settings, clock.now())
+        else:
+            rows = list(ws.items.prune_preview(days, kind, scope))
         preview = {"items": [values.item(row) for row in rows]}
         op: Operation | None = None
         if rows:
@@ -268,5 +279,8 @@ def prune(state: State, days: int, kind: str | None, scope: str | None, yes: boo
             lines = _removal("Would delete", rows)
             if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
                 return
-            op = ws.items.prune(days, kind, scope)
+            if days is None:
+                op = retention.prune_expired(ws.store, ws.settings, perform=ws.perform)
+            else:
+                op = ws.items.prune(days, kind, scope)
     state.show({"operation": values.operation(op), **preview}, [op.label if op else "Nothing to remove."])

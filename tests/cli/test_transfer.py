@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import time_machine
 
 from tests.store.homes import make_home
 
@@ -152,3 +153,18 @@ def test_a_deleted_item_is_listed_and_restored(ramfirst: Path, run: Run) -> None
     assert total(run) == 156
     assert run("memory", "restore", row["id"]).code == 1
     assert run("memory", "restore", "none").code == 2
+
+
+def test_what_is_expired_is_pruned_when_asked(workspace: Path, samples: Path, run: Run) -> None:
+    run("memory", "import", samples / "ftswal/home/.nanobot/memory/longterm.db", "--yes")
+    with time_machine.travel("2026-06-20T00:00:00+00:00", tick=False):
+        shown = run("memory", "prune", "--expired", "--dry-run", "--json").json
+        assert {row["kind"] for row in shown["items"]} == {"episodic"}
+        assert len(shown["items"]) == 62
+        assert total(run) == 185
+        run("memory", "prune", "--expired", "--yes")
+        assert total(run) == 123
+        run("undo")
+        assert total(run) == 185
+    for wrong in ([], ["--expired", "--older-than-days", "3"], ["--expired", "--kind", "fact"]):
+        assert run("memory", "prune", *wrong).code == 2
