@@ -44,7 +44,7 @@ def begin(state: State) -> None:
     """Begin a turn: a JSON object on stdin, the block of memory and what is in it on stdout.
 
     Fields: session_key or channel and chat_id; text; sender_id, message_id, speaker, media, at,
-    reply_to {text, message_id, participant}.
+    reply_to {text, message_id, participant}; leave_out ["notes", "turns", "pending"] of the block.
 
     \b
     Example:

@@ -135,7 +135,14 @@ class Engine:
         turns = self.working.turns(given.session_key) if given.session_key else ()
         pending = self._pending(given.session_key) if given.session_key else ()
         items = [hit.item for hit in found.hits]
-        made = prompt.render(items, lessons, self._header(), turns, pending, max_chars=budget)
+        made = prompt.render(
+            items,
+            lessons,
+            "" if "notes" in given.leave_out else self._header(),
+            () if "turns" in given.leave_out else turns,
+            () if "pending" in given.leave_out else pending,
+            max_chars=budget,
+        )
         left = {item.id for item in made.left_out}
         why = f"over the budget of {budget} characters"
         cut = [Cut(hit, why) for hit in found.hits if hit.item.id in left]

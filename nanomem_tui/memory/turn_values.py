@@ -19,12 +19,16 @@ from nanomem_tui.store.values import Hit, Item, Lesson
 MAX_TEXT = 500_000
 """Characters of a message, a reply or an answer. A longer one is no message: it is refused."""
 MAX_TOOLS = 500
+LEAVABLE = frozenset({"notes", "turns", "pending"})
 MAX_RESULT = 20_000
 """Characters of a tool's result that are looked at."""
 
 
 class TurnInput(NamedTuple):
-    """What arrived: for whom, who said it, what, and what it replies to. `at` is UTC ISO, empty for now."""
+    """What arrived: for whom, who said it, what, and what it replies to. `at` is UTC ISO, empty for now.
+
+    `leave_out`: parts of the block (`LEAVABLE`) that the agent puts before its model itself.
+    """
 
     session_key: str
     channel: str | None = None
@@ -38,6 +42,7 @@ class TurnInput(NamedTuple):
     reply_participant: str = ""
     media: tuple[str, ...] = ()
     at: str = ""
+    leave_out: tuple[str, ...] = ()
 
     @property
     def audience(self) -> Audience:
@@ -186,6 +191,7 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
         reply_participant=_text(reply, "participant", 600),
         media=_texts(body, "media"),
         at=_time(body),
+        leave_out=_parts(body),
     )
     _ = found.audience.chat_key, found.audience.user_key  # a malformed channel, chat or sender is refused here
     return found
@@ -271,6 +277,15 @@ def _texts(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > 1_000:
         raise BadInput("not a list of texts", name, 'give ["…"]')
     return tuple(_text({name: entry}, name, MAX_TEXT) for entry in value)
+
+
+def _parts(body: Mapping[str, Any]) -> tuple[str, ...]:
+    found = _texts(body, "leave_out")
+    if not LEAVABLE.issuperset(found):
+        raise BadInput(
+            "no part of the block that can be left out", "leave_out", f"one of {', '.join(sorted(LEAVABLE))}"
+        )
+    return found
 
 
 def _flag(body: Mapping[str, Any], name: str) -> bool:
