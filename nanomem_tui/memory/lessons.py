@@ -65,11 +65,9 @@ class Lessons:
 
     def effective(self, lesson: Lesson) -> float:
         """The confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least 0."""
-        moment = clock.parse(lesson.last_applied_at) or clock.parse(lesson.updated_at)
-        if moment is None:
-            return float(lesson.confidence)
-        hours = max(0.0, (clock.now() - moment).total_seconds() / 3600)
-        return max(0.0, lesson.confidence - hours / self._store.settings.lesson_confidence_decay_hours)
+        from nanomem_tui.memory import learning
+
+        return learning.effective(lesson, self._store.settings, clock.now())
 
     def add(
         self,

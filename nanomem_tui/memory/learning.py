@@ -1,0 +1,290 @@
+"""Lessons that learn (seed 000 §2.5): from tools that fail, from success after failure, from a person's corrections.
+
+Owns what is learned from an event, how sure it is, when it becomes global, and which lessons stand before the model.
+Pure: an event and the lessons of now give the rows as they are to be; the turn performs them. A disabled lesson is
+never taught, enabled or deleted by an event; how lessons fare once shown is `efficacy`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.config import Settings
+from nanomem_tui.memory import corrections, efficacy, injection, secrets
+from nanomem_tui.operations import new_key
+from nanomem_tui.store.values import Lesson
+from nanomem_tui.tokens import fold, tokens
+
+TRIGGER, ACTION = 120, 260
+HEAD = 180
+"""Of an action that is too long, the characters at its beginning that stay; the rest is its end."""
+PROMOTED = 5
+"""Confidence of a lesson that became global."""
+FIRST = {"tool_feedback": 1, "user_feedback": 2}
+"""Confidence that one event gives: a person counts twice a tool."""
+
+What = Literal["learned", "confirmed", "reinforced", "promoted", "dropped"]
+
+
+class ToolResult(NamedTuple):
+    """What a tool gave back. `error`: the text of an exception, empty when there was none."""
+
+    tool: str
+    result: str = ""
+    error: str = ""
+    arguments: str = ""
+
+    @property
+    def failed(self) -> str:
+        """The text of the failure (an exception, or a result that begins `error:`), empty after a success."""
+        if self.error.strip():
+            return self.error.strip()
+        plain = self.result.strip()
+        return plain if plain[:6].lower() == "error:" else ""
+
+
+class Feedback(NamedTuple):
+    """A message of a person, and the answer before it that it may correct."""
+
+    text: str
+    answer: str = ""
+
+
+class Taught(NamedTuple):
+    """A lesson as it is to be, what it was (None: it is new), and what happened to it."""
+
+    lesson: Lesson
+    before: Lesson | None
+    what: What
+
+
+def key_of(trigger: str, better_action: str, scope: str, session_key: str) -> str:
+    """The key of seed 000: two events with the same key teach one lesson."""
+    return "|".join((" ".join(trigger.lower().split()), " ".join(better_action.lower().split()), scope, session_key))
+
+
+def shorten(text: str, limit: int = ACTION, head: int = HEAD) -> str:
+    """`text` on one line within `limit` characters: its head, ` … `, its tail."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[:head]} … {line[len(line) - (limit - head - 3) :]}"
+
+
+def learn(
+    event: ToolResult | Feedback,
+    lessons: Mapping[str, Lesson],
+    settings: Settings,
+    now: datetime,
+    *,
+    session_key: str,
+    actor_key: str = "",
+) -> list[Taught]:
+    """What an event teaches; `lessons` are all of them by id, deleted ones too. `actor_key` names who corrects."""
+    if not (settings.memory_enabled and settings.learning_enabled):
+        return []
+    active = [lesson for lesson in lessons.values() if not lesson.is_deleted]
+    if isinstance(event, Feedback):
+        taught = _from_feedback(event, active, settings, now, session_key, actor_key)
+    elif failure := event.failed:
+        taught = _from_failure(event, failure, active, now, session_key)
+    else:
+        taught = _from_success(event, active, now, session_key)
+    changed = {one.lesson.id for one in taught}
+    beyond = over_cap([*(one for one in active if one.id not in changed), *(one.lesson for one in taught)], settings)
+    dropped = [Taught(one._replace(is_deleted=True), one, "dropped") for one in beyond if one.id not in changed]
+    return [*taught, *dropped]
+
+
+def _from_failure(
+    event: ToolResult, failure: str, lessons: Sequence[Lesson], now: datetime, session_key: str
+) -> list[Taught]:
+    # What a tool gives back is anybody's text: when it orders the model about, none of it goes into a prompt.
+    failure = "" if injection.reason(failure) else failure
+    trigger = f"tool:{event.tool}:error"
+    return _teach(trigger, failure, advice(event.tool, failure), "tool_feedback", lessons, now, session_key, "")
+
+
+def _from_success(event: ToolResult, lessons: Sequence[Lesson], now: datetime, session_key: str) -> list[Taught]:
+    """A tool that works again confirms the newest of this session's lessons about its failures (+1)."""
+    trigger = f"tool:{event.tool}:error"[:TRIGGER]
+    mine = [one for one in lessons if one.enabled and one.trigger == trigger and one.session_key == session_key]
+    open_ones = [one for one in mine if _later(one.updated_at, one.last_applied_at)]
+    if not open_ones:
+        return []
+    newest = max(open_ones, key=lambda one: one.updated_at)
+    at = clock.iso(now)
+    after = newest._replace(confidence=min(10, newest.confidence + 1), last_applied_at=at, updated_at=at)
+    return [Taught(after, newest, "reinforced")]
+
+
+def _from_feedback(
+    event: Feedback, lessons: Sequence[Lesson], settings: Settings, now: datetime, session_key: str, actor_key: str
+) -> list[Taught]:
+    found = corrections.detect(event.text, settings)
+    if found is None:
+        return []
+    why = injection.reason(found.text)
+    taught = _teach(found.trigger, event.answer, found.text, "user_feedback", lessons, now, session_key, actor_key)
+    if why:
+        # Kept for a person to look at, disabled, so that nothing teaches or shows it.
+        held = json.dumps({"inbox": {"why": why, "finding": "injection"}}, ensure_ascii=False)
+        return [one._replace(lesson=one.lesson._replace(enabled=False, meta_json=held)) for one in taught]
+    rest = [one for one in lessons if one.id not in {one.lesson.id for one in taught}]
+    return _promote(taught, [*rest, *(one.lesson for one in taught)], settings, now)
+
+
+def _teach(
+    trigger: str, bad: str, better: str, source: str, lessons: Sequence[Lesson], now: datetime, session: str, actor: str
+) -> list[Taught]:
+    trigger, better = trigger[:TRIGGER], shorten(secrets.mask(better))
+    bad = shorten(secrets.mask(bad))
+    key = key_of(trigger, better, "session", session)
+    at, step = clock.iso(now), FIRST[source]
+    same = next((one for one in lessons if one.key == key), None)
+    if same is not None and not same.enabled:
+        return []
+    if same is None:
+        lesson = Lesson(
+            id=new_key("lesson"), key=key, trigger=trigger, bad_action=bad, better_action=better, scope="session",
+            session_key=session, actor_key=actor, source=source, confidence=step, hits=1, created_at=at, updated_at=at,
+        )  # fmt: skip
+        return [Taught(lesson, None, "learned")]
+    after = same._replace(
+        confidence=min(10, same.confidence + step),
+        hits=same.hits + 1,
+        updated_at=at,
+        bad_action=bad or same.bad_action,
+        actor_key=actor or same.actor_key,
+    )
+    return [Taught(after, same, "confirmed")]
+
+
+def _promote(taught: list[Taught], lessons: Sequence[Lesson], settings: Settings, now: datetime) -> list[Taught]:
+    """What was taught, with the global lesson once enough people taught the same; later corrections add to its hits."""
+    if not taught or not settings.promotion_enabled or taught[0].lesson.trigger not in settings.promotion_triggers:
+        return taught
+    own, at = taught[0], clock.iso(now)
+    key = key_of(own.lesson.trigger, own.lesson.better_action, "global", "")
+    alike = [one for one in lessons if one.scope == "session" and one.enabled and _global_key(one) == key]
+    actors = {one.actor_key for one in alike if one.actor_key}
+    known = next((one for one in lessons if one.key == key), None)
+    if (known is not None and not known.enabled) or (known is None and len(actors) < settings.promotion_min_users):
+        return taught
+    marked = [own._replace(lesson=own.lesson._replace(promoted_global_key=key))]
+    marked += [
+        Taught(one._replace(promoted_global_key=key), one, "promoted")
+        for one in alike
+        if one.promoted_global_key != key and one.id != own.lesson.id
+    ]
+    if known is not None:
+        return [*marked, Taught(known._replace(hits=known.hits + 1, updated_at=at), known, "confirmed")]
+    new = own.lesson._replace(
+        id=new_key("lesson_global"), key=key, scope="global", session_key="", actor_key="", source="auto_promoted",
+        confidence=PROMOTED, hits=sum(one.hits for one in alike), created_at=at, updated_at=at, last_applied_at="",
+        promoted_global_key="", meta_json=json.dumps({"actors": len(actors)}),
+    )  # fmt: skip
+    return [*marked, Taught(new, None, "promoted")]
+
+
+def _global_key(lesson: Lesson) -> str:
+    return key_of(lesson.trigger, lesson.better_action, "global", "")
+
+
+_ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            r"permission|denied|outside|not allowed|forbidden|unauthori[sz]ed|\b40[13]\b|权限|拒绝", re.IGNORECASE
+        ),
+        "Ensure {what} is inside allowed workspace and has permissions before `{tool}`.",
+    ),
+    (
+        re.compile(r"not found|no such|does not exist|missing|\b404\b|找不到|不存在", re.IGNORECASE),
+        "Check that {what} exists and is readable before calling `{tool}`.",
+    ),
+    (
+        re.compile(r"time(?:d )?[- ]?out|too (?:large|long|many)|limit|out of memory|超时", re.IGNORECASE),
+        "Use smaller scope or lighter parameters when calling `{tool}`.",
+    ),
+    (
+        re.compile(
+            r"invalid|required|missing argument|unexpected|type ?error|value ?error|schema|json|参数", re.IGNORECASE
+        ),
+        "Check the names and types of the parameters before calling `{tool}`.",
+    ),
+    (
+        re.compile(r"connection|network|unreachable|dns|refused|ssl|\b5\d\d\b|网络|连接", re.IGNORECASE),
+        "Check that the address is right and reachable, and retry later, when calling `{tool}`.",
+    ),
+)
+_PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)]+")
+
+
+def advice(tool: str, failure: str) -> str:
+    """What to do better the next time, by the kind of failure."""
+    place = _PLACE.search(failure)
+    what = f"`{place[0][:TRIGGER]}`" if place else "the target"
+    for pattern, text in _ADVICE:
+        if pattern.search(failure):
+            return text.format(tool=tool, what=what)
+    return f"Read the error of `{tool}` and change the call before trying it again."
+
+
+def over_cap(lessons: Iterable[Lesson], settings: Settings) -> list[Lesson]:
+    """The lessons beyond `max_lessons`, least sure and oldest first; a disabled one is neither counted nor dropped."""
+    enabled = sorted((one for one in lessons if one.enabled and not one.is_deleted), key=lambda one: one.updated_at)
+    too_many = len(enabled) - settings.max_lessons
+    return sorted(enabled, key=lambda one: (one.confidence, one.updated_at))[:too_many] if too_many > 0 else []
+
+
+def effective(lesson: Lesson, settings: Settings, now: datetime) -> float:
+    """The confidence now: one less for each decay time since it was last confirmed or applied; at least 0."""
+    moments = [clock.parse(text) for text in (lesson.last_applied_at, lesson.updated_at)]
+    last = max((moment for moment in moments if moment is not None), default=None)
+    hours = max(0.0, (now - last).total_seconds() / 3600) if last is not None else 0.0
+    return max(0.0, lesson.confidence - hours / settings.lesson_confidence_decay_hours)
+
+
+def rank(
+    lessons: Iterable[Lesson],
+    text: str,
+    settings: Settings,
+    now: datetime,
+    *,
+    session_key: str,
+    tools: Iterable[str] = (),
+) -> list[Lesson]:
+    """The lessons to put before the model, best first: what shares words with the message (or is about a tool at hand)
+    and is recent, then what is surer now, then what happened more often. A lesson that proved harmful is left out."""
+    if not (settings.memory_enabled and settings.learning_enabled):
+        return []
+    words = set(tokens(text)) | {fold(tool) for tool in tools}
+    scored = []
+    shown: set[tuple[str, str]] = set()
+    for lesson in sorted(lessons, key=lambda one: one.scope != "session"):
+        sure = effective(lesson, settings, now)
+        same = (fold(lesson.trigger), fold(lesson.better_action))
+        if not _shows(lesson, session_key) or sure < settings.min_lesson_confidence or same in shown:
+            continue
+        shown.add(same)
+        mine = set(tokens(f"{lesson.trigger} {lesson.better_action} {lesson.bad_action}"))
+        moment = clock.parse(lesson.updated_at) or now
+        recency = 1.0 / (1.0 + math.log1p(max(0.0, (now - moment).total_seconds() / 3600)))
+        overlap = len(words & mine) / len(words) if words else 0.0
+        scored.append((overlap + 0.2 * recency, sure, lesson.hits, lesson))
+    scored.sort(key=lambda entry: entry[:3], reverse=True)
+    return [lesson for *_, lesson in scored[: settings.max_lessons_in_prompt]]
+
+
+def _shows(lesson: Lesson, session_key: str) -> bool:
+    here = lesson.scope == "global" or lesson.session_key == session_key
+    return lesson.enabled and not lesson.is_deleted and here and efficacy.of(lesson).verdict != "harmful"
+
+
+def _later(first: str, second: str) -> bool:
+    one, two = clock.parse(first), clock.parse(second)
+    return one is not None and (two is None or one > two)
