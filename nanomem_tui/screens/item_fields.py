@@ -11,7 +11,7 @@ from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.widgets.form import FormField
 
-SCOPE_HINT = "global, telegram:42 for a chat, telegram:@7 for a person"
+SCOPE_HINT = "global, telegram:42 (a chat), telegram:@7 (a person)"
 
 
 def fields_of(rows: Sequence[Item]) -> list[FormField]:

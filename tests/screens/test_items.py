@@ -441,7 +441,7 @@ async def test_kind_importance_and_scope_of_one_row_are_set_by_keys(demo: Path) 
     async with console(demo, "items") as on:
         row = on.screen.table.cursor_row
         await on.press("i")
-        await on.shows("Kind, importance and scope of", "preference", "0 to 1", "telegram:@7 for a person")
+        await on.shows("Kind, importance and scope of", "preference", "0 to 1", "telegram:@7 (a person)")
         await on.type("pref")
         await on.press("tab")
         await on.type("0.25")

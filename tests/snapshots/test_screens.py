@@ -124,6 +124,8 @@ VIEWS: dict[str, tuple[str, Keys]] = {
     "dry-run": ("dream", ("T",)),
     "files": ("files", ("j", "enter")),
     "help": ("dream", ("question_mark",)),
+    "fields": ("items", ("i",)),
+    "palette": ("items", ("colon",)),
 }
 
 

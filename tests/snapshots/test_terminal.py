@@ -148,7 +148,7 @@ def test_nothing_in_a_memory_reaches_the_terminal(hostile_home: Path, tmp_path: 
         console.hides("Find in all")
         walk(console, TAB)
         console.press("c", "Keep how many")
-        console.press(ENTER, "begins with")
+        console.press("1" + ENTER, "begins with")
         console.press("n", "3 Sessions")
         console.press("l", "Notes", "clipboard-before")
         walk(console, ENTER, "G", TAB)
