@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,9 @@ from . import ATTACH_VARIABLE, COMMAND_VARIABLE, TOOL, WORKSPACE_VARIABLE
 
 TESTED = "0.3"
 """The releases of nanobot-ai that are tested begin with it."""
+CHANNELS_VARIABLE = "NANOMEM_CAPTURE_CHANNELS"
+OWN_SCREEN = "websocket"
+"""The channel of nanobot's own terminal and web interface, which no list from before 0.3 names."""
 PACKAGE = Path(__file__).resolve().parent
 
 _PROBE = """
@@ -82,14 +85,21 @@ def release_of(agent: Agent) -> Release:
     return Release(said.get("version"), said.get("beside"), tool=TOOL in (said.get("tools") or []))
 
 
-def environment(workspace: str | None, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment in which an agent finds the hook; `workspace` only when it is not to be the agent's own."""
+def environment(
+    workspace: str | None, base: Mapping[str, str] | None = None, channels: Sequence[str] = ()
+) -> dict[str, str]:
+    """The environment in which an agent finds the hook; `workspace` only when it is not to be the agent's own.
+
+    `channels`: those that are captured where no setting of ours names them.
+    """
     values = dict(os.environ if base is None else base)
     startup = str(PACKAGE / "startup")
     others = [entry for entry in values.get("PYTHONPATH", "").split(os.pathsep) if entry and entry != startup]
     values["PYTHONPATH"] = os.pathsep.join([startup, *others])
     values[ATTACH_VARIABLE] = str(PACKAGE)
     values.setdefault(COMMAND_VARIABLE, shlex.join(own_command()))
+    if channels:
+        values.setdefault(CHANNELS_VARIABLE, ",".join(channels))
     if workspace:
         values[WORKSPACE_VARIABLE] = str(Path(workspace).absolute())
     return values

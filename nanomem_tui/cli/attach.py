@@ -41,7 +41,7 @@ _agent_option = click.option(
 def run(state: State, agent: str | None, arguments: tuple[str, ...]) -> None:
     """Start nanobot with the hook in place; everything after `run` is its own command line.
 
-    Nothing is installed into the agent or written to its config: it is started with three variables in its environment,
+    Nothing is installed into the agent or written to its config: it is started with a few variables in its environment,
     which the gateways that it starts inherit. Without an argument: `nanobot agent`.
 
     \b
@@ -57,7 +57,7 @@ def run(state: State, agent: str | None, arguments: tuple[str, ...]) -> None:
     if running.get("attached") is False:
         which = f"{running['what']} (pid {running['pid']})"
         output.notes([f"Note: {which} runs already, without memory; `nanobot gateway stop` it if this talks to it"])
-    environment = agents.environment(state.workspace)
+    environment = agents.environment(state.workspace, channels=_channels(state))
     line = [*found.command, *(arguments or ("agent",))]
     try:
         os.execve(line[0], line, environment)  # noqa: S606  # the agent takes our place, terminal and signals included
@@ -117,6 +117,20 @@ def _running(state: State) -> dict[str, Any]:
     if not presence.running or presence.pid is None:
         return {}
     return {"pid": presence.pid, "what": presence.what, "attached": agents.is_attached(presence.pid)}
+
+
+def _channels(state: State) -> tuple[str, ...]:
+    """The channels to capture where nobody chose any: the usual ones and the agent's screen; () else."""
+    from nanomem_tui.attach import agents
+    from nanomem_tui.config import Settings
+
+    usual = Settings().capture_channels
+    try:
+        with state.open() as ws:
+            chosen = ws.settings.capture_channels
+    except errors.NanomemError:
+        chosen = usual
+    return (*usual, agents.OWN_SCREEN) if chosen == usual else ()
 
 
 def _memory(state: State) -> dict[str, Any]:

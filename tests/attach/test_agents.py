@@ -58,6 +58,9 @@ def test_the_environment_adds_our_folder_before_others_once() -> None:
     assert Path(startup, "sitecustomize.py").is_file()
     assert theirs == "/their/own"
     assert (again["NANOMEM_COMMAND"], again["NANOMEM_WORKSPACE"]) == ("mine", "/w")
+    assert "NANOMEM_CAPTURE_CHANNELS" not in again
+    chosen = agents.environment(None, {"NANOMEM_CAPTURE_CHANNELS": "cli"}, ("cli", "websocket"))
+    assert chosen["NANOMEM_CAPTURE_CHANNELS"] == "cli"
 
 
 def test_a_release_is_asked_of_its_python() -> None:
