@@ -107,7 +107,7 @@ def merge(source: Source, known: Known, theirs: AgentRows, ours: Mapping[str, Ro
     if theirs.complete:
         for key in known.removed_by(theirs.rows):
             row = ours.get(key)
-            if row is not None and not row.is_deleted and row.enabled and same_to_agent(source, row, known.agent[key]):
+            if row is not None and _is_shared(row) and row.enabled and same_to_agent(source, row, known.agent[key]):
                 changes.append(change_of(source.layer, row, row._replace(is_deleted=True)))
     return changes
 
@@ -157,10 +157,11 @@ def export(
     """The agent's file with our rows in it, and its rows by id, in order.
 
     Rows that the agent has and we did not change stay byte for byte and in place; a row that comes back takes the place
-    it had in `known`, the ids in their order as last seen; new ones follow. Deleted rows and disabled items are left
-    out; beyond `limit` the newest and the pinned stay.
+    it had in `known`, the ids in their order as last seen; new ones follow. Deleted rows, disabled items and those of
+    one chat or user are left out, as the agent shows every item to everybody; beyond `limit` the newest and the pinned
+    stay.
     """
-    wanted = [row for row in ours.values() if not row.is_deleted and (row.enabled or isinstance(row, Lesson))]
+    wanted = [row for row in ours.values() if _is_shared(row)]
     if len(wanted) > limit:
         wanted = sorted(wanted, key=lambda row: (getattr(row, "pinned", False), row.updated_at), reverse=True)[:limit]
     by_id = {row.id: row for row in wanted}
@@ -168,6 +169,11 @@ def export(
     order += sorted(by_id.keys() - set(order), key=lambda key: (by_id[key].created_at, key))
     rows = {key: source.to_raw(by_id[key], theirs.rows.get(key)) for key in order if key in by_id}
     return source.dump(rows.values(), present), rows
+
+
+def _is_shared(row: Row) -> bool:
+    """Whether the agent's file is to hold the row."""
+    return not row.is_deleted and (isinstance(row, Lesson) or (row.enabled and row.scope_type == "global"))
 
 
 def woven(order: Sequence[str], known: Sequence[str]) -> list[str]:
