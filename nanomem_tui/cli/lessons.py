@@ -121,8 +121,12 @@ def show(state: State, lesson_id: str) -> None:
     Example:
       nanomem memory lessons show lesson_1739443200123_1
     """
+    from nanomem_tui.memory import efficacy
+
     with state.open() as ws:
-        row = _json(ws, [ws.lessons.get(lesson_id)])[0]
+        lesson = ws.lessons.get(lesson_id)
+        record = efficacy.of(lesson)
+        row = {**_json(ws, [lesson])[0], "efficacy": record.to_json()}
     pairs = [
         ("ID", row["id"]),
         ("Trigger", row["trigger"]),
@@ -133,6 +137,7 @@ def show(state: State, lesson_id: str) -> None:
         ("Learned from", f"{row['source']} {row['actor_key']}".strip()),
         ("Confidence", f"{row['confidence']}, now {row['effective']:.1f}"),
         ("Hits", str(row["hits"])),
+        ("Helps", f"{record.verdict}: shown {record.shown}, followed {record.followed}, failed {record.recurred}"),
         ("Created", words.when(row["created_at"])),
         ("Updated", words.when(row["updated_at"])),
         ("Applied", words.when(row["last_applied_at"]) if row["last_applied_at"] else ""),

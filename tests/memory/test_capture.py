@@ -1,4 +1,4 @@
-"""Capture: what a message says for memory, in two languages, judged, scoped, deduped; the doubtful waits for a person."""
+"""Capture: what a message says for memory, judged, scoped and deduped; what is doubtful waits for a person."""
 
 from __future__ import annotations
 
