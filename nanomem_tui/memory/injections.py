@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from nanomem_tui.store import atomic
 
 MAX_BYTES = 8_000_000
 MAX_USER = 400
+NEAR = 500
+"""Turns of all sessions among which the one before is looked for."""
 
 
 class Injected(NamedTuple):
@@ -62,8 +65,15 @@ class Injections:
 
     def turns(self, limit: int | None = None, offset: int = 0) -> list[Injected]:
         """The turns, newest first."""
-        found = list(reversed(self._load().values()))
-        return found[offset:] if limit is None else found[offset : offset + limit]
+        end = None if limit is None else offset + limit
+        return list(islice(reversed(self._load().values()), offset, end))
+
+    def lessons_before(self, session_key: str, turn: str) -> tuple[str, ...]:
+        """The lessons that the last turn of a session before this one was given, if it ended not long ago."""
+        for one in islice(reversed(self._load().values()), NEAR):
+            if one.session_key == session_key and one.turn != turn and one.ended_at:
+                return one.lessons
+        return ()
 
     def get(self, turn: str) -> Injected | None:
         """One turn by its id."""

@@ -268,7 +268,9 @@ def rank(
     for lesson in sorted(lessons, key=lambda one: one.scope != "session"):
         sure = effective(lesson, settings, now)
         same = (fold(lesson.trigger), fold(lesson.better_action))
-        if not _shows(lesson, session_key) or sure < settings.min_lesson_confidence or same in shown:
+        # It is one less after a whole decay time: what was learned a moment ago is not below the least by a moment.
+        weak = math.ceil(sure) < settings.min_lesson_confidence
+        if not _shows(lesson, session_key) or weak or same in shown:
             continue
         shown.add(same)
         mine = set(tokens(f"{lesson.trigger} {lesson.better_action} {lesson.bad_action}"))

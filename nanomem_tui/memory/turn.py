@@ -18,19 +18,19 @@ from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.formats.wal_state import parse_wal
-from nanomem_tui.memory import backfill, prompt, retention
+from nanomem_tui.memory import backfill, learning, prompt, retention
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.own_sessions import OwnSessions
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.recall import Cut, Question, Recall
 from nanomem_tui.memory.traces import Traces
-from nanomem_tui.memory.turn_keeping import Keeper
+from nanomem_tui.memory.turn_keeping import Before, Keeper
 from nanomem_tui.memory.turn_values import Begun, Ended, TurnEnd, TurnInput
 from nanomem_tui.memory.wal_writer import WalWriter, state_folder
 from nanomem_tui.memory.working import Exchange, WorkingMemory, from_state
 from nanomem_tui.operations import Operation, new_key
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.values import Hit, Lesson
+from nanomem_tui.store.values import Hit
 
 OPEN_TURNS = 1_000
 """Turns that began here and are remembered until they end."""
@@ -131,7 +131,8 @@ class Engine:
         budget = self._settings.recall_max_prompt_chars if max_chars is None else max_chars
         question = Question(given.text, given.reply_text, given.audience, limit=limit, max_chars=budget)
         found = self._recall.ask(question)
-        lessons: list[Lesson] = []
+        rows = list(self._store.snapshot.lessons.values())
+        lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.session_key)
         turns = self.working.turns(given.session_key) if given.session_key else ()
         pending = self._pending(given.session_key) if given.session_key else ()
         items = [hit.item for hit in found.hits]
@@ -272,7 +273,7 @@ class Engine:
     def _keep_turn(self, end: TurnEnd, given: TurnInput, shown: Begun) -> Ended:
         """One operation with all that is kept; nothing in between changes the rows it starts from."""
         with self._store.snapshot.lock:
-            kept = self._keeper.keep(end, given, shown)
+            kept = self._keeper.keep(end, given, shown, self._before(given, shown))
             if kept.operation is None:
                 return kept.ended
             done = self._keep(kept.operation, kept.durable)
@@ -280,12 +281,18 @@ class Engine:
             self.traces.counters.add("ledger_durable", int(kept.durable))
             return kept.ended._replace(operation=done.id)
 
+    def _before(self, given: TurnInput, shown: Begun) -> Before:
+        """The turn that ended before this one in its session."""
+        answers = (turn.assistant for turn in reversed(self.working.turns(given.session_key)) if turn.at != given.at)
+        lessons = self.traces.injections.lessons_before(given.session_key, shown.turn)
+        return Before(next((answer for answer in answers if answer), ""), lessons)
+
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> None:
         """What follows the operation: it is acknowledged whatever becomes of these."""
         now = clock.iso(clock.now())
         self._try("the session state", lambda: self._post(end, given, now))
         saved = [kept.item.id for kept in ended.saved] + [held.item.id for held in ended.quarantined]
-        learned = [taught.lesson.id for taught in ended.lessons]
+        learned = [taught.lesson.id for taught in ended.lessons if taught.is_change]
         self._try("the injection log", lambda: self.traces.injections.ended(ended.turn, now, saved, learned))
         self.working.ended(given.session_key, given.at, end.assistant, given.speaker, given.text)
         self.working.add_pending(given.session_key, end.pending_actions)
@@ -331,7 +338,7 @@ class Engine:
         count("memory_capture_deduped", sum(kept.merged for kept in ended.saved))
         count("memory_capture_dropped_safety", len(ended.quarantined) + kinds["safety"])
         count("memory_capture_dropped_low_conf", kinds["weak"])
-        count("lessons_learned", len(ended.lessons))
+        count("lessons_learned", sum(taught.is_change for taught in ended.lessons))
 
     def _try(self, what: str, work: Callable[[], object]) -> None:
         """Do a step that may fail without failing the turn; what went wrong is a problem."""

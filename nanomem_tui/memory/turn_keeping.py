@@ -6,20 +6,20 @@ must not decide what is worth capturing or what a lesson is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.memory import capture, mirrors, safety
+from nanomem_tui.memory import capture, corrections, efficacy, learning, mirrors, safety
 from nanomem_tui.memory.pending import Pending
 from nanomem_tui.memory.pending import change_of as pending_change
-from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, TurnEnd, TurnInput
+from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, Taught, TurnEnd, TurnInput
 from nanomem_tui.memory.twins import Twins
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Row
+from nanomem_tui.store.values import Item, Lesson, Row
 from nanomem_tui.text import counted
 
 
@@ -29,6 +29,13 @@ class Kept(NamedTuple):
     operation: Operation | None
     durable: bool
     ended: Ended
+
+
+class Before(NamedTuple):
+    """The turn before in the same session: its answer, and the ids of the lessons that its block held."""
+
+    answer: str = ""
+    lessons: tuple[str, ...] = ()
 
 
 class Draft:
@@ -53,6 +60,15 @@ class Draft:
         found = self._twins.find(scope_key, text)
         return self.item(found.id) if found is not None else None
 
+    def lesson(self, key: str) -> Lesson | None:
+        """The lesson as it will be; None when there is none, or it is deleted."""
+        row = self._rows.get(("lesson", key)) or self._snapshot.lessons.get(key)
+        return row if isinstance(row, Lesson) and not row.is_deleted else None
+
+    def lessons(self) -> dict[str, Lesson]:
+        """Every lesson as it will be, deleted ones too."""
+        return {**self._snapshot.lessons, **{row.id: row for row in self._rows.values() if isinstance(row, Lesson)}}
+
     def put(self, layer: str, row: Row) -> None:
         """The row will be this."""
         self._rows[layer, row.id] = row
@@ -72,17 +88,19 @@ class Keeper:
         self._pending = pending
         self._twins = Twins(store)
 
-    def keep(self, end: TurnEnd, given: TurnInput, shown: Begun) -> Kept:
+    def keep(self, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Kept:
         """What to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
         draft = Draft(self._store, self._twins)
         used = _use(draft, shown)
         captured = list(self._captured(draft, end, given, shown))
+        taught = self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else []
         fresh = [row.item for part in captured for row in part.rows if row.before is None and not row.why]
         ended = Ended(
             shown.turn,
             saved=tuple(Saved(row.item, merged=row.before is not None) for part in captured for row in part.saved),
             dropped=tuple(_dropped(candidate.text, why) for part in captured for candidate, why in part.dropped),
             quarantined=tuple(Quarantined(row.item, row.why) for part in captured for row in part.quarantined),
+            lessons=tuple(taught),
         )
         changes = [
             *draft.changes(),
@@ -92,7 +110,7 @@ class Keeper:
         if not changes:
             return Kept(None, durable=False, ended=ended)
         meta = {"turn": shown.turn, "session_key": given.session_key}
-        operation = new_operation("turn", _label(ended, used), changes, actor="agent", meta=meta)
+        operation = new_operation("turn", _label(ended, used, len(shown.lessons)), changes, actor="agent", meta=meta)
         return Kept(operation, any(part.durable for part in captured), ended)
 
     def _captured(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun) -> Iterator[capture.Captured]:
@@ -107,6 +125,29 @@ class Keeper:
             for row in found.rows:
                 draft.put("item", row.item)
             yield found
+
+    def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> list[Taught]:
+        """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
+        now = clock.now()
+        said = corrections.detect(given.text, self._settings)
+        tools = [learning.ToolResult(tool.name, tool.result, tool.error, tool.arguments) for tool in end.tools]
+        failed: dict[str, bool] = {}
+        for tool in tools:
+            failed[tool.tool] = failed.get(tool.tool, False) or bool(tool.failed)
+        judged = efficacy.after_answer(filter(None, map(draft.lesson, before.lessons)), said.trigger if said else "")
+        taught = _judged(draft, judged)
+        here = filter(None, (draft.lesson(lesson.id) for lesson in shown.lessons))
+        taught += _judged(draft, efficacy.after_turn(here, failed, now))
+        events: list[learning.ToolResult | learning.Feedback] = [learning.Feedback(given.text, before.answer), *tools]
+        for event in events:
+            found = learning.learn(
+                event, draft.lessons(), self._settings, now,
+                session_key=given.session_key, actor_key=given.audience.user_key or "",
+            )  # fmt: skip
+            for one in found:
+                draft.put("lesson", one.lesson)
+                taught.append(Taught(one.lesson, one.what))
+        return taught
 
     def _done(self, end: TurnEnd, given: TurnInput) -> list[Change]:
         """Take recovered turns away that the agent has answered now."""
@@ -124,19 +165,27 @@ def _use(draft: Draft, shown: Begun) -> int:
     return len(rows)
 
 
+def _judged(draft: Draft, judged: Sequence[efficacy.Judged]) -> list[Taught]:
+    for one in judged:
+        draft.put("lesson", one.lesson)
+    return [Taught(one.lesson, one.outcome) for one in judged if one.outcome]
+
+
 def _dropped(text: str, why: str) -> Dropped:
     kind = "weak" if why.startswith("low ") else "other" if why.endswith("in one turn") else "safety"
     return Dropped(text, why, kind)
 
 
-def _label(ended: Ended, used: int) -> str:
+def _label(ended: Ended, used: int, shown: int) -> str:
     saved = sum(not kept.merged for kept in ended.saved)
     merged = len(ended.saved) - saved
+    changed = len({taught.lesson.id for taught in ended.lessons if taught.is_change})
     parts = [
         f"{counted(saved, 'item')} saved" if saved else "",
         f"{counted(merged, 'item')} confirmed" if merged else "",
         f"{counted(len(ended.quarantined), 'item')} in the inbox" if ended.quarantined else "",
-        f"{counted(len(ended.lessons), 'lesson')} changed" if ended.lessons else "",
+        f"{counted(changed, 'lesson')} changed" if changed else "",
         f"{counted(used, 'item')} used" if used else "",
+        f"{counted(shown, 'lesson')} shown" if shown else "",
     ]
     return f"turn: {', '.join(part for part in parts if part) or 'pending items done'}"

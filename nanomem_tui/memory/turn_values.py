@@ -119,10 +119,16 @@ class Quarantined(NamedTuple):
 
 
 class Taught(NamedTuple):
-    """A lesson that a turn changed; `what` is learned, reinforced, promoted or the like."""
+    """A lesson that a turn changed or decided about; `what`: learned, confirmed, reinforced, promoted, dropped, or
+    followed and recurred for one that was shown."""
 
     lesson: Lesson
     what: str
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the lesson says something else now, or is more or less sure."""
+        return self.what not in ("followed", "recurred")
 
 
 class Ended(NamedTuple):

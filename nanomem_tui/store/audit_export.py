@@ -13,6 +13,8 @@ from nanomem_tui.store.values import Row
 
 ITEMS, LESSONS = "LTM_AUDIT.jsonl", "LESSONS_AUDIT.jsonl"
 _FOLDED = {"items.compact": "memory_compact", "lessons.compact": "lesson_compact", "lessons.reset": "lesson_reset"}
+USE = COUNTERS | {"meta_json"}
+"""The fields in which a turn notes that it used a row."""
 
 
 def lines(operation: Operation, tables: Mapping[str, Mapping[str, Row]]) -> Iterator[tuple[str, bytes]]:
@@ -30,7 +32,7 @@ def lines(operation: Operation, tables: Mapping[str, Mapping[str, Row]]) -> Iter
         yield log, dump_event(AuditEvent(_FOLDED[operation.kind], at, fields))
         return
     for change in operation.changes:
-        if operation.actor == "agent" and change.before is not None and (change.after or {}).keys() <= COUNTERS:
+        if operation.actor == "agent" and change.before is not None and (change.after or {}).keys() <= USE:
             continue  # that a turn used something is no event of the logs
         if change.layer == "item":
             yield ITEMS, dump_event(_item_event(_whole(change, tables["item"]), at))

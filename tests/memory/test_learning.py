@@ -275,7 +275,7 @@ def test_the_prompt_gets_the_fitting_then_the_surer_then_the_frequent_ones() -> 
         lesson(5, confidence=9, is_deleted=True),
         lesson(6, confidence=9, scope="session", session_key="cli:direct"),
         lesson(7, scope="session", session_key=S, confidence=2),
-        lesson(8, confidence=1, updated_at=clock.iso(NOW - timedelta(days=3))),
+        lesson(8, confidence=1, updated_at=clock.iso(NOW - timedelta(days=8))),
     ]
     ids = [one.id for one in rank(rows, "the printer is jammed", SETTINGS, NOW, session_key=S)]
     assert ids == ["lesson_1", "lesson_3", "lesson_2", "lesson_7"]

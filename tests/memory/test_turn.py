@@ -265,6 +265,61 @@ def test_mirrors_are_written_with_the_turn(workspace: Path) -> None:
     assert text.count("window seats") == 1
 
 
+# -- lessons -------------------------------------------------------------------------------------------------------
+
+
+def used(ws: Workspace, text: str, *tools: dict[str, str], **fields: object):
+    """A whole turn with tools, of which the block is made."""
+    begun = begin(ws, text, **fields)
+    return begun, end(ws, begun.turn, tools=list(tools))
+
+
+def test_a_failure_teaches_a_lesson_that_stands_in_the_next_block_and_is_followed(workspace: Path) -> None:
+    broken = {"name": "read_file", "arguments": "{}", "result": "error: /data/x.txt not found"}
+    with open_workspace(workspace) as ws:
+        _, ended = used(ws, "read the file please", broken)
+        (taught,) = ended.lessons
+        assert (taught.what, taught.lesson.trigger) == ("learned", "tool:read_file:error")
+        begun, ended = used(ws, "read_file once more", {"name": "read_file", "result": "fine"})
+        assert taught.lesson.id in {lesson.id for lesson in begun.lessons}
+        assert "tool:read_file:error" in begun.block
+        assert {one.what for one in ended.lessons} >= {"followed", "reinforced"}
+        row = ws.lessons.get(taught.lesson.id)
+        assert row.confidence == taught.lesson.confidence + 1
+        assert row.meta["efficacy"]["followed"] == 1
+        assert ws.traces.counters.read()["lessons_learned"] == 2
+        assert ws.traces.counters.read()["lessons_shown"] > 0
+        other = ws.engine.begin_turn(turn_input({"session_key": "telegram:77", "text": "read_file"}))
+        assert taught.lesson.id not in {lesson.id for lesson in other.lessons}
+
+
+def test_a_correction_is_about_the_answer_before_it(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, "tell me about tea", "A very long answer about tea.")
+        ended = turn(ws, "Wrong, answer shorter please")
+    assert [one.lesson.bad_action for one in ended.lessons if one.what == "learned"] == [
+        "A very long answer about tea."
+    ]
+    assert ended.lessons[0].lesson.trigger.startswith("response:")
+
+
+def test_learning_off_teaches_and_shows_nothing(workspace: Path) -> None:
+    settle(workspace, learning_enabled=False)
+    with open_workspace(workspace) as ws:
+        begun, ended = used(ws, "trigger 1 better", {"name": "read_file", "result": "error: not found"})
+        assert (begun.lessons, ended.lessons) == ((), ())
+        assert ws.lessons.count()["total"] == 3
+
+
+def test_using_rows_is_no_event_of_the_agents_logs_and_saving_is(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, "item 2")
+        turn(ws, "Remember that I prefer window seats")
+    events = [json.loads(line) for line in (workspace / "memory" / "LTM_AUDIT.jsonl").read_text().splitlines()]
+    assert [(event["type"], event["text"]) for event in events] == [("memory_add", "I prefer window seats")]
+    assert (workspace / "memory" / "LESSONS_AUDIT.jsonl").read_text() == ""
+
+
 # -- working memory and restarts -----------------------------------------------------------------------------------
 
 
@@ -525,7 +580,7 @@ def test_no_window_and_no_queue(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         end(ws, begin(ws, "one thing").turn, pending_actions=["do it"])
         begun = begin(ws, "zzz")
-        assert (begun.working, begun.pending, begun.block) == ((), (), "")
+        assert (begun.working, begun.pending, "conversation" in begun.block) == ((), (), False)
 
 
 def test_the_defaults_are_those_of_the_seeds() -> None:
