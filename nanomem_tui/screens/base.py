@@ -49,6 +49,7 @@ from nanomem_tui.widgets.toast import say, say_error
 Row = TypeVar("Row")
 
 WIDE = 100  # columns from which both panes are shown
+WIDEST = 140  # columns from which a list may have more than the detail needs
 SMALLEST = (60, 20)
 DETAIL_DELAY = 0.03  # seconds the cursor rests before the detail is read, so that holding a key reads nothing
 
@@ -177,6 +178,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         width, height = self.app.size
         both = width >= WIDE and not self._zoomed
         self.set_class(both, "-wide")
+        self.set_class(both and width >= WIDEST, "-widest")
         self.table.display = both or self._pane == "list"
         self.detail_pane.display = both or self._pane == "detail"
         small = width < SMALLEST[0] or height < SMALLEST[1]

@@ -28,7 +28,7 @@ NOT_ITEMS = (
 class ItemsScreen(RowsScreen[Item]):
     """Long-term items."""
 
-    DEFAULT_CSS = "ItemsScreen.-wide #list { width: 12fr; } ItemsScreen.-wide #detail { width: 8fr; }"
+    DEFAULT_CSS = "ItemsScreen.-widest #list { width: 12fr; } ItemsScreen.-widest #detail { width: 8fr; }"
     SCREEN = "items"
     LAYER = "item"
     NOUN = "item"
