@@ -19,7 +19,6 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import scoring
 from nanomem_tui.memory.scopes import Audience, Layer, LayerOf, is_waiting, layers
 from nanomem_tui.memory.scoring import PROFILES, Scored
-from nanomem_tui.memory.spelling import nearest
 from nanomem_tui.store import lookup, search
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.search import Candidate, FullText, ItemIndex
@@ -242,7 +241,7 @@ class Recall:
         store.load("item")
         with store.snapshot.lock:
             index = self._index.current()
-            words, corrected = _corrected(words, _written(question), index.has, lambda _: index.words, index.rows_with)
+            words, corrected = _corrected(words, _written(question), index.has, self._index.nearest)
             statistics = index.statistics(words) if beside else None
             found_rows = self._index.best(words, wanted, self._shown_groups(question, layer_of), slack)
         more = len(found_rows) >= wanted > 0
@@ -268,9 +267,7 @@ class Recall:
 
         def find(index: FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
-            terms, corrected = _corrected(
-                words, written, lambda word: asked.rows_with[word] > 0, index.near, index.rows_with
-            )
+            terms, corrected = _corrected(words, written, lambda word: asked.rows_with[word] > 0, index.nearest)
             statistics = index.statistics(terms) if corrected else asked
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
@@ -368,14 +365,13 @@ def _corrected(
     words: Mapping[str, float],
     written: Mapping[str, str],
     known: Callable[[str], bool],
-    near: Callable[[str], Iterable[str]],
-    rows_with: Callable[[str], int],
+    nearest: Callable[[str], str | None],
 ) -> tuple[dict[str, float], dict[str, str]]:
     """The words with those that no row holds replaced by the nearest that is held, and what was replaced."""
     weighted: dict[str, float] = {}
     corrected: dict[str, str] = {}
     for word, weight in words.items():
-        meant = None if known(word) else nearest(written.get(word, word), word, near(word), rows_with)
+        meant = None if known(word) else nearest(word)
         if meant is not None:
             corrected[written.get(word, word)] = meant
         weighted[meant or word] = max(weight, weighted.get(meant or word, 0.0))

@@ -73,8 +73,8 @@ def _days(day: str, today: date) -> float:
 
 _SEED000_WORDS = re.compile(r"[A-Za-z0-9_]+|[\u4e00-\u9fff]+")
 _SEED000_STOP = frozenset(
-    "a an the and or for with this that you your are is to of in on it we our can please from now then still first just "
-    "这个 那个 一下 然后 就是 我们 你们 还有 以及 是否 可以 需要 已经 现在".split()
+    "a an the and or for with this that you your are is to of in on it we our can please from now then still first "
+    "just 这个 那个 一下 然后 就是 我们 你们 还有 以及 是否 可以 需要 已经 现在".split()
 )
 _SEED000_CHINESE = MappingProxyType(
     dict(

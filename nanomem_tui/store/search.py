@@ -17,6 +17,7 @@ from typing import NamedTuple
 from nanomem_tui.store import reader
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
+from nanomem_tui.store.vocabulary import Vocabulary, nearest
 from nanomem_tui.store.word_index import Statistics, WordIndex, saturated
 from nanomem_tui.tokens import tokens
 
@@ -77,6 +78,7 @@ class ItemIndex:
         self._building = threading.Lock()
         self._changed: set[str] | None = None
         self._index = WordIndex()
+        self._vocabulary = Vocabulary()
 
     @property
     def ready(self) -> bool:
@@ -91,14 +93,14 @@ class ItemIndex:
             with self._snapshot.lock:
                 changed = self._snapshot.watch()
                 rows = list(self._snapshot.items.values())
-            index = WordIndex()
+            index, vocabulary = WordIndex(), Vocabulary()
             for number, row in enumerate(rows, 1):
                 if row.enabled and not row.is_deleted:
-                    index.put(row.id, row.text, group_of(row))
+                    vocabulary.add(index.put(row.id, row.text, group_of(row)))
                 if pause and number % 64 == 0:
                     time.sleep(pause)
             with self._snapshot.lock:
-                self._index, self._changed = index, changed
+                self._index, self._vocabulary, self._changed = index, vocabulary, changed
 
     def current(self) -> WordIndex:
         """The index with every change in it. Call it, and use what it gives, holding the snapshot's lock."""
@@ -111,9 +113,14 @@ class ItemIndex:
             if row is None or row.is_deleted or not row.enabled:
                 index.remove(key)
             else:
-                index.put(key, row.text, group_of(row))
+                self._vocabulary.add(index.put(key, row.text, group_of(row)))
         self._changed.clear()
         return index
+
+    def nearest(self, word: str) -> str | None:
+        """The word that some row holds and that `word` was probably meant to be; None when nothing is near."""
+        with self._snapshot.lock:
+            return self._vocabulary.nearest(word, self.current().rows_with)
 
     def best(
         self, weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None = None, slack: float = 0.0
@@ -158,11 +165,11 @@ class FullText:
         numbers = list(_varints(found[0])) if found else []
         return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)
 
-    def near(self, word: str) -> list[str]:
-        """The indexed words with the same first letter: where a misspelt word is looked for."""
-        last = word[0] + "\U0010ffff"
-        query = "SELECT term FROM temp.index_words WHERE term >= ? AND term < ?"
-        return [row[0] for row in self._connection.execute(query, (word[0], last))]
+    def nearest(self, word: str) -> str | None:
+        """The word with the same first letter that `word` was probably meant to be; None when nothing is near."""
+        query = "SELECT term FROM temp.index_words WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?"
+        values = (word[:1], word[:1] + "\U0010ffff", len(word) - 2, len(word) + 2)
+        return nearest(word, [row[0] for row in self._connection.execute(query, values)], self.rows_with)
 
     def candidates(self, words: Iterable[str], accept: Accept) -> list[Item]:
         """The first accepted rows that the index ranks for any of the words."""

@@ -15,7 +15,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -61,7 +61,7 @@ class Found(NamedTuple):
 
 
 class WordIndex:
-    """Rows by word. `put` and `remove` cost what the row has words. Not thread-safe by itself: the owner holds a lock."""
+    """Rows by word. `put` and `remove` cost what the row has words. Not thread-safe: its owner holds a lock."""
 
     def __init__(self) -> None:
         self._rows: dict[str, int | array[int]] = {}
@@ -73,6 +73,7 @@ class WordIndex:
         self._place: dict[str, int] = {}
         self._texts: dict[str, str] = {}
         self._total = 0
+        self._shared = (-1, -1)
         self._shares: tuple[float, list[float]] = (0.0, [])
 
     # -- what is in it ------------------------------------------------------------------------------------------
@@ -111,6 +112,34 @@ class WordIndex:
         rows = self._rows.get(word)
         return 0 if rows is None else 1 if isinstance(rows, int) else len(rows)
 
+    def idf(self, word: str) -> float:
+        """How rare a word is."""
+        return idf(len(self._place), self.rows_with(word))
+
+    def add_scores(self, weights: Mapping[str, float], scale: float, scores: dict[int, float]) -> Iterable[int]:
+        """Add to the scores of rows what they get for words of these weights (rarity is in them) times `scale`.
+
+        The rows that hold any of the words, with repeats.
+        """
+        touched: list[Iterable[int]] = []
+        lengths, get, shares = self._lengths, scores.get, self._share_table()
+        for word, weight in weights.items():
+            held = self._rows.get(word)
+            if held is None:
+                continue
+            rows: Sequence[int] = (held,) if isinstance(held, int) else held
+            touched.append(rows)
+            value = weight * scale
+            for place in rows:
+                scores[place] = get(place, 0.0) + value * shares[lengths[place]]
+            times = self._times.get(word)
+            if times:
+                mean = self._shares[0]
+                for place, many in times.items():
+                    length = lengths[place]
+                    scores[place] += value * (saturated(many, length, mean) - shares[length])
+        return touched[0] if len(touched) == 1 else chain.from_iterable(touched)
+
     def matched(self, key: str, words: Iterable[str]) -> dict[str, int]:
         """Which of the words a row holds, and how often."""
         place = self._place[key]
@@ -134,14 +163,14 @@ class WordIndex:
 
     # -- changing -----------------------------------------------------------------------------------------------
 
-    def put(self, key: str, text: str, group: Hashable) -> None:
-        """Index a row, or index it anew when its text or group changed."""
+    def put(self, key: str, text: str, group: Hashable) -> list[str]:
+        """Index a row, or index it anew when its text or group changed; the words that no row held before."""
         number = self._groups.setdefault(group, len(self._groups))
         place = self._place.get(key)
         if place is not None:
             if self._texts[key] == text:
                 self._group_of[place] = number
-                return
+                return []
             self.remove(key)
         words = tokens(text)
         place = len(self._keys)
@@ -153,10 +182,12 @@ class WordIndex:
         self._total += min(len(words), LONGEST)
         rows = self._rows
         distinct = set(words)
+        fresh = []
         for word in distinct:
             held = rows.get(word)
             if held is None:
                 rows[word] = place
+                fresh.append(word)
             elif isinstance(held, int):
                 rows[word] = array("I", (held, place))
             else:
@@ -165,6 +196,7 @@ class WordIndex:
             for word, times in Counter(words).items():
                 if times > 1:
                     self._times.setdefault(word, {})[place] = times
+        return fresh
 
     def remove(self, key: str) -> None:
         """Forget a row; nothing happens when it is not there."""
@@ -248,9 +280,11 @@ class WordIndex:
 
     def _share_table(self) -> list[float]:
         """What a word that a row holds once is worth there, by the length of the row."""
-        mean = round(self.mean, 2)
-        if self._shares[0] != mean:
-            self._shares = (mean, [saturated(1, length, mean) for length in range(LONGEST + 1)])
+        if self._shared != (self._total, len(self._place)):
+            self._shared = (self._total, len(self._place))
+            mean = round(self.mean, 2)
+            if self._shares[0] != mean:
+                self._shares = (mean, [saturated(1, length, mean) for length in range(LONGEST + 1)])
         return self._shares[1]
 
     def _accumulate(self, term: _Term, scores: dict[int, float], shown: Sequence[bool] | None) -> None:

@@ -1,0 +1,281 @@
+"""Recall over ordered sources: the turns of sessions, a journal, an archive. What stands around a passage counts too.
+
+Owns the ranking of passages by their own words and those of their neighbours, of the whole session, by who speaks, and
+by what the question waits for. Knows no file: whoever has the passages adds them. Plain facts have no neighbours and
+are `recall`'s.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping
+from datetime import date
+from functools import lru_cache
+from typing import NamedTuple
+
+from nanomem_tui.memory import cues
+from nanomem_tui.store.vocabulary import Vocabulary
+from nanomem_tui.store.word_index import WordIndex
+from nanomem_tui.tokens import query_tokens, tokens
+
+AFTER, AFTER_2 = 0.5, 0.4
+BEFORE, BEFORE_2 = 0.3, 0.2
+"""The share of a passage's score that its neighbours get: one and two places after it, one and two before."""
+
+FAINT = 0.3
+"""A passage gives nothing to its neighbours when its score is less than this share of the best one."""
+
+ANSWER = 0.5
+"""What the next passage gets beside, when this one asks: the answer says little of the question again."""
+
+ASKING = -0.2
+"""What a passage loses that itself asks."""
+
+SUBJECT, SUBJECT_FLAT = 0.7, 0.3
+"""What a passage gains whose speaker the question names."""
+
+SESSION = 0.3
+"""The weight of the share of the question that the whole session covers."""
+
+WHEN = 0.4
+"""What a passage gains for a time that it tells, when the question waits for one."""
+
+DATED = 0.3
+"""What a passage gains when the day of its session is that of the question."""
+
+LENGTH = 0.05
+"""Longer passages tell more: the weight of the logarithm of their words."""
+
+RELATED = 0.8
+"""The weight of words that share most of their letters with one of the question (`counselor`, `counseling`)."""
+
+
+MOST_MEANINGS = 10_000
+
+
+class Passage(NamedTuple):
+    """One passage of an ordered source: its key, text, session, speaker, and time (ISO, empty: unknown)."""
+
+    key: str
+    text: str
+    session: str = ""
+    speaker: str = ""
+    at: str = ""
+
+
+class PassageHit(NamedTuple):
+    """A passage that was found, its score, and what that is the sum of: its own words, those of its neighbours, its
+    session, its length, and the rest: who speaks, whether it asks, and whether it tells what the question waits for."""
+
+    passage: Passage
+    score: float
+    words: float
+    near: float
+    session: float
+    length: float
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The parts of the score by name."""
+        known = {"words": self.words, "near": self.near, "session": self.session, "length": self.length}
+        return {**known, "cues": self.score - sum(known.values())}
+
+
+class _Asked(NamedTuple):
+    """A question as the index takes it: groups of equally meant words with their weight, and who is spoken of."""
+
+    groups: list[dict[str, float]]
+    scale: float
+    subject: int
+    waits: cues.Waits
+
+
+class OrderedRecall:
+    """Passages in the order in which they were added, session by session or mixed. Not thread-safe by itself."""
+
+    def __init__(self, passages: Iterable[Passage] = ()) -> None:
+        self._index = WordIndex()
+        self._passages: list[Passage] = []
+        self._next: list[int] = []
+        self._previous: list[int] = []
+        self._shapes: list[int] = []
+        self._worth: list[float] = []
+        self._session_of: list[int] = []
+        self._speaker_of: list[int] = []
+        self._last: list[int] = []
+        self._days: list[date | None] = []
+        self._sessions: dict[str, int] = {}
+        self._speakers: dict[str, int] = {}
+        self._names: dict[str, int] = {}
+        self._words = Vocabulary()
+        self._meanings: dict[str, dict[str, float]] = {}
+        self._kinds: dict[tuple[bool, int], tuple[list[float], list[float]]] = {}
+        for passage in passages:
+            self.add(passage)
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    def add(self, passage: Passage) -> None:
+        """Add a passage behind the others of its session. Its key must be new."""
+        place = len(self._passages)
+        self._meanings.clear()
+        session = self._sessions.setdefault(passage.session, len(self._sessions))
+        if session == len(self._last):
+            self._last.append(-1)
+            self._days.append(_day(passage.at))
+        before = self._last[session]
+        self._last[session] = place
+        if before >= 0:
+            self._next[before] = place
+        self._previous.append(before)
+        self._next.append(-1)
+        self._passages.append(passage)
+        self._session_of.append(session)
+        self._speaker_of.append(self._speaker(passage.speaker))
+        self._shapes.append(cues.shape(passage.text))
+        self._words.add(self._index.put(passage.key, passage.text, 0))
+        self._worth.append(LENGTH * math.log1p(max(1, self._index.length(passage.key))))
+
+    def _speaker(self, name: str) -> int:
+        number = self._speakers.setdefault(name, len(self._speakers))
+        if name:
+            for word in tokens(name):
+                self._names.setdefault(word, number)
+        return number
+
+    def search(self, query: str, limit: int = 20) -> list[PassageHit]:
+        """The best passages for a question, best first; equal ones in their order."""
+        asked = self._asked(query)
+        own, base, scores, bonus = self._score(asked)
+        best = sorted(scores, key=scores.__getitem__, reverse=True)[:limit]
+        found, worth, session_of = self._passages, self._worth, self._session_of
+        return [
+            PassageHit(
+                found[place],
+                scores[place],
+                own.get(place, 0.0),
+                base[place] - own.get(place, 0.0),
+                bonus[session_of[place]],
+                worth[place],
+            )
+            for place in best
+        ]
+
+    def sessions(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
+        """The best sessions for a question with their scores, best first: by their best passages."""
+        _, _, scores, bonus = self._score(self._asked(query))
+        found: dict[int, list[float]] = {}
+        for place, score in scores.items():
+            found.setdefault(self._session_of[place], []).append(score)
+        names = list(self._sessions)
+        ranked = sorted(
+            (
+                (sum(heapq.nlargest(3, values)) / 3 + bonus[session], names[session])
+                for session, values in found.items()
+            ),
+            reverse=True,
+        )
+        return [(name, score) for score, name in ranked[:limit]]
+
+    # -- reading a question -------------------------------------------------------------------------------------
+
+    def _asked(self, query: str) -> _Asked:
+        words = query_tokens(query)
+        named = {self._names[word] for word in words if word in self._names}
+        subject = next(iter(named)) if len(named) == 1 else -1
+        meant = [word for word in words if word not in self._names] or words
+        groups = [self._meaning(word) for word in meant]
+        total = sum(next(iter(group.values())) for group in groups)
+        return _Asked(groups, 1 / total if total else 1.0, subject, cues.waits_for(query))
+
+    def _meaning(self, word: str) -> dict[str, float]:
+        """The words that a word of a question stands for, itself or what it was meant to be first, with weights."""
+        known = self._meanings.get(word)
+        if known is not None:
+            return known
+        index = self._index
+        there = word if index.has(word) else self._words.nearest(word, index.rows_with) or word
+        weight = index.idf(there)
+        meaning = {there: weight}
+        for other, share in self._words.related(there):
+            meaning[other] = RELATED * share * min(weight, index.idf(other))
+        if len(self._meanings) >= MOST_MEANINGS:
+            self._meanings.clear()
+        self._meanings[word] = meaning
+        return meaning
+
+    # -- ranking ------------------------------------------------------------------------------------------------
+
+    def _score(self, asked: _Asked) -> tuple[dict[int, float], dict[int, float], dict[int, float], list[float]]:
+        """By place: the score of the own words, with those of the neighbours, and in all; by session its bonus."""
+        own: dict[int, float] = {}
+        bonus = [0.0] * len(self._last)
+        index, session_at = self._index, self._session_of.__getitem__
+        for group in asked.groups:
+            held = set(map(session_at, index.add_scores(group, asked.scale, own)))
+            weight = SESSION * asked.scale * next(iter(group.values()))
+            for session in held:
+                bonus[session] += weight
+        if asked.waits.months:
+            for session, day in enumerate(self._days):
+                bonus[session] += DATED * asked.waits.fits(day) if day else 0.0
+        base = self._spread(own)
+        return own, base, self._weigh(base, asked, bonus), bonus
+
+    def _spread(self, own: Mapping[int, float]) -> dict[int, float]:
+        """The scores with the shares that go to neighbours in the same session."""
+        base = dict(own)
+        get, after, before, shapes = base.get, self._next, self._previous, self._shapes
+        least = FAINT * max(own.values(), default=0.0)
+        for place, score in own.items():
+            if score < least:
+                continue
+            near = after[place]
+            if near >= 0:
+                share = AFTER + ANSWER if shapes[place] & cues.QUESTION else AFTER
+                base[near] = get(near, 0.0) + share * score
+                near = after[near]
+                if near >= 0:
+                    base[near] = get(near, 0.0) + AFTER_2 * score
+            near = before[place]
+            if near >= 0:
+                base[near] = get(near, 0.0) + BEFORE * score
+                near = before[near]
+                if near >= 0:
+                    base[near] = get(near, 0.0) + BEFORE_2 * score
+        return base
+
+    def _weigh(self, base: Mapping[int, float], asked: _Asked, bonus: list[float]) -> dict[int, float]:
+        times, more = self._tables(asked.waits.time, asked.subject)
+        session_of = self._session_of
+        return {place: score * times[place] + more[place] + bonus[session_of[place]] for place, score in base.items()}
+
+    def _tables(self, waits_for_time: bool, subject: int) -> tuple[list[float], list[float]]:
+        """By place, what a score is multiplied by and what is added to it, for one kind of question."""
+        times, more = self._kinds.setdefault((waits_for_time, subject), ([], []))
+        if len(times) < len(self._passages):
+            other, ours = _factors(waits_for_time)
+            for place in range(len(times), len(self._passages)):
+                is_subject = self._speaker_of[place] == subject
+                times.append((ours if is_subject else other)[self._shapes[place]])
+                more.append(self._worth[place] + SUBJECT_FLAT if is_subject else self._worth[place])
+        return times, more
+
+
+@lru_cache(8)
+def _factors(waits_for_time: bool) -> tuple[list[float], list[float]]:
+    """By shape, what the score of a passage is multiplied by: when another speaks, and when the subject does."""
+    other = []
+    for shape in range(cues.SHAPES):
+        times = 2 if shape & cues.TIMES else 1 if shape & cues.TIME else 0
+        other.append(1 + (ASKING if shape & cues.QUESTION else 0.0) + (WHEN * times if waits_for_time else 0.0))
+    return other, [factor + SUBJECT for factor in other]
+
+
+def _day(at: str) -> date | None:
+    try:
+        return date.fromisoformat(at[:10])
+    except ValueError:
+        return None
