@@ -21,7 +21,7 @@ class Correction(NamedTuple):
 
 
 _LEAD = (
-    r"(?:(?:hey|hmm+|oh|sorry|but|and|ok(?:ay)?|well|actually|please|no|nope|嗯|哎|啊|喂|呃|拜托)"
+    r"(?!oh no\b)(?:(?:hey|hmm+|oh|sorry|but|and|ok(?:ay)?|well|actually|please|no|nope|嗯|哎|啊|喂|呃|拜托)"
     r"[\s,，.!。！]+){0,2}"
 )
 _WORDS = (
@@ -50,6 +50,7 @@ _WORDS = (
     r"(?:中文|英文|英语|汉语|日语|日文|德语|法语)|应该是|應該是|纠正|更正|重新(?:来|写|说|回答)|有误|搞错了"
 )
 _PREFIX = re.compile(rf"^\s*{_LEAD}(?:{_WORDS})", re.IGNORECASE)
+_NO = re.compile(r"^\W*(?:no|nope)\b", re.IGNORECASE)
 _ANYWHERE = re.compile(rf"(?:^|[\s,，.。;；!！])(?:{_WORDS})", re.IGNORECASE)
 
 _ABOUT: Mapping[str, re.Pattern[str]] = {
@@ -76,12 +77,17 @@ _ABOUT: Mapping[str, re.Pattern[str]] = {
 """What a correction is about, the first that fits; else it is about response:alignment."""
 
 
-def detect(text: str, settings: Settings) -> Correction | None:
-    """The correction that a message makes, None when it is none, too long, or a question about something else."""
+def detect(text: str, settings: Settings, answer: str = "") -> Correction | None:
+    """The correction that a message makes, None when it is none or too long.
+
+    `answer`: what the message follows. After a question, a plain “No, …” answers it and corrects nothing.
+    """
     line = " ".join(text.replace("’", "'").split())
     if not line or len(line) > settings.feedback_max_message_chars:
         return None
     if (_PREFIX.match(line) if settings.feedback_require_prefix else _ANYWHERE.search(line)) is None:
         return None
     trigger = next((name for name, pattern in _ABOUT.items() if pattern.search(line)), "response:alignment")
+    if trigger == "response:alignment" and answer.rstrip().endswith(("?", "？")) and _NO.match(line):
+        return None
     return Correction(trigger, line)

@@ -125,7 +125,7 @@ def _from_success(event: ToolResult, lessons: Sequence[Lesson], now: datetime, s
 def _from_feedback(
     event: Feedback, lessons: Sequence[Lesson], settings: Settings, now: datetime, session_key: str, actor_key: str
 ) -> list[Taught]:
-    found = corrections.detect(event.text, settings)
+    found = corrections.detect(event.text, settings, event.answer)
     if found is None:
         return []
     why = injection.reason(found.text)

@@ -126,6 +126,8 @@ def test_questions_small_talk_and_quotations_are_nothing(text: str) -> None:
         "Hey John! Great chatting with you as always.",
         "A fellow chef in the kitchen is always a great help",
         "I like your idea, it sounds good to me",
+        "Always happy to help, it was a pleasure today",
+        "I love those games too, they are so much fun",
         "I am in a hurry so be quick about this one",
     ],
 )

@@ -147,6 +147,13 @@ def test_a_story_is_no_correction(text: str) -> None:
     assert World().on(Feedback(text, "an answer")) == []
 
 
+def test_an_answer_to_a_question_is_no_correction() -> None:
+    assert World().on(Feedback("No, I haven't tried it yet", "Have you tried it?")) == []
+    assert World().on(Feedback("Oh no, were you all right?", "I fell.")) == []
+    assert len(World().on(Feedback("No, I asked for tea", "Here is your coffee."))) == 1
+    assert len(World().on(Feedback("No, that's wrong", "It is 5, right?"))) == 1
+
+
 def test_without_the_prefix_rule_the_word_may_stand_anywhere() -> None:
     text = "thanks for that, too long though"
     assert corrections.detect(text, SETTINGS) is None
