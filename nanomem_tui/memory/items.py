@@ -181,8 +181,12 @@ class Items:
             updated_at=now,
         )
         twins = [row.id for row in lookup.same_text(self._store, item.text) if row.scope_key == scope_key]
+        from nanomem_tui.memory import mirrors, safety
+
         warnings = [f"the same text is already there as {twins[0]}"] if twins else []
-        operation = new_operation("items.add", f"add {quoted(text)}", [change_of("item", None, item)])
+        warnings += safety.warnings(item.text)
+        mirrored = mirrors.changes(self._store.paths, self._store.settings, [item])
+        operation = new_operation("items.add", f"add {quoted(text)}", [change_of("item", None, item), *mirrored])
         return self._perform(operation), item, warnings
 
     def edit(self, item_id: str, **fields: Any) -> Operation:
