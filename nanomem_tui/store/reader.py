@@ -20,6 +20,8 @@ from nanomem_tui.store.values import Item, Lesson
 
 R = TypeVar("R")
 SCHEMA_VERSION = 1
+PLAUSIBLE = 1_000
+"""A schema number beyond this is a flipped bit, not a newer release."""
 ITEM_COLUMNS = tuple("content" if name == "text" else name for name in Item._fields)
 LESSON_COLUMNS = Lesson._fields
 _ITEMS = f"SELECT {', '.join(ITEM_COLUMNS)} FROM memory_entries WHERE workspace_id = ?"
@@ -44,6 +46,8 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with contextlib.ExitStack() as stack:
             connection, version = _connected(path, stack)
+            if not 0 <= version <= PLAUSIBLE:
+                raise sqlite3.DatabaseError(f"schema {version}, which no release has")
             if version > SCHEMA_VERSION:
                 what = f"the database has schema {version}, this nanomem knows {SCHEMA_VERSION}"
                 raise NewerDatabase(what, str(path), "install a newer nanomem; nothing was changed")

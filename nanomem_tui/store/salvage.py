@@ -16,8 +16,10 @@ from nanomem_tui.store import reader
 from nanomem_tui.store.database import make_schema
 
 TABLES = ("memory_entries", "lessons", "operations", "operation_keys", "foreign_rows", "memory_meta")
-FIRST, LAST = -1, 2**40
+FIRST, LAST = -1, 2**31
 """The row numbers between which rows are looked for."""
+TRIES = 2_000
+"""Queries of one table that may fail before the rest of it is given up."""
 
 
 class Rescued(NamedTuple):
@@ -68,12 +70,13 @@ def _copy(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> int:
 
 def _rows(connection: sqlite3.Connection, query: str, low: int, high: int) -> Iterator[tuple[Any, ...]]:
     """The rows between two numbers; around a page that cannot be read, by halves."""
-    try:
-        found = connection.execute(query, (low, high)).fetchall()
-    except sqlite3.Error:
-        if high - low > 1:
-            middle = (low + high) // 2
-            yield from _rows(connection, query, low, middle)
-            yield from _rows(connection, query, middle, high)
-        return
-    yield from found
+    left, failures = [(low, high)], 0
+    while left and failures < TRIES:
+        low, high = left.pop()
+        try:
+            yield from connection.execute(query, (low, high)).fetchall()
+        except sqlite3.Error:
+            failures += 1
+            if high - low > 1:
+                middle = (low + high) // 2
+                left += [(middle, high), (low, middle)]

@@ -44,6 +44,7 @@ class Source:
         self._copies = kept
         self._made = self._examined = False
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._hopeless: tuple[Stamp, Stamp] | None = None
 
     @property
     def exists(self) -> bool:
@@ -110,8 +111,9 @@ class Source:
             made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(good.stat().st_mtime))
             shown = f"shown is the copy of {made} with every operation since"
         else:
-            shown = self._salvaged()
+            shown = self._salvaged() if self._hopeless != self.stamps() else ""
             if not shown:
+                self._hopeless = self.stamps()
                 return False
         fix = "the next change puts it in place; the damaged file is kept in quarantine"
         self.damage = Problem(f"{error.what}; {shown}", self._paths.relative(self._database), fix=fix)

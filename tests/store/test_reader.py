@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -35,6 +36,12 @@ def workspace(tmp_path: Path) -> Path:
 
 def database(workspace: Path) -> Path:
     return workspace.parent / "nanomem" / "nanomem.db"
+
+
+def without_copies(workspace: Path) -> None:
+    """As a store of before there were copies: there is nothing to put things right from."""
+    for folder in ("backups", "ledger"):
+        shutil.rmtree(database(workspace).with_name(folder), ignore_errors=True)
 
 
 def damage(workspace: Path, statement: str, *values: object) -> None:
@@ -112,6 +119,7 @@ def test_each_row_carries_a_hash_of_what_it_was(workspace: Path) -> None:
 
 
 def test_a_flipped_bit_in_a_text_costs_a_character(workspace: Path) -> None:
+    without_copies(workspace)
     damage(workspace, "UPDATE memory_entries SET content = CAST(? AS TEXT) WHERE id = 'ltm_1'", b"nee\xe4le")
     damage(workspace, "UPDATE lessons SET trigger = CAST(? AS TEXT) WHERE id = 'lesson_2'", b"\xff")
     with open_workspace(workspace) as ws:
@@ -123,6 +131,7 @@ def test_a_flipped_bit_in_a_text_costs_a_character(workspace: Path) -> None:
 
 
 def test_the_doctor_finds_what_changed_in_silence(workspace: Path) -> None:
+    without_copies(workspace)
     with open_workspace(workspace) as ws:
         assert not [problem for problem in ws.doctor() if "not what was written" in problem.what]
     damage(workspace, "UPDATE memory_entries SET content = 'noodle' WHERE id = 'ltm_1'")
@@ -160,8 +169,18 @@ def test_a_newer_database_is_refused_and_not_touched(workspace: Path) -> None:
     assert files(workspace.parent) == before
 
 
+def test_a_schema_number_that_nobody_gave_is_damage(workspace: Path) -> None:
+    before = state(workspace)
+    damage(workspace, f"PRAGMA user_version = {reader.SCHEMA_VERSION | 1 << 18}")
+    assert state(workspace) == before
+    with open_workspace(workspace) as ws:
+        ws.items.all()
+        assert "shown is the copy of" in ws.problems()[0].what
+
+
 @pytest.mark.parametrize("kind", ["head", "middle", "text", "cut"])
 def test_a_corrupt_database_is_one_clear_line_and_is_kept(workspace: Path, kind: str) -> None:
+    without_copies(workspace)
     path = database(workspace)
     data = bytearray(path.read_bytes())
     match kind:
