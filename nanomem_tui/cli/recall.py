@@ -91,7 +91,9 @@ def recall(
 
 def _saved(ws: Workspace) -> Path:
     """Where questions are saved."""
-    return ws.paths.data / "recall" / f"{ws.id}.jsonl"
+    from nanomem_tui.memory import regressions
+
+    return regressions.saved_file(ws.paths.data, ws.id)
 
 
 def _body(shown: Begun) -> dict[str, Any]:

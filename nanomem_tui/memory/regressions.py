@@ -35,6 +35,11 @@ class Checked(NamedTuple):
     lost: tuple[tuple[str, str], ...]
 
 
+def saved_file(data: Path, workspace_id: str) -> Path:
+    """Where the questions of a workspace are saved; `data` is our own folder."""
+    return data / "recall" / f"{workspace_id}.jsonl"
+
+
 def load(path: Path) -> list[Regression]:
     """The questions in a file. Raises BadInput with the line for anything that is none, and when there is no file."""
     try:

@@ -76,7 +76,7 @@ class Engine:
             turn = new_key("turn")
             self._pre(given)
             self._first()
-            begun = self._block(turn, given)
+            begun = self._block(turn, given, _question(given))
             self.traces.injections.began(self._injected(given, begun))
             self.working.began(given.session_key, given.at, given.speaker, given.text)
             self._remember(given, begun)
@@ -85,16 +85,20 @@ class Engine:
 
     def preview(self, given: TurnInput, *, limit: int | None = None, max_chars: int | None = None) -> Begun:
         """The block that a turn would get, without any trace of it."""
-        with self._lock:
-            self._ready()
-            return self._block("", given, limit=limit, max_chars=max_chars)
+        return self._look(given, _question(given)._replace(limit=limit, max_chars=max_chars))
 
     def look(self, question: Question) -> Begun:
-        """The block for a question of anybody, the owner too; working memory is that of the chat, if it names one."""
+        """The block for a question of anybody, the owner too, by any profile and weights, without any trace of it;
+        working memory is that of the chat, if the question names one."""
         channel, chat_id, sender_id = question.audience
         key = f"{channel}:{chat_id}" if channel and chat_id else ""
         given = TurnInput(key, channel, chat_id, sender_id, text=question.text, reply_text=question.reply_to)
-        return self.preview(given, limit=question.limit, max_chars=question.max_chars)
+        return self._look(given, question)
+
+    def _look(self, given: TurnInput, question: Question) -> Begun:
+        with self._lock:
+            self._ready()
+            return self._block("", given, question)
 
     def _ready(self) -> None:
         """The rows in RAM, with what others wrote since; first of all, because it can fail."""
@@ -127,9 +131,8 @@ class Engine:
             written = {name: value for name, value in fields.items() if value or name == "user"}
             self._wal.pre(given.session_key, given.channel or "", given.chat_id or "", given.at, written)  # type: ignore[arg-type]
 
-    def _block(self, turn: str, given: TurnInput, *, limit: int | None = None, max_chars: int | None = None) -> Begun:
-        budget = self._settings.recall_max_prompt_chars if max_chars is None else max_chars
-        question = Question(given.text, given.reply_text, given.audience, limit=limit, max_chars=budget)
+    def _block(self, turn: str, given: TurnInput, question: Question) -> Begun:
+        budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
         found = self._recall.ask(question)
         rows = list(self._store.snapshot.lessons.values())
         lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.session_key)
@@ -148,7 +151,7 @@ class Engine:
         why = f"over the budget of {budget} characters"
         cut = [Cut(hit, why) for hit in found.hits if hit.item.id in left]
         hits: tuple[Hit, ...] = tuple(hit for hit in found.hits if hit.item.id not in left)
-        return Begun(turn, made.text, hits, made.lessons, turns, pending, (*cut, *found.cut))
+        return Begun(turn, made.text, hits, made.lessons, turns, pending, (*cut, *found.cut), found)
 
     def _pending(self, session_key: str) -> tuple[str, ...]:
         recovered = (
@@ -383,3 +386,7 @@ def _same_message(given: TurnInput, session_key: str, message_id: str, text: str
     if given.message_id and message_id:
         return given.message_id == message_id
     return not text or given.text[: len(text)] == text
+
+
+def _question(given: TurnInput) -> Question:
+    return Question(given.text, given.reply_text, given.audience)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory.recall import Cut
+from nanomem_tui.memory.recall import Cut, Recalled
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.wal_writer import checked_key
 from nanomem_tui.memory.working import Exchange
@@ -72,7 +72,10 @@ class TurnEnd(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """What a turn starts with: its id and the block of memory, with what is in the block and what was cut."""
+    """What a turn starts with: its id and the block of memory, with what is in the block and what was cut.
+
+    `found` is the answer of recall that the block was made from; None for a turn that asked nothing.
+    """
 
     turn: str
     block: str = ""
@@ -81,6 +84,7 @@ class Begun(NamedTuple):
     working: tuple[Exchange, ...] = ()
     pending: tuple[str, ...] = ()
     cut: tuple[Cut, ...] = ()
+    found: Recalled | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The object that `turn begin` prints."""
