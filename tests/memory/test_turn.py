@@ -91,19 +91,6 @@ def test_the_log_says_which_turn_was_given_what(workspace: Path) -> None:
         assert [found.turn for found in ws.traces.injections.of_item(turn.items[0])] == [begun.turn]
 
 
-def test_an_agent_names_parts_of_the_block_that_it_has_itself(workspace: Path) -> None:
-    (workspace / "memory" / "MEMORY.md").write_text("# Notes\n- the key is in the drawer\n")
-    with open_workspace(workspace) as ws:
-        end(ws, begin(ws).turn, "It is the second.")
-        whole, bare = begin(ws).block, begin(ws, leave_out=["notes", "turns"]).block
-        for part in ("the key is in the drawer", "It is the second."):
-            assert part in whole
-            assert part not in bare
-        assert "- [fact] item number 2" in bare
-        with pytest.raises(BadInput, match="left out"):
-            begin(ws, leave_out=["items"])
-
-
 def test_a_preview_leaves_no_trace(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         ws.items.add("something of ours")
