@@ -104,7 +104,6 @@ def test_what_people_say_is_not_taken_for_orders(text: str) -> None:
 
 
 def test_a_public_corpus_is_caught_without_a_false_alarm() -> None:
-    pytest.importorskip("bastioncorpus")
     lines = (resources.files("bastioncorpus") / "corpus" / "injections.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     attacks = [row["text"] for row in rows if row["label"] == "malicious"]
