@@ -20,6 +20,8 @@ MOST_TOOLS = 20
 LONGEST_RESULT = 2000
 """Characters of a tool's result that are handed on: enough to see an error and its cause."""
 LONGEST_TEXT = 200_000
+LEFT_OUT = ["notes", "turns"]
+"""Parts of the block that this agent puts before its model itself: MEMORY.md, and the session so far."""
 
 
 class Place(NamedTuple):
@@ -49,6 +51,7 @@ class Place(NamedTuple):
             "sender_id": self.sender_id,
             "message_id": self.message_id,
             "text": self.text,
+            "leave_out": LEFT_OUT,
         }
         if self.reply_text:
             fields["reply_to"] = {"text": self.reply_text}
