@@ -32,7 +32,7 @@ def now_ms() -> int:
 
 def iso(moment: datetime) -> str:
     """`moment` as ISO 8601 in UTC with offset, the form of our tables. A naive moment is local time."""
-    return moment.astimezone(UTC).isoformat()
+    return (moment if moment.tzinfo is UTC else moment.astimezone(UTC)).isoformat()
 
 
 def parse(text: str | None) -> datetime | None:

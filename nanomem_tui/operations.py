@@ -63,7 +63,7 @@ class Operation(NamedTuple):
             "actor": self.actor,
             "kind": self.kind,
             "label": self.label,
-            "changes": [[c.layer, c.key, c.before, c.after] for c in self.changes],
+            "changes": [list(change) for change in self.changes],
         }
         if self.undoes:
             body["undoes"] = self.undoes
@@ -101,17 +101,9 @@ def new_operation(
     meta: Value | None = None,
 ) -> Operation:
     """An operation of now with an id unique to this process: `op_<ms>_<pid>_<n>`."""
-    return Operation(
-        id=f"op_{clock.now_ms()}_{os.getpid()}_{next(_counter)}",
-        at=clock.iso(clock.now()),
-        actor=actor,
-        kind=kind,
-        label=label,
-        changes=tuple(changes),
-        undoes=undoes,
-        redoes=redoes,
-        meta=meta or {},
-    )
+    now = clock.now()
+    key = f"op_{int(now.timestamp() * 1000)}_{os.getpid()}_{next(_counter)}"
+    return Operation(key, clock.iso(now), actor, kind, label, tuple(changes), undoes, redoes, meta or {})
 
 
 def new_key(prefix: str) -> str:

@@ -74,10 +74,12 @@ class WalWriter:
 
     def _append(self, session_key: str, header: bytes, block: bytes) -> None:
         with opened(self.file(session_key), "writing the session state") as handle:
-            size = os.fstat(handle).st_size
-            mine = not size or _owner_in(os.pread(handle, _HEAD, 0)) in (None, session_key)
-            if mine:
-                atomic.append_to(handle, block if size else header + block)
+            head = os.pread(handle, _HEAD, 0)
+            owner = _owner_in(head)
+            if mine := owner in (None, session_key):
+                # A header that was cut off by a kill tells nobody whose turns these are: it is written again.
+                has_header = owner is not None or b"\n### " in head
+                atomic.append_to(handle, block if has_header else header + block)
         if not mine:  # another process took the name between our look and our lock
             del self._files[session_key]
             self._append(session_key, header, block)

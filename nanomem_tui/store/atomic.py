@@ -154,11 +154,15 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
         raise from_os_error(error, f"appending to {path.name}") from error
 
 
-def append_to(handle: int, line: bytes) -> None:
-    """Append to an open, locked O_APPEND file: newline guard, one write, truncated back when it came out short."""
-    size = os.fstat(handle).st_size
-    guard = b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
-    data = guard + line
+def append_to(handle: int, line: bytes, *, size: int | None = None, guarded: bool = False) -> None:
+    """Append to an open, locked O_APPEND file: newline guard, one write, truncated back when it came out short.
+
+    `size`: of the file, where it is known; `guarded`: it is known to end in a newline.
+    """
+    size = os.fstat(handle).st_size if size is None else size
+    data = line
+    if size and not guarded and os.pread(handle, 1, size - 1) != b"\n":
+        data = b"\n" + line
     try:
         written = os.write(handle, data)
         if written < len(data):

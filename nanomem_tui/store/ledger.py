@@ -22,11 +22,16 @@ from nanomem_tui.store import atomic
 
 SUFFIX = ".ledger"
 _BEGIN = b'{"c":"'
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
 def encode(operation: Operation) -> bytes:
     """One line: `{"c":"<crc32 of the body>","r":<body>}` and a newline."""
-    body = json.dumps(operation.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    text = _ENCODER.encode(operation.to_json())
+    try:
+        body = text.encode()
+    except UnicodeEncodeError:
+        body = text.encode("utf-8", "surrogatepass")
     return b'{"c":"%08x","r":' % zlib.crc32(body) + body + b"}\n"
 
 
@@ -132,6 +137,7 @@ class Ledger:
         self._lock = threading.RLock()
         self._handle: int | None = None
         self._path: Path | None = None
+        self._end = 0
         self._adopted: list[_Adopted] = []
         self.pending: list[Operation] = []
 
@@ -144,7 +150,10 @@ class Ledger:
                 if found.st_nlink == 0:
                     handle, found = self._anew()
                 size = found.st_size
-                atomic.append_to(handle, encode(operation))
+                line = encode(operation)
+                # What we wrote last ends in a newline; anything else may not.
+                atomic.append_to(handle, line, size=size, guarded=size == self._end)
+                self._end = size + len(line)
                 if durable:
                     _sync_or_take_back(handle, size)
             except OSError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
@@ -66,17 +66,16 @@ class MemoryStore(RowStore):
         when the change itself failed (a `void` operation says so in the log).
         """
         with self._lock:
-            by_layer: dict[str, list[Change]] = {}
-            for change in sorted(operation.changes, key=lambda change: change.layer in ROW_LAYERS):
-                by_layer.setdefault(change.layer, []).append(change)  # rows last: they cannot fail once checked
-            if by_layer.keys() & set(ROW_LAYERS):
+            by_layer = _by_layer(operation.changes)
+            if not self._loaded and any(name in ROW_LAYERS for name, _ in by_layer):
                 self.load()
-            for name, changes in by_layer.items():
-                self.layers[name].check(changes)
+            layers = self.layers
+            for name, changes in by_layer:
+                layers[name].check(changes)
             self._record(operation, durable=durable)
             try:
-                for name, changes in by_layer.items():
-                    self.layers[name].apply(operation, changes)
+                for name, changes in by_layer:
+                    layers[name].apply(operation, changes)
             except Exception as error:
                 reason = error.line() if isinstance(error, NanomemError) else str(error)
                 void = new_operation("void", f"not done: {reason}", (), actor=operation.actor, undoes=operation.id)
@@ -89,7 +88,8 @@ class MemoryStore(RowStore):
 
     def _record(self, operation: Operation, *, durable: bool) -> None:
         try:
-            self._keep_id()
+            if not self._id_kept:
+                self._keep_id()
             self.ledger.record(operation, durable=durable)
         except NanomemError as error:
             self._trouble["recording"] = error.line()
@@ -98,14 +98,13 @@ class MemoryStore(RowStore):
 
     def _keep_id(self) -> None:
         """Before the first change: the id that all our rows go under (paths: `own_id`)."""
-        if not self._id_kept:
-            try:
-                if not self.paths.own_id.exists():
-                    atomic.make_folder(self.paths.own_id.parent)
-                    atomic.write_atomic(self.paths.own_id, self.workspace_id.encode())
-            except OSError as error:
-                raise from_os_error(error, "making nanomem's folder") from error
-            self._id_kept = True
+        try:
+            if not self.paths.own_id.exists():
+                atomic.make_folder(self.paths.own_id.parent)
+                atomic.write_atomic(self.paths.own_id, self.workspace_id.encode())
+        except OSError as error:
+            raise from_os_error(error, "making nanomem's folder") from error
+        self._id_kept = True
 
     # -- checkpoints --------------------------------------------------------------------------------------------
 
@@ -322,6 +321,16 @@ class MemoryStore(RowStore):
             self.source.close()
             if self._database is not None:
                 self._database.close()
+
+
+def _by_layer(changes: Sequence[Change]) -> list[tuple[str, Sequence[Change]]]:
+    """The changes of each layer; rows last, because they cannot fail once checked."""
+    if len(changes) == 1:
+        return [(changes[0].layer, changes)]
+    found: dict[str, list[Change]] = {}
+    for change in changes:
+        found.setdefault(change.layer, []).append(change)
+    return sorted(found.items(), key=lambda entry: entry[0] in ROW_LAYERS)
 
 
 def active_items(rows: Mapping[str, Item]) -> list[Item]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.operations import Change, Operation, Value
@@ -17,6 +17,8 @@ from nanomem_tui.store.values import Item, Lesson, Row
 ROW_TYPES: dict[str, type[Item | Lesson]] = {"item": Item, "lesson": Lesson}
 COUNTERS = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "revision"})
 """Fields that turns move by themselves: they never make an undo conflict."""
+
+_FIELDS = {kind: frozenset(kind._fields) for kind in ROW_TYPES.values()}
 
 RowKey = tuple[str, str]
 """Layer name and row id."""
@@ -37,12 +39,14 @@ class DirtyRow(NamedTuple):
 
 def patch_of(before: Row | None, after: Row) -> tuple[Value | None, Value]:
     """The changed fields of a row before and after, as an operation records them; None for a row that is new."""
-    full = after._asdict()
     if before is None:
-        return None, {name: value for name, value in full.items() if name != "revision"}
-    old = before._asdict()
-    changed = [name for name, value in full.items() if name != "revision" and old[name] != value]
-    return {name: old[name] for name in changed}, {name: full[name] for name in changed}
+        return None, {name: value for name, value in after._asdict().items() if name != "revision"}
+    old: dict[str, Any] = {}
+    new: dict[str, Any] = {}
+    for name, was, value in zip(after._fields, before, after, strict=True):
+        if was is not value and was != value and name != "revision":
+            old[name], new[name] = was, value
+    return old, new
 
 
 def change_of(layer: str, before: Row | None, after: Row) -> Change:
@@ -81,7 +85,7 @@ class Snapshot:
 
     def table(self, layer: str) -> dict[str, Row]:
         """The rows of one layer."""
-        return cast("dict[str, Row]", self.items if layer == "item" else self.lessons)
+        return self.items if layer == "item" else self.lessons  # type: ignore[return-value]
 
     @property
     def dirty(self) -> int:
@@ -117,9 +121,13 @@ class Snapshot:
     def patch(self, change: Change) -> None:
         """Make one change true; a patch of a row that is not there is left out (another process removed it)."""
         with self.lock:
-            row = patched(self.table(change.layer).get(change.key), change)
+            table = self.table(change.layer)
+            present = table.get(change.key)
+            row = patched(present, change)
             if row is not None:
-                self.put(change.layer, row)
+                self._base.setdefault((change.layer, row.id), present)
+                table[row.id] = row
+                self._changed(change.layer, (row.id,))
 
     def show(self, operation_id: str, change: Change) -> None:
         """Let a change be seen that is another process's to write."""
@@ -237,12 +245,13 @@ def patched(row: Row | None, change: Change) -> Row | None:
     if row is None:
         return row_from(change.layer, change.after) if change.before is None else None
     fields = _known(row, change.after)
-    for name in COUNTERS & fields.keys() if change.before is not None else ():
-        before, now = (change.before or {}).get(name), getattr(row, name)
-        if name == "hits":
-            fields[name] = max(0, now + fields[name] - (before or 0))
-        elif now != before:
-            fields[name] = max(filter(None, (now, fields[name])), default=now)
+    if change.before is not None:
+        for name in COUNTERS.intersection(fields):
+            before, now = change.before.get(name), getattr(row, name)
+            if name == "hits":
+                fields[name] = max(0, now + fields[name] - (before or 0))
+            elif now != before:
+                fields[name] = max(filter(None, (now, fields[name])), default=now)
     return row._replace(**fields)
 
 
@@ -259,14 +268,17 @@ def first_difference(row: Row, change: Change) -> str | None:
     """The first field in which a row is not what a change starts from, counters aside; None when it fits."""
     if change.before is None:
         return None if row.is_deleted else "is_deleted"
-    different = (
-        name for name, value in change.before.items() if name not in COUNTERS and getattr(row, name, value) != value
-    )
-    return next(different, None)
+    for name, value in change.before.items():
+        if name not in COUNTERS and getattr(row, name, value) != value:
+            return name
+    return None
 
 
 def _known(row: Row, fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name in row._fields}
+    known = _FIELDS[type(row)]
+    if known.issuperset(fields):
+        return dict(fields)
+    return {name: value for name, value in fields.items() if name in known}
 
 
 def row_from(layer: str, fields: Mapping[str, Any]) -> Row:

@@ -66,6 +66,16 @@ def test_a_torn_tail_costs_the_turn_that_it_is_in_and_nothing_else(writer):
     assert [(turn.pre["user"], turn.open) for turn in turns] == [("whole", True), ("to", True), ("next", False)]
 
 
+def test_a_header_that_was_cut_off_is_written_again(writer):
+    writer.folder.mkdir(parents=True)
+    (writer.folder / "a_1.md").write_bytes(b"# Session WAL State\n\n- session_k")
+    writer.pre("a:1", "a", "1", AT, {"user": "first"})
+    writer.post("a:1", LATER, "done")
+    state = parsed(writer, "a:1")
+    assert (state.session_key, state.channel, [turn.open for turn in state.turns]) == ("a:1", "a", [False])
+    assert writer.file("a:1").read_bytes().count(b"# Session WAL State") == 2
+
+
 def test_a_long_key_and_one_of_any_script_find_their_file_again(writer):
     for key in ("telegram:" + "x" * 300, "微信:" + "群" * 100, "wa:4915@g.us"):
         writer.pre(key, "c", "1", AT, {"user": "long"})

@@ -1,0 +1,207 @@
+"""What a turn costs beside its floors, in turns in one run.
+
+    python benchmarks/turn_speed.py [--items 1000,10000] [--rounds 30] [--json FILE] [--assert]
+
+An update in RAM with its ledger line (acknowledged: it survives a kill) beside `json.dumps` and `os.write` of the same
+bytes, in processor time; a durable one (it survives a power cut) beside a bare sqlite3 upsert with synchronous=FULL;
+the append of a message to a session of ours; the begin and the end of a turn. Ratios are of the medians of batches that
+alternate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from nanomem_tui import open_workspace
+from nanomem_tui.config import Settings
+from nanomem_tui.memory.own_sessions import OwnSessions
+from nanomem_tui.memory.turn_values import turn_end, turn_input
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.workspace import Workspace
+
+GOALS = {"update in RAM": 3.0, "explicit durable write": 2.0, "session append": 0.05}
+"""Times of the floor; the append in milliseconds."""
+AT = "2026-03-01T10:00:00+00:00"
+_CHANCE = random.Random(7)
+WORDS = ["".join(_CHANCE.choice(part) for part in ("bdfgklmnprst", "aeiou") * 3) for _ in range(4_000)]
+"""Made words; a text takes the first ones more often, as a language does."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--items", default="1000,10000")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--assert", action="store_true", dest="judge", help="fail when a figure is over its goal")
+    options = parser.parse_args()
+    figures: dict[str, object] = {}
+    over = False
+    for count in map(int, options.items.split(",")):
+        with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
+            found = measure(home_with(count, Path(folder)), options.rounds)
+        figures[str(count)] = found
+        print(f"{count:,} items")
+        for name, (ours, floor) in found.items():
+            ratio = f"{ours / floor:6.2f} of {floor * 1000:8.1f} us" if floor else ""
+            value = ours / floor if floor else ours
+            missed = name in GOALS and value > GOALS[name]
+            over = over or missed
+            goal = f"goal {GOALS[name]:g}" if name in GOALS else ""
+            print(f"  {name:24} {ours * 1000:10.1f} us  {ratio:24} {goal}{'  MISSED' if missed else ''}")
+    about = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "machine": platform.machine()}
+    document = {"benchmark": "turn_speed", **about, "milliseconds (ours, floor)": figures}
+    if options.json:
+        options.json.write_text(json.dumps(document, indent=2) + "\n")
+    return int(over and options.judge)
+
+
+def home_with(count: int, base: Path) -> Path:
+    """A workspace with that many items of some words each."""
+    workspace = base / "home" / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    rows = [
+        {
+            "id": f"ltm_{number}",
+            "text": " ".join(words(10)),
+            "source": "explicit_user", "session_key": "cli:direct", "created_at": AT, "updated_at": AT, "hits": 1,
+        }
+        for number in range(count)
+    ]  # fmt: skip
+    (workspace / "memory" / "LTM_SNAPSHOT.json").write_text(json.dumps({"version": 1, "updated_at": AT, "items": rows}))
+    return workspace
+
+
+def words(count: int) -> list[str]:
+    """That many words."""
+    return [WORDS[int(len(WORDS) * _CHANCE.random() ** 2)] for _ in range(count)]
+
+
+def measure(workspace: Path, rounds: int) -> dict[str, tuple[float, float]]:
+    """Milliseconds of ours and of the floor (0: none) by name."""
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned(["ltm_0"], True)
+        ws.flush()
+        ws.recall.warm(background=False)
+        return {
+            "update in RAM": beside(*updates(ws), rounds, 300, clock=time.process_time, between=ws.flush),
+            "explicit durable write": beside(*durable(ws, workspace.parent / "floor.db"), rounds, 5),
+            "session append": beside(
+                append_to_session(workspace.parent / "own"), lambda: None, rounds, 20, floor=False
+            ),
+            "begin of a turn": beside(begin(ws), lambda: None, rounds, 10, floor=False),
+            "a turn, both ends": beside(both(ws), lambda: None, rounds, 10, floor=False),
+        }
+
+
+def beside(
+    ours: Callable[[], object],
+    floor_work: Callable[[], object],
+    rounds: int,
+    each: int,
+    *,
+    floor: bool = True,
+    clock: Callable[[], float] = time.perf_counter,
+    between: Callable[[], object] = lambda: None,
+) -> tuple[float, float]:
+    """The medians of batches of `each` calls, ours and the floor's in turns, without `between`; milliseconds a call."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for work, found in ((ours, times[0]), (floor_work, times[1])):
+            started = clock()
+            for _ in range(each):
+                work()
+            found.append((clock() - started) / each * 1000)
+            between()
+    return statistics.median(times[0]), statistics.median(times[1]) if floor else 0.0
+
+
+def updates(ws: Workspace) -> tuple[Callable[[], object], Callable[[], object]]:
+    """One item counted as used: the row, its operation, the line in the ledger; and the same bytes by hand."""
+    rows, number = ws.store.snapshot.items, iter(range(10_000_000))
+    keys = list(rows)[:500]
+
+    def ours() -> None:
+        row = rows[keys[next(number) % len(keys)]]
+        after = row._replace(hits=row.hits + 1, last_accessed_at=AT)
+        ws.store.perform(
+            new_operation("turn", "turn: 1 item used", [change_of("item", row, after)], actor="agent"), durable=False
+        )
+
+    ours()
+    body = ws.store.ledger.pending[-1].to_json()
+    handle = os.open(ws.paths.data / "floor.ledger", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    return ours, lambda: os.write(handle, json.dumps(body, ensure_ascii=False).encode() + b"\n")
+
+
+def durable(ws: Workspace, database: Path) -> tuple[Callable[[], object], Callable[[], object]]:
+    """An explicit memory, acknowledged once it survives a power cut; and a bare upsert of the same text."""
+    number = iter(range(10_000_000))
+    bare = sqlite3.connect(database, isolation_level=None)
+    bare.execute("PRAGMA journal_mode=WAL")
+    bare.execute("PRAGMA synchronous=FULL")
+    bare.execute("CREATE TABLE item(id TEXT PRIMARY KEY, text TEXT, hits INTEGER, updated_at TEXT)")
+    upsert = "INSERT INTO item VALUES(?, ?, 1, ?) ON CONFLICT(id) DO UPDATE SET text = excluded.text, hits = hits + 1"
+    row = ws.store.snapshot.items["ltm_1"]
+
+    def ours() -> None:
+        item = row._replace(id=f"ltm_new_{next(number)}", text="I prefer window seats")
+        ws.store.perform(new_operation("turn", "turn: 1 item saved", [change_of("item", None, item)], actor="agent"))
+
+    def floor() -> None:
+        bare.execute(upsert, (f"ltm_new_{next(number) % 50}", "I prefer window seats", AT))
+
+    return ours, floor
+
+
+def append_to_session(folder: Path) -> Callable[[], object]:
+    """One message, saved, in a session that has a thousand."""
+    settings = Settings(session_compact_threshold_messages=10_000_000, session_compact_threshold_bytes=10**12)
+    session = OwnSessions(folder, settings).get_or_create("cli:direct")
+    for number in range(1_000):
+        session.add_message("user", f"message {number} " + "word " * 30)
+    session.save()
+
+    def ours() -> None:
+        session.add_message("user", "another message " + "word " * 30, timestamp=AT)
+        session.save()
+
+    return ours
+
+
+def begin(ws: Workspace) -> Callable[[], object]:
+    """The block for a message."""
+    number = iter(range(10_000_000))
+    return lambda: ws.engine.begin_turn(turn_input(message(next(number))))
+
+
+def both(ws: Workspace) -> Callable[[], object]:
+    """A turn from begin to end."""
+    number = iter(range(10_000_000))
+
+    def ours() -> None:
+        begun = ws.engine.begin_turn(turn_input(message(next(number))))
+        ws.engine.end_turn(turn_end({"turn": begun.turn, "assistant": "Here it is."}))
+
+    return ours
+
+
+def message(number: int) -> dict[str, object]:
+    """What a person says."""
+    text = f"where is the {' '.join(words(3))}?"
+    return {"session_key": f"telegram:{number % 5}", "sender_id": "ana", "text": text}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
