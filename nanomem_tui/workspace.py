@@ -332,7 +332,7 @@ class Workspace:
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
         found = [*self.configuration.problems, *self.store.problems()]
-        for name in ("sessions", "wal", "history", "notes", "documents"):
+        for name in ("sessions", "wal", "history", "notes", "documents", "engine"):
             part = self.__dict__.get(name)
             found += part.problems() if part is not None else []
         return found

@@ -61,7 +61,7 @@ class Engine:
         self._looked = 0.0
         self._filled = False
         self._notes: tuple[object, str] = (None, "")
-        self.problems: list[Problem] = []
+        self._problems: list[Problem] = []
 
     # -- the beginning --------------------------------------------------------------------------------------------
 
@@ -338,7 +338,7 @@ class Engine:
         kinds = Counter(dropped.kind for dropped in ended.dropped)
         count("turns_ended")
         count("memory_capture_saved", sum(not kept.merged for kept in ended.saved))
-        count("memory_capture_deduped", sum(kept.merged for kept in ended.saved))
+        count("memory_capture_deduped", sum(kept.merged for kept in ended.saved) + kinds["known"])
         count("memory_capture_dropped_safety", len(ended.quarantined) + kinds["safety"])
         count("memory_capture_dropped_low_conf", kinds["weak"])
         count("lessons_learned", sum(taught.is_change for taught in ended.lessons))
@@ -348,7 +348,11 @@ class Engine:
         try:
             work()
         except NanomemError as error:
-            self.problems = [*self.problems[-19:], Problem(f"{what}: {error.what}", error.where, fix=error.fix)]
+            self._problems = [*self._problems[-19:], Problem(f"{what}: {error.what}", error.where, fix=error.fix)]
+
+    def problems(self) -> list[Problem]:
+        """What went wrong beside turns that were taken."""
+        return list(self._problems)
 
     # -- after a restart ------------------------------------------------------------------------------------------
 
@@ -362,10 +366,6 @@ class Engine:
         if sessions is None or not sessions.get_or_create(session_key).path.is_file():
             return [], []
         return _from_messages(sessions, session_key, self._settings.short_term_turns), []
-
-    def close(self) -> None:
-        """Save what was counted."""
-        self._try("the counters", self.traces.counters.save)
 
 
 def _from_messages(sessions: OwnSessions, session_key: str, turns: int) -> list[Exchange]:

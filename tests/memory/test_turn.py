@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.turn_values import TurnEnd, turn_end, turn_input
@@ -598,3 +600,31 @@ def test_an_agents_release_stays_what_it_is_beside_our_session_state(sample_copy
         begin(ws, "hello there")
     with open_workspace(workspace) as ws:
         assert (ws.layout.release, (workspace / "memory" / "session-state").is_dir()) == (release, True)
+
+
+def test_a_turn_takes_expired_items_away_at_most_once_an_hour(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        (saved,) = turn(ws, "Remember that I prefer window seats").saved
+        assert saved.item.expires_at
+    after = clock.parse(saved.item.expires_at)
+    assert after is not None
+    with open_workspace(workspace) as ws, clock.at(after + timedelta(days=1)):
+        turn(ws, "hello there")
+        assert ws.store.load("item").items[saved.item.id].is_deleted
+        assert "items.expire" in {entry.operation.kind for entry in ws.log()}
+        (other,) = turn(ws, "Remember that my dog is called Rex").saved
+    with open_workspace(workspace) as ws, clock.at(after + timedelta(days=1, minutes=30)):
+        assert not ws.items.get(other.item.id).is_deleted
+
+
+def test_a_step_after_the_operation_that_fails_is_a_problem_and_not_the_end_of_the_turn(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_workspace(workspace) as ws:
+        begun = begin(ws, "Remember that I prefer window seats")
+        state = workspace / "memory" / "session-state"
+        shutil.rmtree(state)
+        state.write_text("in the way")
+        ended = end(ws, begun.turn)
+        assert ended.saved
+        assert any("session state" in problem.what for problem in ws.problems())
