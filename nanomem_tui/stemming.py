@@ -1,4 +1,4 @@
-"""English word forms: one stem for `run`, `runs`, `running` and `ran`, so that a question finds what was told otherwise.
+"""English word forms: one stem for `run`, `runs`, `running` and `ran`, so that a question finds it told otherwise.
 
 Owns the rules of suffixes (those of the published Porter2 algorithm) and a table of irregular forms. Knows no index;
 `tokens` decides which words come here: lower-case ASCII only.
@@ -28,8 +28,8 @@ _IRREGULAR = {
             "|bring: brought|build: built|buy: bought|catch: caught|choose: chose chosen|come: came|deal: dealt"
             "|draw: drew drawn|drink: drank drunk|drive: drove driven|eat: ate eaten|fall: fell fallen|feed: fed"
             "|feel: felt|fight: fought|find: found|fly: flew flown|forget: forgot forgotten|freeze: froze frozen"
-            "|get: got gotten|give: gave given|go: went gone goes|grow: grew grown|hang: hung|hear: heard|hide: hid hidden"
-            "|hold: held|keep: kept|know: knew known|lay: laid|lead: led|leave: left|lend: lent|lose: lost|make: made"
+            "|get: got gotten|give: gave given|go: went gone goes|grow: grew grown|hang: hung|hear: heard"
+            "|hide: hid hidden|hold: held|keep: kept|know: knew known|lay: laid|lead: led|leave: left|lend: lent|lose: lost|make: made"
             "|mean: meant|meet: met|pay: paid|ride: rode ridden|ring: rang rung|rise: rose risen|run: ran|say: said"
             "|see: saw seen|seek: sought|sell: sold|send: sent|shake: shook shaken|shine: shone|shoot: shot|show: shown"
             "|sing: sang sung|sink: sank sunk|sit: sat|sleep: slept|speak: spoke spoken|spend: spent|stand: stood"
@@ -130,7 +130,7 @@ def _past(word: str, r1: int) -> str:
 
 
 def _ends_short(word: str) -> bool:
-    """Whether the word ends in a short syllable: vowel between consonants (the last none of w, x, Y), or vowel first."""
+    """Whether the word ends in a short syllable: vowel between consonants (the last not w, x, Y), or vowel first."""
     if len(word) == 2:
         return word[0] in _VOWELS and word[1] not in _VOWELS
     return (

@@ -30,7 +30,19 @@ _STOP = frozenset(
     "themselves then there these they this those through to too under until up us very was we were what when where "
     "which while who whom whose why will with would yet you your yours yourself cannot".split()
 )
+LONG_STOP_WORDS = tuple(sorted(word for word in _STOP if len(word) > 3))
+"""The words left out that a slip can make into a word that nobody wrote."""
+
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
+_ASKING = re.compile(
+    "什么|哪[些个里位一]?|谁|多少|怎么样?|如何|为什么|为何|几[个年月日]?|何时|吗|呢|是否|请问|ですか|ますか|でしょうか|どこ|いつ|どの"
+)
+"""What asks in Chinese and Japanese: rare in what was told, and so of much weight for nothing."""
+
+_PARTICLES = frozenset("的了是在和与及或也都就还这那有个们为以于之其而被把对从到由はがをにでのともへや")
+SINGLE_CHARACTER = 0.4
+"""What a single character counts beside the bigrams of a longer question."""
+
 _MOST_STEMS = 200_000
 
 
@@ -107,7 +119,7 @@ def query_tokens(text: str, limit: int = 32) -> list[str]:
 def query_words(text: str, limit: int = 32) -> dict[str, str]:
     """The distinct tokens of a query with the word as it was written (folded), in order."""
     words: dict[str, str] = {}
-    for run in _runs(text):
+    for run in _query_runs(text):
         if not _is_unspaced(run):
             word = _stem_of(run)
             if word:
@@ -120,3 +132,24 @@ def query_words(text: str, limit: int = 32) -> dict[str, str]:
         if len(words) >= limit:
             break
     return dict(list(words.items())[:limit]) if len(words) > limit else words
+
+
+def query_weights(text: str, limit: int = 32) -> dict[str, float]:
+    """The tokens of a query with what each counts: in a longer question of an unspaced script single characters too."""
+    words = dict.fromkeys(query_tokens(text, limit), 1.0)
+    if text.isascii() or sum(1 for word in words if len(word) == 2 and _is_unspaced(word)) < 3:
+        return words
+    singles = dict.fromkeys(
+        (letter for run in _query_runs(text) if _is_unspaced(run) for letter in run if letter not in _PARTICLES),
+        SINGLE_CHARACTER,
+    )
+    return {**dict(list(singles.items())[:limit]), **words}
+
+
+def _query_runs(text: str) -> list[str]:
+    """The runs of a question without the words that only ask, unless nothing else is there."""
+    runs = _runs(text)
+    if text.isascii() or sum(len(run) for run in runs if _is_unspaced(run)) < 5:
+        return runs
+    told = [part for run in runs for part in (_ASKING.sub(" ", run).split() if _is_unspaced(run) else (run,))]
+    return told or runs

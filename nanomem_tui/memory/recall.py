@@ -23,7 +23,8 @@ from nanomem_tui.store import lookup, search
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.search import Candidate, FullText, ItemIndex
 from nanomem_tui.store.values import Hit, Item
-from nanomem_tui.tokens import query_words
+from nanomem_tui.store.word_index import without_common
+from nanomem_tui.tokens import query_weights, query_words
 
 SPARE = 8
 """Rows that are ranked beyond those asked for, to be shown as cut."""
@@ -241,6 +242,7 @@ class Recall:
         store.load("item")
         with store.snapshot.lock:
             index = self._index.current()
+            words = without_common(words, len(index), index.rows_with)
             words, corrected = _corrected(words, _written(question), index.has, self._index.nearest)
             statistics = index.statistics(words) if beside else None
             found_rows = self._index.best(words, wanted, self._shown_groups(question, layer_of), slack)
@@ -267,7 +269,8 @@ class Recall:
 
         def find(index: FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
-            terms, corrected = _corrected(words, written, lambda word: asked.rows_with[word] > 0, index.nearest)
+            terms = without_common(words, asked.total, asked.rows_with.__getitem__)
+            terms, corrected = _corrected(terms, written, lambda word: asked.rows_with[word] > 0, index.nearest)
             statistics = index.statistics(terms) if corrected else asked
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
@@ -355,9 +358,10 @@ def _written(question: Question) -> dict[str, str]:
 
 def _weighted(question: Question) -> dict[str, float]:
     """The words of a question with their weights; those of the message replied to count less."""
-    words = dict.fromkeys(query_words(question.text[:MAX_QUERY]), 1.0)
-    for word in query_words(question.reply_to[:MAX_QUERY]) if question.reply_to else ():
-        words.setdefault(word, REPLY_WEIGHT)
+    words = query_weights(question.text[:MAX_QUERY])
+    if question.reply_to:
+        for word, weight in query_weights(question.reply_to[:MAX_QUERY]).items():
+            words.setdefault(word, REPLY_WEIGHT * weight)
     return words
 
 

@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.memory import cues
-from nanomem_tui.store.vocabulary import Vocabulary
-from nanomem_tui.store.word_index import WordIndex
-from nanomem_tui.tokens import query_tokens, tokens
+from nanomem_tui.store.vocabulary import Vocabulary, nearest
+from nanomem_tui.store.word_index import WordIndex, without_common
+from nanomem_tui.tokens import query_weights, tokens
 
 AFTER, AFTER_2 = 0.5, 0.4
 BEFORE, BEFORE_2 = 0.3, 0.2
@@ -103,7 +103,7 @@ class OrderedRecall:
         self._worth: list[float] = []
         self._session_of: list[int] = []
         self._speaker_of: list[int] = []
-        self._last: list[int] = []
+        self._places: list[list[int]] = []
         self._days: list[date | None] = []
         self._sessions: dict[str, int] = {}
         self._speakers: dict[str, int] = {}
@@ -122,11 +122,11 @@ class OrderedRecall:
         place = len(self._passages)
         self._meanings.clear()
         session = self._sessions.setdefault(passage.session, len(self._sessions))
-        if session == len(self._last):
-            self._last.append(-1)
+        if session == len(self._places):
+            self._places.append([])
             self._days.append(_day(passage.at))
-        before = self._last[session]
-        self._last[session] = place
+        before = self._places[session][-1] if self._places[session] else -1
+        self._places[session].append(place)
         if before >= 0:
             self._next[before] = place
         self._previous.append(before)
@@ -164,7 +164,7 @@ class OrderedRecall:
         ]
 
     def sessions(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
-        """The best sessions for a question with their scores, best first: by their best passages."""
+        """The best sessions for a question with their scores, best first: by their two best passages."""
         _, _, scores, bonus = self._score(self._asked(query))
         found: dict[int, list[float]] = {}
         for place, score in scores.items():
@@ -172,7 +172,7 @@ class OrderedRecall:
         names = list(self._sessions)
         ranked = sorted(
             (
-                (sum(heapq.nlargest(3, values)) / 3 + bonus[session], names[session])
+                (sum(heapq.nlargest(2, values)) / 2 + bonus[session], names[session])
                 for session, values in found.items()
             ),
             reverse=True,
@@ -182,25 +182,35 @@ class OrderedRecall:
     # -- reading a question -------------------------------------------------------------------------------------
 
     def _asked(self, query: str) -> _Asked:
-        words = query_tokens(query)
+        weighted = query_weights(query)
+        if not query.isascii():
+            weighted = without_common(weighted, len(self), self._index.rows_with)
+        words = {self._name_meant(word): weight for word, weight in weighted.items()}
         named = {self._names[word] for word in words if word in self._names}
         subject = next(iter(named)) if len(named) == 1 else -1
-        meant = [word for word in words if word not in self._names] or words
-        groups = [self._meaning(word) for word in meant]
+        groups = [self._meaning(word, weight) for word, weight in words.items() if word not in self._names]
+        if not any(self._index.has(word) for group in groups for word in group):
+            groups += [self._meaning(word, 1.0) for word in words if word in self._names]
         total = sum(next(iter(group.values())) for group in groups)
         return _Asked(groups, 1 / total if total else 1.0, subject, cues.waits_for(query))
 
-    def _meaning(self, word: str) -> dict[str, float]:
+    def _name_meant(self, word: str) -> str:
+        """The name of a speaker that a word was meant to be, when no passage holds the word itself; else the word."""
+        if word in self._names or self._index.has(word):
+            return word
+        return nearest(word, list(self._names), lambda _: 1) or word
+
+    def _meaning(self, word: str, share: float) -> dict[str, float]:
         """The words that a word of a question stands for, itself or what it was meant to be first, with weights."""
         known = self._meanings.get(word)
         if known is not None:
             return known
         index = self._index
         there = word if index.has(word) else self._words.nearest(word, index.rows_with) or word
-        weight = index.idf(there)
+        weight = index.idf(there) * share
         meaning = {there: weight}
-        for other, share in self._words.related(there):
-            meaning[other] = RELATED * share * min(weight, index.idf(other))
+        for other, alike in self._words.related(there):
+            meaning[other] = RELATED * alike * min(weight, index.idf(other))
         if len(self._meanings) >= MOST_MEANINGS:
             self._meanings.clear()
         self._meanings[word] = meaning
@@ -211,18 +221,27 @@ class OrderedRecall:
     def _score(self, asked: _Asked) -> tuple[dict[int, float], dict[int, float], dict[int, float], list[float]]:
         """By place: the score of the own words, with those of the neighbours, and in all; by session its bonus."""
         own: dict[int, float] = {}
-        bonus = [0.0] * len(self._last)
+        bonus = [0.0] * len(self._places)
         index, session_at = self._index, self._session_of.__getitem__
         for group in asked.groups:
             held = set(map(session_at, index.add_scores(group, asked.scale, own)))
             weight = SESSION * asked.scale * next(iter(group.values()))
             for session in held:
                 bonus[session] += weight
-        if asked.waits.months:
-            for session, day in enumerate(self._days):
-                bonus[session] += DATED * asked.waits.fits(day) if day else 0.0
         base = self._spread(own)
+        if asked.waits.months:
+            self._add_dated(asked.waits, base, bonus)
         return own, base, self._weigh(base, asked, bonus), bonus
+
+    def _add_dated(self, waits: cues.Waits, base: dict[int, float], bonus: list[float]) -> None:
+        """Raise the sessions of the days that the question names; their passages may be what is asked, without a word
+        in common."""
+        for session, day in enumerate(self._days):
+            fits = waits.fits(day) if day else 0.0
+            if fits:
+                bonus[session] += DATED * fits
+                for place in self._places[session]:
+                    base.setdefault(place, 0.0)
 
     def _spread(self, own: Mapping[int, float]) -> dict[int, float]:
         """The scores with the shares that go to neighbours in the same session."""

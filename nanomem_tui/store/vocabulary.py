@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from nanomem_tui.tokens import LONG_STOP_WORDS
+
 
 class _Rank(NamedTuple):
     distance: float
@@ -38,6 +40,11 @@ def nearest(word: str, known: Iterable[str], rows_with: Callable[[str], int]) ->
     return best.word if best else None
 
 
+def is_stop_word_misspelt(word: str) -> bool:
+    """Whether the word is one slip away from a word that says nothing (`waht`)."""
+    return nearest(word, LONG_STOP_WORDS, lambda _: 1) is not None
+
+
 class Vocabulary:
     """The words of an index, found by their ends: a slip leaves the first or the last letter as it was.
 
@@ -66,8 +73,8 @@ class Vocabulary:
                     self._related.clear()
 
     def nearest(self, word: str, rows_with: Callable[[str], int]) -> str | None:
-        """The word that `word` was probably meant to be; None when nothing is near."""
-        if len(word) < 4:
+        """The word that `word` was probably meant to be; None when nothing is near, or a stop word is."""
+        if len(word) < 4 or is_stop_word_misspelt(word):
             return None
         most = 1 if len(word) < 8 else 2
         near: list[str] = []

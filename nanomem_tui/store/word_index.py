@@ -14,7 +14,7 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
@@ -51,6 +51,13 @@ def idf(count: int, rows: int) -> float:
 def saturated(times: int, length: int, mean: float) -> float:
     """The share of a word's weight that a row of `length` words gets for holding it that many times."""
     return times * (K1 + 1) / (times + K1 * (1 - B + B * min(length, LONGEST) / mean))
+
+
+def without_common(weights: Mapping[str, float], total: int, rows_with: Callable[[str], int]) -> dict[str, float]:
+    """The weighted words of a query without the single characters of a longer question that many rows hold: they cost
+    time and tell nothing."""
+    most = max(50, total // 50)
+    return {word: weight for word, weight in weights.items() if len(word) > 1 or weight >= 1 or rows_with(word) <= most}
 
 
 class Found(NamedTuple):

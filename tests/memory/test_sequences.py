@@ -1,0 +1,164 @@
+"""Recall over ordered sources: what stands around a passage, who speaks, and what the question waits for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui.memory import cues
+from nanomem_tui.memory.sequences import OrderedRecall, Passage
+
+
+def talk(*lines: str, session: str = "s1", at: str = "2023-05-08") -> list[Passage]:
+    """Passages from `Name: text`."""
+    return [
+        Passage(f"{session}:{n}", line.partition(": ")[2], session, line.partition(": ")[0], at)
+        for n, line in enumerate(lines)
+    ]
+
+
+def best(recall: OrderedRecall, query: str, limit: int = 20) -> list[str]:
+    return [hit.passage.key for hit in recall.search(query, limit)]
+
+
+FILLER = talk(*(f"Ann: nothing about number {n} at all" for n in range(30)), session="filler")
+
+
+def test_the_answer_behind_a_question_is_found_without_a_word_in_common() -> None:
+    recall = OrderedRecall(
+        [*FILLER, *talk("Ann: Where did you adopt the puppy?", "Bob: At the shelter downtown.", "Ann: How sweet.")]
+    )
+    assert best(recall, "Where did Bob adopt his puppy?")[0] == "s1:1"
+
+
+def test_neighbours_count_within_their_session_only() -> None:
+    recall = OrderedRecall(
+        [
+            *talk("Ann: the zebra ran", session="a"),
+            *talk("Ann: something else", session="b"),
+            *talk("Ann: and it was striped", session="a2"),
+        ]
+    )
+    recall.add(Passage("late", "it was striped", "a", "Ann"))
+    assert best(recall, "zebra") == ["a:0", "late"]
+
+
+def test_mixed_sessions_keep_their_own_order() -> None:
+    recall = OrderedRecall()
+    for number in range(4):
+        recall.add(Passage(f"x{number}", "zebra" if number == 0 else "plain", "x"))
+        recall.add(Passage(f"y{number}", "plain", "y"))
+    assert set(best(recall, "zebra")) == {"x0", "x1", "x2"}
+
+
+def test_the_speaker_that_the_question_names_comes_first() -> None:
+    recall = OrderedRecall(
+        [*FILLER, *talk("Ann: I love pottery", "Cid: ok", "Cid: so", "Cid: hm", "Bob: I love pottery")]
+    )
+    assert best(recall, "What does Bob love about pottery?")[0] == "s1:4"
+    assert best(recall, "What does Ann love about pottery?")[0] == "s1:0"
+    assert best(recall, "What does Bbo love? And pottery, Bobb?")[0] in ("s1:4", "s1:0")
+
+
+def test_a_question_about_time_prefers_what_tells_one() -> None:
+    lines = ["Ann: We visited the museum, great", *["Cid: ok"] * 5, "Ann: We visited the museum yesterday"]
+    recall = OrderedRecall([*FILLER, *talk(*lines)])
+    assert best(recall, "When did they visit the museum?")[0] == "s1:6"
+
+
+def test_the_day_of_the_question_finds_its_session_without_a_word_in_common() -> None:
+    recall = OrderedRecall(
+        [
+            *talk("Ann: we went hiking", session="may", at="2023-05-07T10:00:00"),
+            *talk("Ann: we went sailing", session="june", at="2023-06-07T10:00:00"),
+        ]
+    )
+    assert best(recall, "What happened on 7 May 2023?")[0] == "may:0"
+    assert recall.sessions("What happened on June 7, 2023?")[0][0] == "june"
+    assert recall.search("What may happen?") == []
+
+
+def test_a_question_of_names_alone_finds_where_they_are_called() -> None:
+    recall = OrderedRecall(talk("Ann: hello Bob", "Bob: hi", "Ann: bye"))
+    assert set(best(recall, "Bob?", 2)) == {"s1:0", "s1:1"}
+
+
+def test_slips_and_words_of_one_root_are_found() -> None:
+    recall = OrderedRecall([*FILLER, *talk("Ann: my counselor helped", "Ann: tea")])
+    assert best(recall, "counselling")[0] == "s1:0"
+    assert best(recall, "conselor")[0] == "s1:0"
+
+
+def test_the_parts_sum_up_to_the_score() -> None:
+    recall = OrderedRecall([*FILLER, *talk("Ann: Did you see the zebra?", "Bob: Yes, yesterday", "Ann: zebra it is")])
+    hits = recall.search("When did Bob see the zebra?")
+    assert hits
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(hit.parts.values()))
+        assert set(hit.parts) == {"words", "near", "session", "length", "cues"}
+    assert hits == sorted(hits, key=lambda hit: -hit.score)
+
+
+def test_sessions_are_ranked_by_their_best_passages() -> None:
+    recall = OrderedRecall([*FILLER, *talk("Ann: the zebra", "Ann: zebra food", session="zoo")])
+    assert recall.sessions("zebra food", 1)[0][0] == "zoo"
+    assert recall.sessions("unheard", 5) == []
+
+
+def test_chinese_is_found_by_two_characters_and_by_a_question() -> None:
+    recall = OrderedRecall(
+        [Passage("a", "我女儿小满五月出生"), Passage("b", "今天天气很好"), Passage("c", "咖啡不加糖")]
+    )
+    assert best(recall, "小满")[0] == "a"
+    assert best(recall, "女儿是什么时候出生的？")[0] == "a"
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["tea?", "dog", "tea dog", "", "小满"]), st.sampled_from("ab"))),
+    st.text(max_size=30),
+)
+def test_no_question_breaks_it_and_only_what_is_there_is_found(rows: list[tuple[str, str]], query: str) -> None:
+    recall = OrderedRecall(Passage(str(n), text, session, "Ann") for n, (text, session) in enumerate(rows))
+    found = best(recall, query)
+    assert len(found) == len(set(found)) <= len(rows)
+    assert len(recall) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("Did you go?", cues.QUESTION),
+        ("Really? I did not know.", 0),
+        ("Look at this? [shares a photo of a dog]", cues.QUESTION),
+        ("你好吗？", cues.QUESTION),
+        ("I went yesterday", cues.TIME),
+        ("last week on Monday", cues.TIMES),
+        ("昨天和上周", cues.TIMES),
+        ("", 0),
+    ],
+)
+def test_a_text_has_a_shape(text: str, shape: int) -> None:
+    assert cues.shape(text) == shape
+
+
+@pytest.mark.parametrize(
+    ("question", "time", "months", "days", "years"),
+    [
+        ("When did she leave?", True, set(), set(), set()),
+        ("In which month was it?", True, set(), set(), set()),
+        ("What happened on 7 May 2023?", False, {5}, {7}, {2023}),
+        ("May I ask what she did in march?", False, {3}, set(), set()),
+        ("What did the march of dec 3rd show?", False, {12}, {3}, set()),
+        ("What did I say in Sept?", False, set(), set(), set()),
+        ("他什么时候来的？", True, set(), set(), set()),
+        ("5月8日发生了什么", False, {5}, {8}, set()),
+    ],
+)
+def test_what_a_question_waits_for(
+    question: str, time: bool, months: set[int], days: set[int], years: set[int]
+) -> None:
+    waits = cues.waits_for(question)
+    assert (waits.time, waits.months) == (time, months)
+    assert days <= waits.days
+    assert waits.years == years
