@@ -23,6 +23,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     items = part.read(ws.items.count, {"total": None, "enabled": None, "by_kind": {}})
     items["foreign"] = sum(found["active"] for found in foreign or [])
     lessons = part.read(ws.lessons.count, {"total": None, "enabled": None})
+    waiting = [rows.pop("inbox", None) for rows in (items, lessons)]
     sessions = part.read(lambda: _sessions(ws), None)
     history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
@@ -38,6 +39,7 @@ def status(ws: Workspace) -> dict[str, Any]:
         "agent": {"running": agent.running, "pid": agent.pid, "what": agent.what},
         "items": items,
         "lessons": lessons,
+        "inbox": None if None in waiting else sum(waiting),
         "sessions": sessions,
         "history": history,
         "dream": dream,

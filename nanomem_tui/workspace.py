@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.memory.history import History
+    from nanomem_tui.memory.inbox import Inbox
     from nanomem_tui.memory.items import Items
     from nanomem_tui.memory.lessons import Lessons
     from nanomem_tui.memory.notes import Notes
@@ -102,6 +103,13 @@ class Workspace:
         from nanomem_tui.memory.lessons import Lessons
 
         return Lessons(self.store, self.perform)
+
+    @cached_property
+    def inbox(self) -> Inbox:
+        """What waits for a person."""
+        from nanomem_tui.memory.inbox import Inbox
+
+        return Inbox(self.store, self.perform)
 
     @cached_property
     def sessions(self) -> Sessions:

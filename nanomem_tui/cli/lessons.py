@@ -50,6 +50,7 @@ def status(state: State) -> None:
         ("Lessons", str(found.get("total", 0))),
         ("Enabled", str(found.get("enabled", 0))),
         ("By scope", words.tally(found.get("by_scope") or {})),
+        ("Inbox", str(found.get("inbox") or "")),
     ]
     state.show(found, output.fields(pairs))
 
@@ -132,7 +133,7 @@ def show(state: State, lesson_id: str) -> None:
         ("Trigger", row["trigger"]),
         ("Instead of", row["bad_action"]),
         ("Do", row["better_action"]),
-        ("Enabled", "yes" if row["enabled"] else "no"),
+        ("Enabled", "yes" if row["enabled"] else "no, it waits in the inbox" if lesson.waits else "no"),
         ("Scope", f"{row['scope']} {row['session_key']}".strip()),
         ("Learned from", f"{row['source']} {row['actor_key']}".strip()),
         ("Confidence", f"{row['confidence']}, now {row['effective']:.1f}"),

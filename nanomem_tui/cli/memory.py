@@ -108,6 +108,7 @@ def _item_detail(row: Item) -> list[str]:
         ("ID", row.id),
         ("Kind", row.kind),
         ("State", marks(row)),
+        ("Waits", f"in the inbox: {_why(row)} (nanomem inbox accept {row.id}, or reject)" if row.waits else ""),
         ("Scope", f"{row.scope_type} {row.scope_key}".strip()),
         ("Session", row.session_key or ""),
         ("Chat", " ".join(filter(None, (row.channel, row.chat_id)))),
@@ -122,6 +123,12 @@ def _item_detail(row: Item) -> list[str]:
         ("Expires", words.when(row.expires_at) if row.expires_at else ""),
     ]
     return [*paragraph(row.text, output.terminal_width()), "", *output.fields(pairs)]
+
+
+def _why(row: Item) -> str:
+    from nanomem_tui.memory import inbox
+
+    return inbox.of(row).why
 
 
 @memory.command()

@@ -52,6 +52,7 @@ def metrics(state: State) -> None:
         "items_enabled": (found["items"]["enabled"], "items that may be recalled"),
         "lessons": (found["lessons"]["total"], "lessons"),
         "lessons_enabled": (found["lessons"]["enabled"], "lessons that may be shown"),
+        "inbox": (found["inbox"], "items and lessons that wait for a person to accept them"),
         "wal_open_turns": (found["wal"]["open"], "turns that began and never ended"),
         "checkpoint_waiting": (found["checkpoint"]["dirty"], "operations that wait for a checkpoint"),
         "checkpoint_last_ms": (found["checkpoint"]["last_ms"], "milliseconds that the last checkpoint took"),
@@ -112,6 +113,8 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     for foreign in found["foreign"] or []:
         rows = words.counted(foreign["active"], "active row")
         lines.append(f"Foreign database, read only: {foreign['path']} ({rows})")
+    if found["inbox"]:
+        lines.append(f"{found['inbox']:,} wait{'s' * (found['inbox'] == 1)} in the inbox: nanomem inbox list")
     problems = found["problems"]
     if problems:
         lines.append(f"{words.counted(len(problems), 'problem')}:")
@@ -181,9 +184,10 @@ def item_lines(rows: Sequence[Item]) -> list[str]:
 
 
 def marks(row: Item) -> str:
-    """What sets an item apart: disabled, pinned, foreign."""
+    """What sets an item apart: disabled, waiting in the inbox, pinned, foreign."""
     foreign = "foreign" if row.source.startswith(values.FOREIGN) else ""
-    return " ".join(filter(None, ["" if row.enabled else "disabled", "pinned" if row.pinned else "", foreign]))
+    off = "" if row.enabled else "waiting" if row.waits else "disabled"
+    return " ".join(filter(None, [off, "pinned" if row.pinned else "", foreign]))
 
 
 def search(

@@ -62,12 +62,17 @@ def add(
         )
         ws.flush()
     body = {"item": values.item(row), "warnings": list(warnings)}
-    if not state.json:
-        output.notes([f"Warning: {warning}" for warning in warnings])
+    warn(state, warnings)
     if dry_run:
         tell(state, [op], body, dry_run=True)
     else:
         state.show({"operation": values.operation(op), **body}, [f"{op.label}: {row.id}"])
+
+
+def warn(state: State, warnings: Sequence[str]) -> None:
+    """Say what is odd about a text that is kept all the same; in JSON it stands in the document."""
+    if not state.json and warnings:
+        output.notes([f"Warning: {warning}" for warning in warnings])
 
 
 def _items(ws: Workspace, ids: Sequence[str]) -> list[Item]:
@@ -103,7 +108,9 @@ def edit(
         changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
         done = [ws.items.edit(row.id, **changed)] if changed else []
         row = ws.items.get(row.id)
-    tell(state, done, {"item": values.item(row)}, "Nothing changed.", dry_run=dry_run)
+        warnings = ws.items.warnings(row) if "text" in changed else []
+    warn(state, warnings)
+    tell(state, done, {"item": values.item(row), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
 
 
 @click.command(cls=Command)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
@@ -49,12 +49,14 @@ class Items:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def all(self) -> list[Item]:
-        """The active items, newest first; the list is made once per change and must not be altered."""
+        """The active items, newest first, without those that wait in the inbox; the list is made once per change and
+        must not be altered."""
         snapshot = self._store.load("item")
         counter = snapshot.counter
         if self._sorted[0] != counter:
             with snapshot.lock:
-                self._sorted = (counter, active_items(snapshot.items))
+                rows = active_items(snapshot.items)
+                self._sorted = (counter, [row for row in rows if row.enabled or not row.waits])
         return self._sorted[1]
 
     def first(self, limit: int) -> list[Item]:
@@ -73,16 +75,19 @@ class Items:
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
 
     def count(self) -> dict[str, Any]:
-        """`total`, `enabled` and the counts by kind, scope and source of the active items."""
+        """`total`, `enabled` and the counts by kind, scope and source of the active items; `inbox`: how many wait for
+        a person beside them."""
         groups = lookup.item_groups(self._store)
         totals = {"by_kind": Counter[str](), "by_scope": Counter[str](), "by_source": Counter[str]()}
-        total = enabled = 0
-        for kind, scope, source, is_enabled, number in groups:
-            total += number
-            enabled += number if is_enabled else 0
-            for name, value in (("by_kind", kind), ("by_scope", scope), ("by_source", source)):
-                totals[name][value] += number
-        return {"total": total, "enabled": enabled, **{name: dict(sorted(c.items())) for name, c in totals.items()}}
+        found = {"total": 0, "enabled": 0, "inbox": 0}
+        for kind, scope, source, is_enabled, number, waiting in groups:
+            active = number - waiting
+            found["total"] += active
+            found["enabled"] += active if is_enabled else 0
+            found["inbox"] += waiting
+            for name, value in (("by_kind", kind), ("by_scope", scope), ("by_source", source)) if active else ():
+                totals[name][value] += active
+        return {**found, **{name: dict(sorted(c.items())) for name, c in totals.items()}}
 
     def known_kind(self, kind: str | None) -> None:
         """Raise BadInput for a kind that is neither one of ours nor that of any item, foreign ones too."""
@@ -94,7 +99,10 @@ class Items:
             raise BadInput(f"unknown kind `{kind}`", "--kind", f"one of {', '.join(known)}")
 
     def get(self, item_id: str) -> Item:
-        """The active item of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        """The item of that id, or of the one id that begins so; also one that waits in the inbox, which `waits` tells.
+
+        Raises NotFound or BadInput.
+        """
         rows = self._store.load().items
         row = rows.get(item_id)
         if row is None:
@@ -104,6 +112,13 @@ class Items:
             row = near[0] if near else None
         if row is None or row.is_deleted:
             raise NotFound("no such item", item_id, "see `nanomem memory list`")
+        return row
+
+    def _active(self, item_id: str) -> Item:
+        """As `get`, for a change. Raises Refused for one that waits: what becomes of that is decided in the inbox."""
+        row = self.get(item_id)
+        if row.waits:
+            raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
         return row
 
     def history(self, item_id: str) -> list[LogEntry]:
@@ -168,7 +183,7 @@ class Items:
         now = clock.iso(clock.now())
         item = Item(
             id=new_key("ltm"),
-            text=_checked(text),
+            text=checked(text),
             kind=_one_of(kind, KINDS, "--kind"),
             scope_type=scope_type,
             scope_key=scope_key,
@@ -180,23 +195,34 @@ class Items:
             created_at=now,
             updated_at=now,
         )
-        twins = [row.id for row in lookup.same_text(self._store, item.text) if row.scope_key == scope_key]
-        from nanomem_tui.memory import mirrors, safety
+        from nanomem_tui.memory import mirrors
 
-        warnings = [f"the same text is already there as {twins[0]}"] if twins else []
-        warnings += safety.warnings(item.text)
+        warnings = self.warnings(item)
         mirrored = mirrors.changes(self._store.paths, self._store.settings, [item])
         operation = new_operation("items.add", f"add {quoted(text)}", [change_of("item", None, item), *mirrored])
         return self._perform(operation), item, warnings
 
+    def warnings(self, item: Item) -> list[str]:
+        """What a person should know who gave an item its text: the same text is there already, or the filters of
+        captured text would have held it. It is kept as given all the same."""
+        from nanomem_tui.memory import safety
+
+        twins = [row for row in lookup.same_text(self._store, item.text) if row.scope_key == item.scope_key]
+        twins = [row for row in twins if row.id != item.id]
+        where = "waits in the inbox" if twins and twins[0].waits else "is already there"
+        return [*(f"the same text {where} as {row.id}" for row in twins[:1]), *safety.warnings(item.text)]
+
     def edit(self, item_id: str, **fields: Any) -> Operation:
-        """Change fields of an item (`text`, `kind`, `importance`, scope). Raises BadInput, NotFound, NothingToDo."""
+        """Change fields of an item (`text`, `kind`, `importance`, scope); `warnings` tells what is odd about a text.
+
+        Raises BadInput, NotFound, NothingToDo, and Refused for an item that waits in the inbox, as every change does.
+        """
         unknown = fields.keys() - set(EDITABLE)
         if unknown:
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", item_id, f"one of {', '.join(EDITABLE)}")
-        row = self.get(item_id)
+        row = self._active(item_id)
         if "text" in fields:
-            fields["text"] = _checked(fields["text"])
+            fields["text"] = checked(fields["text"])
         if "kind" in fields:
             fields["kind"] = _one_of(fields["kind"], KINDS, "--kind")
         if "importance" in fields:
@@ -220,7 +246,7 @@ class Items:
         return self._set(ids, "is_deleted", True, "delete")
 
     def _set(self, ids: Sequence[str], field: str, value: Any, verb: str) -> Operation:
-        rows = list({row.id: row for row in map(self.get, ids)}.values())
+        rows = list({row.id: row for row in map(self._active, ids)}.values())
         touched = [row for row in rows if bool(getattr(row, field)) != value]
         if not touched:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
@@ -230,7 +256,7 @@ class Items:
 
     def merge(self, ids: Sequence[str]) -> Operation:
         """Make one item of several: the newest text stays, hits add up, the oldest time of origin is kept."""
-        rows = sorted({row.id: row for row in map(self.get, ids)}.values(), key=lambda row: row.updated_at)
+        rows = sorted({row.id: row for row in map(self._active, ids)}.values(), key=lambda row: row.updated_at)
         if len(rows) < 2:
             raise BadInput("a merge needs two or more items", ", ".join(ids), "select them with space")
         kept, others = rows[-1], rows[:-1]
@@ -335,7 +361,8 @@ def _settled(row: Item, fields: Iterable[str]) -> str:
     return json.dumps({**meta, **({"conflict": conflict} if conflict else {})}, ensure_ascii=False, sort_keys=True)
 
 
-def _checked(text: str) -> str:
+def checked(text: str) -> str:
+    """A text as an item keeps it. Raises BadInput for one that is empty, too long, or no UTF-8."""
     if not text.strip():
         raise BadInput("the text is empty", "--text", "give the words to remember")
     if len(text) > MAX_TEXT:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.operations import Operation, new_key, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore, active_lessons
@@ -31,23 +31,27 @@ class Lessons:
         self._perform = perform
 
     def all(self, *, include_disabled: bool = True) -> list[Lesson]:
-        """The lessons that are not deleted, newest first."""
+        """The lessons that are not deleted and do not wait in the inbox, newest first."""
         snapshot = self._store.load("lesson")
         with snapshot.lock:
-            rows = active_lessons(snapshot.lessons)
+            rows = [row for row in active_lessons(snapshot.lessons) if not row.waits]
         return rows if include_disabled else [row for row in rows if row.enabled]
 
     def count(self) -> dict[str, Any]:
-        """`total`, `enabled` and the count by scope."""
+        """`total`, `enabled` and the count by scope; `inbox`: how many wait for a person beside them."""
         groups = lookup.lesson_groups(self._store)
         scopes: Counter[str] = Counter()
-        for scope, _, number in groups:
-            scopes[scope] += number
-        enabled = sum(number for _, is_enabled, number in groups if is_enabled)
-        return {"total": scopes.total(), "enabled": enabled, "by_scope": dict(sorted(scopes.items()))}
+        for scope, _, number, waiting in groups:
+            if number > waiting:
+                scopes[scope] += number - waiting
+        enabled = sum(number for _, is_enabled, number, _ in groups if is_enabled)
+        inbox = sum(waiting for *_, waiting in groups)
+        by_scope = dict(sorted(scopes.items()))
+        return {"total": scopes.total(), "enabled": enabled, "inbox": inbox, "by_scope": by_scope}
 
     def get(self, lesson_id: str) -> Lesson:
-        """The lesson of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        """The lesson of that id, or of the one id that begins so; also one that waits in the inbox, which `waits`
+        tells. Raises NotFound or BadInput."""
         rows = self._store.load("lesson").lessons
         row = rows.get(lesson_id)
         if row is None:
@@ -57,6 +61,13 @@ class Lessons:
             row = near[0] if near else None
         if row is None or row.is_deleted:
             raise NotFound("no such lesson", lesson_id, "see `nanomem memory lessons list --include-disabled`")
+        return row
+
+    def _active(self, lesson_id: str) -> Lesson:
+        """As `get`, for a change. Raises Refused for one that waits: what becomes of that is decided in the inbox."""
+        row = self.get(lesson_id)
+        if row.waits:
+            raise Refused("it waits in the inbox", row.id, f"`nanomem inbox accept {row.id}`, or reject it")
         return row
 
     def history(self, lesson_id: str) -> list[LogEntry]:
@@ -104,10 +115,11 @@ class Lessons:
         return self._perform(operation)
 
     def edit(self, lesson_id: str, **fields: Any) -> Operation:
-        """Change fields of a lesson. Raises BadInput, NotFound, NothingToDo."""
+        """Change fields of a lesson. Raises BadInput, NotFound, NothingToDo, and Refused for a lesson that waits in the
+        inbox, as every change does."""
         if unknown := fields.keys() - set(EDITABLE):
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", lesson_id, f"one of {', '.join(EDITABLE)}")
-        row = self.get(lesson_id)
+        row = self._active(lesson_id)
         after = row._replace(**_checked(fields))
         if after == row:
             raise NothingToDo("nothing to change", row.id)
@@ -125,7 +137,7 @@ class Lessons:
         return self._set(ids, "is_deleted", True, "delete")
 
     def _set(self, ids: Sequence[str], field: str, value: Any, verb: str) -> Operation:
-        rows = list({row.id: row for row in map(self.get, ids)}.values())
+        rows = list({row.id: row for row in map(self._active, ids)}.values())
         touched = [row for row in rows if bool(getattr(row, field)) != value]
         if not touched:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))

@@ -56,8 +56,12 @@ def is_expired(item: Item, now: datetime) -> bool:
 
 
 def expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
-    """The active items whose time is over; none of a kind that is kept for good."""
-    return [row for row in items if not row.is_deleted and days(row.kind, settings) and is_expired(row, now)]
+    """The active items whose time is over; none of a kind that is kept for good, and none that waits in the inbox."""
+    return [
+        row
+        for row in items
+        if not row.is_deleted and days(row.kind, settings) and is_expired(row, now) and not row.waits
+    ]
 
 
 def prune_expired(

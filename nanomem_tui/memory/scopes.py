@@ -13,12 +13,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.store.exchange import global_scope
-from nanomem_tui.store.values import SCOPE_TYPES, Item
+from nanomem_tui.store.values import SCOPE_TYPES, Item, Lesson
 
+R = TypeVar("R", Item, Lesson)
 Layer = Literal["chat", "user", "global", "owner"]
 LayerOf = Callable[[Item], Layer | None]
 
@@ -128,7 +129,7 @@ def is_waiting(item: Item) -> bool:
 
     A waiting item is disabled and says why in `meta["inbox"]`; so it is undone, recorded and saved like any other.
     """
-    return not item.enabled and '"inbox"' in item.meta_json and bool(item.meta.get("inbox"))
+    return item.waits
 
 
 def waiting(item: Item, why: str, **details: object) -> Item:
@@ -137,10 +138,10 @@ def waiting(item: Item, why: str, **details: object) -> Item:
     return item._replace(enabled=False, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
 
 
-def accepted(item: Item) -> Item:
-    """The item once a person accepted it: active, and no longer in the inbox."""
-    meta = {name: value for name, value in item.meta.items() if name != "inbox"}
-    return item._replace(enabled=True, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+def accepted(row: R) -> R:
+    """The item or lesson once a person accepted it: active, and no longer in the inbox."""
+    meta = {name: value for name, value in row.meta.items() if name != "inbox"}
+    return row._replace(enabled=True, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
 
 
 def _channel(channel: str | None, scope: str) -> str:

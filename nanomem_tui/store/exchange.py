@@ -157,9 +157,9 @@ def export(
     """The agent's file with our rows in it, and its rows by id, in order.
 
     Rows that the agent has and we did not change stay byte for byte and in place; a row that comes back takes the place
-    it had in `known`, the ids in their order as last seen; new ones follow. Deleted rows, disabled items and those of
-    one chat or user are left out, as the agent shows every item to everybody; beyond `limit` the newest and the pinned
-    stay.
+    it had in `known`, the ids in their order as last seen; new ones follow. Deleted rows, what waits in the
+    inbox, disabled items and those of one chat or user are left out, as the agent shows every item to everybody; beyond
+    `limit` the newest and the pinned stay.
     """
     wanted = [row for row in ours.values() if _is_shared(row)]
     if len(wanted) > limit:
@@ -173,7 +173,9 @@ def export(
 
 def _is_shared(row: Row) -> bool:
     """Whether the agent's file is to hold the row."""
-    return not row.is_deleted and (isinstance(row, Lesson) or (row.enabled and row.scope_type == "global"))
+    if row.is_deleted or (not row.enabled and row.waits):
+        return False
+    return isinstance(row, Lesson) or (row.enabled and row.scope_type == "global")
 
 
 def woven(order: Sequence[str], known: Sequence[str]) -> list[str]:

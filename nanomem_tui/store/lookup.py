@@ -25,28 +25,35 @@ Pending = Callable[[list[Item]], list[Item]]
 T = TypeVar("T")
 
 
-def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int]]:
-    """Counts of active items by (kind, scope type, source, enabled)."""
+def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]]:
+    """Counts of items by (kind, scope type, source, enabled): how many there are, and how many of them wait in the
+    inbox; deleted ones are left out."""
     if not store.loaded and database_is_all(store):
         return store.read(lambda connection: reader.item_counts(connection, store.workspace_id))
     counts: Counter[tuple[str, str, str, bool]] = Counter()
+    waiting: Counter[tuple[str, str, str, bool]] = Counter()
     snapshot = store.load("item")
     with snapshot.lock:
         for row in snapshot.items.values():
             if not row.is_deleted:
-                counts[row.kind, row.scope_type, row.source, bool(row.enabled)] += 1
-    return [(*group, number) for group, number in counts.items()]
+                group = row.kind, row.scope_type, row.source, bool(row.enabled)
+                counts[group] += 1
+                if not row.enabled and row.waits:
+                    waiting[group] += 1
+    return [(*group, number, waiting[group]) for group, number in counts.items()]
 
 
-def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int]]:
-    """Counts of active lessons by (scope, enabled)."""
+def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
+    """Counts of lessons by (scope, enabled): how many there are, and how many of them wait in the inbox; deleted ones
+    are left out."""
     if not store.loaded and database_is_all(store):
         return store.read(lambda connection: reader.lesson_counts(connection, store.workspace_id))
     snapshot = store.load("lesson")
     with snapshot.lock:
         rows = [row for row in snapshot.lessons.values() if not row.is_deleted]
     counts = Counter((row.scope, bool(row.enabled)) for row in rows)
-    return [(*group, number) for group, number in counts.items()]
+    waiting = Counter((row.scope, bool(row.enabled)) for row in rows if row.waits)
+    return [(*group, number, waiting[group]) for group, number in counts.items()]
 
 
 def newest(store: MemoryStore, limit: int) -> list[Item] | None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.operations import Operation
-from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.store.values import Item, Lesson, says_why
 
 R = TypeVar("R")
 SCHEMA_VERSION = 1
@@ -24,6 +24,8 @@ PLAUSIBLE = 1_000
 """A schema number beyond this is a flipped bit, not a newer release."""
 ITEM_COLUMNS = tuple("content" if name == "text" else name for name in Item._fields)
 LESSON_COLUMNS = Lesson._fields
+_WAITS = "NOT enabled AND says_why(CAST(meta_json AS BLOB))"
+"""`Item.waits` as SQL, for a connection that `_with_inbox` made ready; asked of disabled rows alone."""
 _ITEMS = f"SELECT {', '.join(ITEM_COLUMNS)} FROM memory_entries WHERE workspace_id = ?"
 _LESSONS = f"SELECT {', '.join(LESSON_COLUMNS)} FROM lessons WHERE workspace_id = ?"
 
@@ -219,23 +221,35 @@ def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, s
 
 def newest_items(connection: sqlite3.Connection, workspace_id: str, limit: int) -> list[Item]:
     """The first page of the Items screen: active items, newest first, without reading the rest."""
-    query = f"{_ITEMS} AND is_deleted = 0 ORDER BY updated_at DESC LIMIT ?"
-    return _rows(connection, Item._make, query, (workspace_id, limit))
+    query = f"{_ITEMS} AND is_deleted = 0 AND NOT ({_WAITS}) ORDER BY updated_at DESC LIMIT ?"
+    return _rows(_with_inbox(connection), Item._make, query, (workspace_id, limit))
 
 
-def item_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, str, str, bool, int]]:
-    """Counts of active items by (kind, scope_type, source, enabled)."""
+def item_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, str, str, bool, int, int]]:
+    """Counts of items by (kind, scope_type, source, enabled): how many there are, and how many of them wait in the
+    inbox."""
     query = (
-        "SELECT kind, scope_type, source, enabled, count(*) FROM memory_entries"
+        f"SELECT kind, scope_type, source, enabled, count(*), total({_WAITS}) FROM memory_entries"
         " WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2, 3, 4"
     )
-    return [(k, s, o, bool(e), n) for k, s, o, e, n in _rows(connection, tuple, query, (workspace_id,))]
+    rows = _rows(_with_inbox(connection), tuple, query, (workspace_id,))
+    return [(kind, scope, source, bool(enabled), n, int(waits)) for kind, scope, source, enabled, n, waits in rows]
 
 
-def lesson_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, bool, int]]:
-    """Counts of active lessons by (scope, enabled)."""
-    query = "SELECT scope, enabled, count(*) FROM lessons WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
-    return [(scope, bool(enabled), n) for scope, enabled, n in _rows(connection, tuple, query, (workspace_id,))]
+def lesson_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, bool, int, int]]:
+    """Counts of lessons by (scope, enabled): how many there are, and how many of them wait in the inbox."""
+    query = (
+        f"SELECT scope, enabled, count(*), total({_WAITS}) FROM lessons"
+        " WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
+    )
+    rows = _rows(_with_inbox(connection), tuple, query, (workspace_id,))
+    return [(scope, bool(enabled), n, int(waits)) for scope, enabled, n, waits in rows]
+
+
+def _with_inbox(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The connection, on which `_WAITS` can be asked."""
+    connection.create_function("says_why", 1, lambda data: says_why(data and tolerant(data)), deterministic=True)
+    return connection
 
 
 def operations(

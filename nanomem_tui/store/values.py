@@ -47,6 +47,11 @@ class Item(NamedTuple):
         """The free fields, `{}` when they do not parse."""
         return _object(self.meta_json)
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits in the inbox for a person: disabled, and its free fields say why."""
+        return not self.enabled and says_why(self.meta_json)
+
     def to_json(self) -> dict[str, Any]:
         """The item as the command line prints it: `id` first, the revision left out, `meta` as an object."""
         body = self._asdict()
@@ -82,6 +87,11 @@ class Lesson(NamedTuple):
         """The free fields, `{}` when they do not parse."""
         return _object(self.meta_json)
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits in the inbox for a person: disabled, and its free fields say why."""
+        return not self.enabled and says_why(self.meta_json)
+
     def to_json(self) -> dict[str, Any]:
         """The lesson as the command line prints it."""
         body = self._asdict()
@@ -108,12 +118,17 @@ class Hit(NamedTuple):
         return {**self.item.to_json(), "score": round(self.score, 6), "parts": self.parts}
 
 
+def says_why(meta_json: object) -> bool:
+    """Whether free fields say why a row waits in the inbox; a flipped bit can make them something else than text."""
+    return isinstance(meta_json, str) and '"inbox"' in meta_json and bool(_object(meta_json).get("inbox"))
+
+
 def row_hash(row: Row) -> str:
-    """A hash of every field but the revision, to notice a flipped bit."""
+    """A hash of every field but the revision, to notice a flipped bit, which can make a text something else too."""
     import hashlib  # only where rows are written or examined
 
     body = [int(value) if isinstance(value, bool) else value for value in row[:-1]]
-    data = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    data = json.dumps(body, ensure_ascii=False, default=repr).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=12).hexdigest()
 
 

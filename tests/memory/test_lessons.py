@@ -69,7 +69,7 @@ def test_an_edit_keeps_a_key_that_the_agent_made_unless_its_words_change(tmp_pat
 def test_disabled_ones_stay_and_are_told_apart(ws: Workspace) -> None:
     ws.lessons.set_enabled(["lesson_1"], False)
     assert [row.id for row in ws.lessons.all(include_disabled=False)] == ["lesson_3", "lesson_2"]
-    assert ws.lessons.count() == {"total": 3, "enabled": 2, "by_scope": {"global": 3}}
+    assert ws.lessons.count() == {"total": 3, "enabled": 2, "inbox": 0, "by_scope": {"global": 3}}
     ws.lessons.compact_preview(1)
     ws.lessons.compact(1)
     assert {row.id for row in ws.lessons.all()} == {"lesson_1", "lesson_3"}

@@ -140,6 +140,9 @@ class Transfer:
         with snapshot.lock:
             items = [row for row in snapshot.items.values() if not row.is_deleted]
             lessons = [row for row in snapshot.lessons.values() if not row.is_deleted]
+        waiting = sum(row.waits for row in items) + sum(row.waits for row in lessons)
+        items, lessons = [row for row in items if not row.waits], [row for row in lessons if not row.waits]
+        _count(left, "waiting in the inbox", waiting)
         if name == "lessons":
             _count(left, "items", len(items))
             return [], lessons
