@@ -131,9 +131,12 @@ def _from_feedback(
     why = injection.reason(found.text)
     taught = _teach(found.trigger, event.answer, found.text, "user_feedback", lessons, now, session_key, actor_key)
     if why:
-        # Kept for a person to look at, disabled, so that nothing teaches or shows it.
+        # Kept for a person to look at, disabled, so that nothing teaches or shows it; once accepted it is accepted.
         held = json.dumps({"inbox": {"why": why, "finding": "injection"}}, ensure_ascii=False)
-        return [one._replace(lesson=one.lesson._replace(enabled=False, meta_json=held)) for one in taught]
+        return [
+            one._replace(lesson=one.lesson._replace(enabled=False, meta_json=held)) if one.before is None else one
+            for one in taught
+        ]
     rest = [one for one in lessons if one.id not in {one.lesson.id for one in taught}]
     return _promote(taught, [*rest, *(one.lesson for one in taught)], settings, now)
 

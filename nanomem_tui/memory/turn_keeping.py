@@ -129,7 +129,7 @@ class Keeper:
     def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> list[Taught]:
         """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
         now = clock.now()
-        said = corrections.detect(given.text, self._settings)
+        said = corrections.detect(given.text, self._settings, before.answer)
         tools = [learning.ToolResult(tool.name, tool.result, tool.error, tool.arguments) for tool in end.tools]
         failed: dict[str, bool] = {}
         for tool in tools:
@@ -172,6 +172,8 @@ def _judged(draft: Draft, judged: Sequence[efficacy.Judged]) -> list[Taught]:
 
 
 def _dropped(text: str, why: str) -> Dropped:
+    if why == "known already":
+        return Dropped(text, why, "known")
     kind = "weak" if why.startswith("low ") else "other" if why.endswith("in one turn") else "safety"
     return Dropped(text, why, kind)
 

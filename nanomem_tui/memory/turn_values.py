@@ -108,7 +108,8 @@ class Saved(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """A candidate that was not saved, why, and the kind of reason: safety, weak (confidence, importance) or other."""
+    """A candidate that was not saved, why, and the kind of reason: safety, weak (confidence, importance), known (it is
+    remembered already) or other."""
 
     text: str
     why: str
