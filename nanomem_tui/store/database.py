@@ -1,7 +1,7 @@
 """The writing side of the database: one connection of the driver, its pragmas, its lock, its backup.
 
-SQLAlchemy is imported only where the schema is made or moved (`migrations`): it costs 0.5 s, which a command that adds
-one item need not wait for. Must not know operations or rows.
+Goes through the driver alone: to import SQLAlchemy costs 0.5 s, which a command that adds one item need not wait for.
+Must not know operations or rows.
 """
 
 from __future__ import annotations
@@ -140,21 +140,14 @@ def connect(path: Path) -> sqlite3.Connection:
 def make_schema(path: Path, found: int) -> None:
     """Bring the database from schema `found` to the present one, in one transaction. Raises NewerDatabase and the
     driver's errors."""
-    from sqlalchemy import create_engine, event
-    from sqlalchemy.exc import DBAPIError
-    from sqlalchemy.pool import StaticPool
-
     from nanomem_tui.store import migrations
 
-    engine = create_engine("sqlite://", creator=lambda: connect(path), poolclass=StaticPool)
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
-    try:
-        with engine.begin() as connection:
-            migrations.migrate(connection, found, str(path))
-    except DBAPIError as error:
-        raise error.orig if isinstance(error.orig, sqlite3.Error) else sqlite3.Error(str(error)) from error
-    finally:
-        engine.dispose()
+    with contextlib.closing(connect(path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        # Whoever made the schema while this waited for the lock must not meet it made twice.
+        found = max(found, int(connection.execute("PRAGMA user_version").fetchone()[0]))
+        migrations.migrate(connection, found, str(path))
+        connection.execute("COMMIT")
 
 
 def copy_into(path: Path, target: Path) -> None:

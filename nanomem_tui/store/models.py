@@ -1,7 +1,7 @@
 """The tables (SQLModel), named as in the seeds: `memory_entries`, `memory_meta`, `lessons`, and those of the ledger.
 
-The schema and nothing else; it is imported only where the database is written. `reader` holds the same names for the
-driver, and a test holds the two together.
+The declaration of the schema and nothing else; no command imports it. `reader` holds the same names for the driver and
+`migrations` the statements that make the tables; tests hold both to this.
 """
 
 from __future__ import annotations

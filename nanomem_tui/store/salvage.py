@@ -1,7 +1,6 @@
 """What can still be read of a damaged database, row by row, in a new one. For a database of which there is no copy.
 
-Reads the damaged file and writes the new one; must not touch anything else. Imports SQLAlchemy: the new one needs a
-schema.
+Reads the damaged file and writes the new one; must not touch anything else.
 """
 
 from __future__ import annotations

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import create_engine
+from sqlmodel import SQLModel
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NewerDatabase, StoreError
-from nanomem_tui.store import migrations, reader
+from nanomem_tui.store import migrations, models, reader
+from nanomem_tui.store.database import make_schema
 from tests.store.homes import make_home, state
 
 
@@ -29,8 +34,44 @@ def test_every_version_up_to_the_present_has_its_step() -> None:
 
 
 def test_a_newer_schema_is_refused() -> None:
-    with create_engine("sqlite://").begin() as connection, pytest.raises(NewerDatabase):
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(NewerDatabase):
         migrations.migrate(connection, reader.SCHEMA_VERSION + 1, "here")
+
+
+def schema(path: Path) -> dict[str, str]:
+    """The statement of each table and index, by name, without its layout."""
+    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'memory_entries_fts%'"
+    with closing(sqlite3.connect(path)) as connection:
+        return {name: "".join(sql.split()) for name, sql in connection.execute(query)}
+
+
+def test_the_steps_make_the_tables_that_the_models_declare(tmp_path: Path) -> None:
+    make_schema(tmp_path / "steps.db", 0)
+    engine = create_engine(f"sqlite:///{tmp_path / 'models.db'}")
+    assert models.MemoryEntry.metadata is SQLModel.metadata
+    SQLModel.metadata.create_all(engine)
+    engine.dispose()
+    made, declared = schema(tmp_path / "steps.db"), schema(tmp_path / "models.db")
+    assert made == declared
+    assert {"memory_entries", "lessons", "operations", "idx_memory_counts"} <= made.keys()
+
+
+def test_the_first_change_of_a_workspace_loads_no_sqlmodel(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    code = (
+        "import sys; from nanomem_tui import open_workspace\n"
+        f"with open_workspace({str(workspace)!r}) as ws: ws.items.add('first')\n"
+        "print([m for m in ('sqlmodel', 'sqlalchemy', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    assert version(workspace.parent / "nanomem" / "nanomem.db") == reader.SCHEMA_VERSION
+
+
+def test_a_schema_that_another_process_made_meanwhile_is_met(tmp_path: Path) -> None:
+    make_schema(tmp_path / "x.db", 0)
+    make_schema(tmp_path / "x.db", 0)
+    assert version(tmp_path / "x.db") == reader.SCHEMA_VERSION
 
 
 def test_nothing_runs_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +94,7 @@ def next_schema(monkeypatch: pytest.MonkeyPatch) -> int:
         monkeypatch.setattr(module, "SCHEMA_VERSION", wanted)
 
     def step(connection: Any) -> None:
-        connection.exec_driver_sql("ALTER TABLE memory_entries ADD COLUMN mood TEXT")
+        connection.execute("ALTER TABLE memory_entries ADD COLUMN mood TEXT")
 
     monkeypatch.setitem(migrations.STEPS, wanted, step)
     return wanted
@@ -89,8 +130,8 @@ def test_a_migration_that_fails_leaves_the_schema_it_found(
     old: Path, next_schema: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def half(connection: Any) -> None:
-        connection.exec_driver_sql("ALTER TABLE memory_entries ADD COLUMN mood TEXT")
-        connection.exec_driver_sql("ALTER TABLE no_such_table ADD COLUMN mood TEXT")
+        connection.execute("ALTER TABLE memory_entries ADD COLUMN mood TEXT")
+        connection.execute("ALTER TABLE no_such_table ADD COLUMN mood TEXT")
 
     monkeypatch.setitem(migrations.STEPS, next_schema, half)
     path = old.parent / "nanomem" / "nanomem.db"
