@@ -261,7 +261,7 @@ def test_adding_the_same_again_warns_and_does_it(ramfirst: Path, run) -> None:
 def test_edit_changes_what_is_named(ramfirst: Path, run) -> None:
     row = run("memory", "list", "--json").json[3]
     done = run("memory", "edit", row["id"], "--text", "corrected", "--json").json
-    assert list(done) == ["operation", "item"]
+    assert list(done) == ["operation", "item", "warnings"]
     assert done["item"]["text"] == by_id(run, row["id"])["text"] == "corrected"
     again = run("memory", "edit", row["id"], "--text", "corrected", "--json").json
     assert again["operation"] is None

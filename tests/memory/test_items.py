@@ -178,6 +178,7 @@ def test_counts_say_what_is_there(ws: Workspace) -> None:
     assert counts == {
         "total": 4,
         "enabled": 3,
+        "inbox": 0,
         "by_kind": {"decision": 1, "fact": 3},
         "by_scope": {"chat": 1, "global": 3},
         "by_source": {"explicit_user": 3, "manual": 1},
