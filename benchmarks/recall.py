@@ -87,7 +87,7 @@ class NanomemFacts:
         self.items = {key: Item(key, text) for key, text, _ in items}
         for key, text, _ in items:
             self.vocabulary.add(self.words.put(key, text, 0))
-        self.weights, self.now = scoring.PROFILES["default"], clock.now()
+        self.weights, self.today = scoring.PROFILES["default"], clock.now().date()
 
     def search(self, query: str, k: int) -> list[str]:
         words = {}
@@ -96,8 +96,9 @@ class NanomemFacts:
             there = word if self.words.has(word) else self.vocabulary.nearest(word, self.words.rows_with)
             words[there or word] = weight
         found = self.words.search(words, k, slack=0.05)
-        rated = [Candidate(self.items[key], self.words.matched(key, words), 0, score) for score, key in found]
-        scored = sorted((scoring.default(one, self.weights, self.now) for one in rated), key=lambda one: -one.score)
+        rated = [Candidate(self.items[key], score, list(self.words.matched(key, words))) for score, key in found]
+        scored = [scoring.default(one, scoring.shares(one.item, self.weights, self.today)) for one in rated]
+        scored.sort(key=lambda one: -one.score)
         return [one.item.id for one in scored[:k]]
 
 

@@ -76,9 +76,11 @@ class Recalled(NamedTuple):
 
 
 class _Pool(NamedTuple):
-    """What a backend found: candidates, what was corrected, its name, and whether it may have more."""
+    """What a backend found: candidates, the words it looked for, what was corrected, its name, and whether it may
+    have more."""
 
     candidates: list[Candidate]
+    words: Mapping[str, float]
     corrected: dict[str, str]
     backend: str
     more: bool
@@ -90,7 +92,7 @@ class Recall:
     def __init__(self, store: MemoryStore, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._index = ItemIndex(store.snapshot)
+        self.index = ItemIndex(store.snapshot)
         self._shown: OrderedDict[object, list[bool]] = OrderedDict()
         self._thread: threading.Thread | None = None
 
@@ -99,7 +101,7 @@ class Recall:
     @property
     def ready(self) -> bool:
         """Whether the RAM index is built."""
-        return self._index.ready
+        return self.index.ready
 
     def warm(self, *, background: bool = True) -> None:
         """Load the rows and build the RAM index, by default on a thread of its own; nothing to do when it is built."""
@@ -107,14 +109,14 @@ class Recall:
             return
         if not background:
             self._store.load("item")
-            self._index.build()
+            self.index.build()
         elif self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._build_quietly, name="nanomem-index", daemon=True)
             self._thread.start()
 
     def _build_quietly(self) -> None:
         self._store.load("item")
-        self._index.build(pause=0.001)
+        self.index.build(pause=0.001)
 
     # -- asking -------------------------------------------------------------------------------------------------
 
@@ -130,7 +132,7 @@ class Recall:
             rows = [row for row in (*self._visible(question, layer_of), *beside) if layer_of(row)]
             hits, pool = self._as_seed(question, profile, weights, layer_of, rows)
         kept, cut = self._within_bounds(question, hits)
-        words = tuple(query_words(_asked(question)))
+        words = tuple(_weighted(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000
         return Recalled(tuple(kept), tuple(cut), MappingProxyType(pool.corrected), words, pool.backend, ms)
 
@@ -199,7 +201,7 @@ class Recall:
         self._shown.move_to_end(key)
         while len(self._shown) > AUDIENCES:
             self._shown.popitem(last=False)
-        for group in self._index.current().groups(len(shown)):
+        for group in self.index.current().groups(len(shown)):
             shown.append(layer_of(search.example_of(group)) is not None)
         return shown
 
@@ -210,19 +212,29 @@ class Recall:
     ) -> tuple[list[Hit], _Pool]:
         limit = self._limit(question)
         now = clock.now()
-        moment = clock.iso(now)
+        moment, today = clock.iso(now), now.date()
         words = _weighted(question)
-        slack = 1 - 1 / (1 + sum(abs(share) for share in weights.values()))
+        slack = 1 - 1 / (1 + sum(map(abs, weights.values())))
         wanted = limit + SPARE if limit else 0
         while True:
             pool = self._pool(question, words, wanted, layer_of, beside, slack)
             alive = [one for one in pool.candidates if not _expired(one.item, moment)]
-            if len(alive) >= wanted or not pool.more:
+            if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
-        scored = [scoring.default(one, weights, now) for one in alive]
-        scored.sort(key=lambda one: (-one.score, one.item.id))
-        return _hits(scored, layer_of), pool
+        grown = {one.item.id: scoring.shares(one.item, weights, today) for one in alive}
+        alive.sort(key=lambda one: (-one.score * (1 + sum(grown[one.item.id])), one.item.id))
+        del alive[wanted:]
+        if pool.backend == "ram":
+            alive = self.index.explained(alive, pool.words)
+        return _hits([scoring.default(one, grown[one.item.id]) for one in alive], layer_of), pool
+
+    def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
+        """How many of the candidates may be given: of the user layer only so many."""
+        if question.whole or question.audience.is_owner:
+            return len(alive)
+        of_user = sum(1 for one in alive if layer_of(one.item) == "user")
+        return len(alive) - of_user + min(of_user, self._settings.recall_user_layer_results)
 
     def _pool(
         self,
@@ -241,15 +253,17 @@ class Recall:
         store = self._store
         store.load("item")
         with store.snapshot.lock:
-            index = self._index.current()
+            index = self.index.current()
             words = without_common(words, len(index), index.rows_with)
-            words, corrected = _corrected(words, _written(question), index.has, self._index.nearest)
+            corrected: dict[str, str] = {}
+            if not all(map(index.has, words)):
+                words, corrected = _corrected(words, _written(question), index.has, self.index.nearest)
             statistics = index.statistics(words) if beside else None
-            found_rows = self._index.best(words, wanted, self._shown_groups(question, layer_of), slack)
+            found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
         more = len(found_rows) >= wanted > 0
         if statistics is not None:
             found_rows += search.rate(filter(layer_of, beside), words, statistics)
-        return _Pool(found_rows, corrected, "ram", more)
+        return _Pool(found_rows, words, corrected, "ram", more)
 
     def _in_ram(self) -> bool:
         """Whether the RAM index is to be used: it is ready, or nothing else is there and it is soon made."""
@@ -274,7 +288,7 @@ class Recall:
             statistics = index.statistics(terms) if corrected else asked
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
-            return _Pool(search.rate(rows, terms, statistics), corrected, "sqlite_fts", more=False)
+            return _Pool(search.rate(rows, terms, statistics), terms, corrected, "sqlite_fts", more=False)
 
         return lookup.full_text(self._store, find)
 
@@ -293,7 +307,7 @@ class Recall:
         moment = clock.iso(now)
         rows = [row for row in rows if not _expired(row, moment)]
         text = _asked(question)
-        pool = _Pool([], {}, "ram", more=False)
+        pool = _Pool([], query_weights(text), {}, "ram", more=False)
         if profile == "seed000":
             return _hits(scoring.seed000(text, rows, weights, now), layer_of), pool
         everything = [row for row in self._store.snapshot.items.values() if not row.is_deleted]

@@ -45,28 +45,36 @@ class Scored(NamedTuple):
 # -- our own ----------------------------------------------------------------------------------------------------------
 
 
-def default(candidate: Candidate, weights: Weights, now: datetime) -> Scored:
+class Shares(NamedTuple):
+    """By how much the lexical score of an item grows for its importance, its age and its hits."""
+
+    importance: float
+    recency: float
+    hits: float
+
+
+def shares(item: Item, weights: Weights, today: date) -> Shares:
+    """The shares of an item in `default`."""
+    return Shares(
+        weights["importance"] * item.importance,
+        weights["recency"] * _recency(item.updated_at[:10], today),
+        weights["hits"] * min(1.0, math.log1p(item.hits) / 5) if item.hits > 0 else 0.0,
+    )
+
+
+def default(candidate: Candidate, grown: Shares) -> Scored:
     """score = lexical x (1 + importance + recency + hits), each of the three a small share."""
-    item = candidate.item
-    importance = weights["importance"] * item.importance
-    recency = weights["recency"] * math.exp(-_days(item.updated_at[:10], now.date()) / HALF_YEAR)
-    hits = weights["hits"] * min(1.0, math.log1p(max(0, item.hits)) / 5)
-    parts = {
-        "terms": sorted(candidate.matched),
-        "lexical": candidate.score,
-        "importance": importance,
-        "recency": recency,
-        "hits": hits,
-    }
-    return Scored(item, candidate.score * (1 + importance + recency + hits), parts)
+    parts = {"terms": candidate.terms or [], "lexical": candidate.score, **grown._asdict()}
+    return Scored(candidate.item, candidate.score * (1 + sum(grown)), parts)
 
 
 @lru_cache(4096)
-def _days(day: str, today: date) -> float:
+def _recency(day: str, today: date) -> float:
     try:
-        return max(0.0, (today - date.fromisoformat(day)).days)
+        days = max(0, (today - date.fromisoformat(day)).days)
     except ValueError:
-        return 365.0
+        days = 365
+    return math.exp(-days / HALF_YEAR)
 
 
 # -- seed 000 ---------------------------------------------------------------------------------------------------------

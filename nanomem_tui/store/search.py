@@ -28,12 +28,11 @@ Group = tuple[str, str, str]
 
 
 class Candidate(NamedTuple):
-    """A row that holds some of the words: how often it holds each, its length in words, and its BM25 score."""
+    """A row that holds some of the words, its BM25 score, and those words (None: not looked up yet)."""
 
     item: Item
-    matched: Mapping[str, int]
-    length: int
     score: float
+    terms: list[str] | None = None
 
 
 def group_of(item: Item) -> Group:
@@ -63,7 +62,8 @@ def rate(items: Iterable[Item], weights: Mapping[str, float], statistics: Statis
         words = tokens(item.text)
         matched = Counter(word for word in words if word in weights)
         if matched:
-            found.append(Candidate(item, matched, len(words), weigh(matched, len(words), weights, statistics)))
+            score = weigh(matched, len(words), weights, statistics)
+            found.append(Candidate(item, score, sorted(matched)))
     return found
 
 
@@ -132,8 +132,15 @@ class ItemIndex:
         with self._snapshot.lock:
             index, items = self.current(), self._snapshot.items
             found = index.search(weights, limit, shown, slack)
+            return [Candidate(items[key], score) for score, key in found]
+
+    def explained(self, candidates: Sequence[Candidate], words: Iterable[str]) -> list[Candidate]:
+        """The candidates with which of the words they hold."""
+        with self._snapshot.lock:
+            index, wanted = self.current(), sorted(words)
             return [
-                Candidate(items[key], index.matched(key, weights), index.length(key), score) for score, key in found
+                one if one.terms is not None else one._replace(terms=list(index.matched(one.item.id, wanted)))
+                for one in candidates
             ]
 
 

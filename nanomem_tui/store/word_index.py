@@ -27,6 +27,9 @@ K1, B = 0.9, 0.3
 LONGEST = 255
 """Texts of more words count as texts of this many."""
 
+FEW = 32
+"""Words that no more rows hold are added up without asking whether that is needed."""
+
 _ROUNDING = 1e-9
 """Sums of the same numbers in another order differ by less."""
 
@@ -73,6 +76,7 @@ class WordIndex:
     def __init__(self) -> None:
         self._rows: dict[str, int | array[int]] = {}
         self._times: dict[str, dict[int, int]] = {}
+        self._often: dict[str, int] = {}
         self._keys: list[str | None] = []
         self._lengths = bytearray()
         self._group_of = array("I")
@@ -149,8 +153,10 @@ class WordIndex:
 
     def matched(self, key: str, words: Iterable[str]) -> dict[str, int]:
         """Which of the words a row holds, and how often."""
-        place = self._place[key]
+        place = self._place.get(key)
         found: dict[str, int] = {}
+        if place is None:
+            return found
         for word in words:
             rows = self._rows.get(word)
             if rows is None or not _holds(rows, place):
@@ -203,6 +209,7 @@ class WordIndex:
             for word, times in Counter(words).items():
                 if times > 1:
                     self._times.setdefault(word, {})[place] = times
+                    self._often[word] = max(times, self._often.get(word, 0))
         return fresh
 
     def remove(self, key: str) -> None:
@@ -223,7 +230,7 @@ class WordIndex:
             if times is not None:
                 times.pop(place, 0)
                 if not times:
-                    del self._times[word]
+                    del self._times[word], self._often[word]
         self._keys[place] = None
         self._total -= self._lengths[place]
         if len(self._keys) > 2 * len(self._place) + 1000:
@@ -262,7 +269,7 @@ class WordIndex:
             rest[at] = rest[at + 1] + plan[at].most
         scores: dict[int, float] = {}
         for at, term in enumerate(plan):
-            if len(scores) >= limit:
+            if len(scores) >= limit and term.number > FEW and rest[at] < max(scores.values()):
                 least = heapq.nlargest(limit, scores.values())[-1] * (1 - slack)
                 if rest[at] < least - _ROUNDING:
                     self._look_up(plan[at:], rest[at:], scores, least)
@@ -280,8 +287,11 @@ class WordIndex:
             number = 1 if isinstance(rows, int) else len(rows)
             value = weight * idf(count, number)
             times = self._times.get(word)
-            most = value * (K1 + 1) if times else value * shares[1]
-            plan.append(_Term(number, word, value, most, rows, times))
+            most = shares[1]
+            if times:
+                often = self._often[word]
+                most = max(most, saturated(often, often, self._shares[0]))
+            plan.append(_Term(number, word, value, value * most, rows, times))
         plan.sort(key=itemgetter(0, 1))
         return plan
 
@@ -299,14 +309,13 @@ class WordIndex:
         if shown is not None:
             groups = self._group_of
             rows = [place for place in rows if shown[groups[place]]]
-        value, lengths, mean = term.value, self._lengths, self._shares[0]
-        worth = [value * share for share in self._shares[1]] if term.number > LONGEST else None
-        if worth is not None:
-            get = scores.get
-            for place in rows:
-                scores[place] = get(place, 0.0) + worth[lengths[place]]
+        value, lengths, (mean, shares) = term.value, self._lengths, self._shares
+        if term.number > LONGEST:
+            value, shares = 1.0, [value * share for share in shares]
+        if not scores:
+            scores.update({place: value * shares[lengths[place]] for place in rows})
         else:
-            shares, get = self._shares[1], scores.get
+            get = scores.get
             for place in rows:
                 scores[place] = get(place, 0.0) + value * shares[lengths[place]]
         if term.times:
@@ -314,7 +323,7 @@ class WordIndex:
             for place, times in term.times.items():
                 if place in scores:
                     length = lengths[place]
-                    scores[place] += value * (saturated(times, length, mean) - shares[length])
+                    scores[place] += term.value * (saturated(times, length, mean) - shares[length])
 
     def _look_up(self, plan: list[_Term], rest: list[float], scores: dict[int, float], least: float) -> None:
         """Add the common words to the rows that can still be among the best; forget the others."""

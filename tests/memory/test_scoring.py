@@ -20,7 +20,8 @@ HALF_A_YEAR_AGO = "2025-09-02T12:00:00+00:00"  # 180 days
 
 def test_default_is_bm25_that_three_small_shares_raise() -> None:
     item = Item("i", "dark mode", importance=0.5, hits=3, updated_at=HALF_A_YEAR_AGO)
-    one = scoring.default(Candidate(item, {"dark": 1}, 2, 4.0), PROFILES["default"], NOW)
+    grown = scoring.shares(item, PROFILES["default"], NOW.date())
+    one = scoring.default(Candidate(item, 4.0, ["dark"]), grown)
     importance, recency, hits = 0.02 * 0.5, 0.02 * math.exp(-1), 0.01 * math.log(4) / 5
     assert one.parts == {
         "terms": ["dark"],
@@ -31,7 +32,7 @@ def test_default_is_bm25_that_three_small_shares_raise() -> None:
     }
     assert one.score == pytest.approx(4.0 * (1 + importance + recency + hits))
     most = Item("m", "", importance=1.0, hits=10**9, updated_at="2026-03-01T12:00:00+00:00")
-    assert scoring.default(Candidate(most, {}, 0, 1.0), PROFILES["default"], NOW).score == pytest.approx(1.05)
+    assert sum(scoring.shares(most, PROFILES["default"], NOW.date())) == pytest.approx(0.05)
 
 
 def test_seed_000_is_the_sum_of_its_four_parts() -> None:
