@@ -9,51 +9,30 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import scoring
-from nanomem_tui.memory.scopes import Audience, Layer, LayerOf, is_waiting, layers
+from nanomem_tui.memory import questions, scoring
+from nanomem_tui.memory.questions import Question
+from nanomem_tui.memory.scopes import Layer, LayerOf, is_waiting, layers
 from nanomem_tui.memory.scoring import PROFILES, Scored
 from nanomem_tui.store import lookup, search
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.search import Candidate, FullText, ItemIndex
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.store.word_index import without_common
-from nanomem_tui.tokens import query_weights, query_words
+from nanomem_tui.tokens import query_weights
 
-SPARE = 8
+__all__ = ["Cut", "Question", "Recall", "Recalled"]
+
+SPARE = 4
 """Rows that are ranked beyond those asked for, to be shown as cut."""
 
-REPLY_WEIGHT = 0.5
-"""What a word counts that stands only in the message replied to."""
-
-MAX_QUERY = 20_000
-"""Characters of a message that are looked at."""
-
 AUDIENCES = 64
-
-
-class Question(NamedTuple):
-    """What is asked: a message, what it replies to, for whom, and within which bounds (None: those of the settings).
-
-    `whole`: a search by a person, without the budget of a prompt and the cap on the user layer.
-    """
-
-    text: str
-    reply_to: str = ""
-    audience: Audience = Audience()
-    scope: str = "all"
-    kinds: tuple[str, ...] = ()
-    limit: int | None = None
-    max_chars: int | None = None
-    profile: str | None = None
-    weights: Mapping[str, float] | None = None
-    whole: bool = False
 
 
 class Cut(NamedTuple):
@@ -132,7 +111,7 @@ class Recall:
             rows = [row for row in (*self._visible(question, layer_of), *beside) if layer_of(row)]
             hits, pool = self._as_seed(question, profile, weights, layer_of, rows)
         kept, cut = self._within_bounds(question, hits)
-        words = tuple(_weighted(question)) if pool.corrected else tuple(pool.words)
+        words = tuple(questions.weighted(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000
         return Recalled(tuple(kept), tuple(cut), MappingProxyType(pool.corrected), words, pool.backend, ms)
 
@@ -213,7 +192,7 @@ class Recall:
         limit = self._limit(question)
         now = clock.now()
         moment, today = clock.iso(now), now.date()
-        words = _weighted(question)
+        words = questions.weighted(question)
         slack = 1 - 1 / (1 + sum(map(abs, weights.values())))
         wanted = limit + SPARE if limit else 0
         while True:
@@ -222,12 +201,17 @@ class Recall:
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
-        grown = {one.item.id: scoring.shares(one.item, weights, today) for one in alive}
-        alive.sort(key=lambda one: (-one.score * (1 + sum(grown[one.item.id])), one.item.id))
-        del alive[wanted:]
+        ranked = []
+        for one in alive:
+            grown = scoring.shares(one.item, weights, today)
+            ranked.append((-one.score * (1 + sum(grown)), one.item.id, one, grown))
+        ranked.sort()
+        del ranked[wanted:]
+        best = [one for _, _, one, _ in ranked]
         if pool.backend == "ram":
-            alive = self.index.explained(alive, pool.words)
-        return _hits([scoring.default(one, grown[one.item.id]) for one in alive], layer_of), pool
+            best = self.index.explained(best, pool.words)
+        scored = [scoring.default(one, grown) for one, (_, _, _, grown) in zip(best, ranked, strict=True)]
+        return _hits(scored, layer_of), pool
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
         """How many of the candidates may be given: of the user layer only so many."""
@@ -247,7 +231,7 @@ class Recall:
     ) -> _Pool:
         """What the backend finds: every row that may be among the `wanted` best once its small shares are added."""
         if not self._in_ram():
-            found = self._full_text(words, _written(question), layer_of, beside)
+            found = self._full_text(words, questions.written(question), layer_of, beside)
             if found is not None:
                 return found
         store = self._store
@@ -257,7 +241,9 @@ class Recall:
             words = without_common(words, len(index), index.rows_with)
             corrected: dict[str, str] = {}
             if not all(map(index.has, words)):
-                words, corrected = _corrected(words, _written(question), index.has, self.index.nearest)
+                words, corrected = questions.corrected(
+                    words, questions.written(question), index.has, self.index.nearest
+                )
             statistics = index.statistics(words) if beside else None
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
         more = len(found_rows) >= wanted > 0
@@ -284,7 +270,9 @@ class Recall:
         def find(index: FullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
             terms = without_common(words, asked.total, asked.rows_with.__getitem__)
-            terms, corrected = _corrected(terms, written, lambda word: asked.rows_with[word] > 0, index.nearest)
+            terms, corrected = questions.corrected(
+                terms, written, lambda word: asked.rows_with[word] > 0, index.nearest
+            )
             statistics = index.statistics(terms) if corrected else asked
             rows = pending(index.candidates(terms, accept))
             rows = [row for row in rows if accept(row)] + list(filter(layer_of, beside))
@@ -306,7 +294,7 @@ class Recall:
         now = clock.now()
         moment = clock.iso(now)
         rows = [row for row in rows if not _expired(row, moment)]
-        text = _asked(question)
+        text = questions.asked(question)
         pool = _Pool([], query_weights(text), {}, "ram", more=False)
         if profile == "seed000":
             return _hits(scoring.seed000(text, rows, weights, now), layer_of), pool
@@ -359,41 +347,6 @@ def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
     """The hits, each in its layer: what is not visible is never one, whatever a backend found."""
     found: list[tuple[Scored, Layer | None]] = [(one, layer_of(one.item)) for one in scored]
     return [Hit(one.item, one.score, one.parts, layer) for one, layer in found if layer is not None]
-
-
-def _asked(question: Question) -> str:
-    text = f"{question.text}\n{question.reply_to}" if question.reply_to else question.text
-    return text[:MAX_QUERY]
-
-
-def _written(question: Question) -> dict[str, str]:
-    return query_words(_asked(question))
-
-
-def _weighted(question: Question) -> dict[str, float]:
-    """The words of a question with their weights; those of the message replied to count less."""
-    words = query_weights(question.text[:MAX_QUERY])
-    if question.reply_to:
-        for word, weight in query_weights(question.reply_to[:MAX_QUERY]).items():
-            words.setdefault(word, REPLY_WEIGHT * weight)
-    return words
-
-
-def _corrected(
-    words: Mapping[str, float],
-    written: Mapping[str, str],
-    known: Callable[[str], bool],
-    nearest: Callable[[str], str | None],
-) -> tuple[dict[str, float], dict[str, str]]:
-    """The words with those that no row holds replaced by the nearest that is held, and what was replaced."""
-    weighted: dict[str, float] = {}
-    corrected: dict[str, str] = {}
-    for word, weight in words.items():
-        meant = None if known(word) else nearest(word)
-        if meant is not None:
-            corrected[written.get(word, word)] = meant
-        weighted[meant or word] = max(weight, weighted.get(meant or word, 0.0))
-    return weighted, corrected
 
 
 def _expired(item: Item, moment: str) -> bool:

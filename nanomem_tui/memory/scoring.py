@@ -45,27 +45,32 @@ class Scored(NamedTuple):
 # -- our own ----------------------------------------------------------------------------------------------------------
 
 
-class Shares(NamedTuple):
-    """By how much the lexical score of an item grows for its importance, its age and its hits."""
-
-    importance: float
-    recency: float
-    hits: float
+Shares = tuple[float, float, float]
+"""By how much the lexical score of an item grows for its importance, its age and its hits."""
 
 
 def shares(item: Item, weights: Weights, today: date) -> Shares:
     """The shares of an item in `default`."""
-    return Shares(
+    hits = item.hits
+    return (
         weights["importance"] * item.importance,
         weights["recency"] * _recency(item.updated_at[:10], today),
-        weights["hits"] * min(1.0, math.log1p(item.hits) / 5) if item.hits > 0 else 0.0,
+        weights["hits"] * min(1.0, math.log1p(hits) / 5) if hits > 0 else 0.0,
     )
 
 
 def default(candidate: Candidate, grown: Shares) -> Scored:
     """score = lexical x (1 + importance + recency + hits), each of the three a small share."""
-    parts = {"terms": candidate.terms or [], "lexical": candidate.score, **grown._asdict()}
-    return Scored(candidate.item, candidate.score * (1 + sum(grown)), parts)
+    importance, recency, hits = grown
+    score = candidate.score * (1 + importance + recency + hits)
+    parts = {
+        "terms": candidate.terms or [],
+        "lexical": candidate.score,
+        "importance": importance,
+        "recency": recency,
+        "hits": hits,
+    }
+    return Scored(candidate.item, score, parts)
 
 
 @lru_cache(4096)

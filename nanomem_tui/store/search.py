@@ -137,11 +137,11 @@ class ItemIndex:
     def explained(self, candidates: Sequence[Candidate], words: Iterable[str]) -> list[Candidate]:
         """The candidates with which of the words they hold."""
         with self._snapshot.lock:
-            index, wanted = self.current(), sorted(words)
-            return [
-                one if one.terms is not None else one._replace(terms=list(index.matched(one.item.id, wanted)))
-                for one in candidates
-            ]
+            terms = self.current().terms((one.item.id for one in candidates), sorted(words))
+        return [
+            one if one.terms is not None else Candidate(one.item, one.score, terms.get(one.item.id, []))
+            for one in candidates
+        ]
 
 
 class FullText:

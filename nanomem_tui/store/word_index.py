@@ -164,6 +164,22 @@ class WordIndex:
             found[word] = self._times.get(word, {}).get(place, 1)
         return found
 
+    def terms(self, keys: Iterable[str], words: Iterable[str]) -> dict[str, list[str]]:
+        """Which of the words each row holds, in the order of the words; nothing for a row that is not there."""
+        places = [(self._place[key], key) for key in keys if key in self._place]
+        found: dict[str, list[str]] = {key: [] for _, key in places}
+        for word in words:
+            held = self._rows.get(word)
+            if held is None:
+                continue
+            rows: Sequence[int] = (held,) if isinstance(held, int) else held
+            end = len(rows)
+            for place, key in places:
+                at = bisect_left(rows, place)
+                if at < end and rows[at] == place:
+                    found[key].append(word)
+        return found
+
     def length(self, key: str) -> int:
         """The length of a row in words, at most `LONGEST`."""
         return self._lengths[self._place[key]]
@@ -327,33 +343,41 @@ class WordIndex:
 
     def _look_up(self, plan: list[_Term], rest: list[float], scores: dict[int, float], least: float) -> None:
         """Add the common words to the rows that can still be among the best; forget the others."""
-        lengths, mean, shares = self._lengths, self._shares[0], self._shares[1]
+        lengths, (mean, shares) = self._lengths, self._shares
         for at, term in enumerate(plan):
             bound = least - rest[at] - _ROUNDING
             for place in [place for place, score in scores.items() if score < bound]:
                 del scores[place]
-            rows = term.rows
-            if isinstance(rows, int):
-                rows = array("I", (rows,))
-            end, times = len(rows), term.times or {}
-            for place in scores:
-                found = bisect_left(rows, place)
-                if found < end and rows[found] == place:
-                    length = lengths[place]
-                    many = times.get(place)
-                    scores[place] += term.value * (saturated(many, length, mean) if many else shares[length])
+            value, times = term.value, term.times or {}
+            for place in self._held(term, scores):
+                length, many = lengths[place], times.get(place)
+                scores[place] += value * (saturated(many, length, mean) if many else shares[length])
+
+    @staticmethod
+    def _held(term: _Term, scores: Mapping[int, float]) -> Iterable[int]:
+        """The rows among `scores` that hold a word: by looking each up, or by going through all that hold it."""
+        rows = term.rows
+        if isinstance(rows, int):
+            return (rows,) if rows in scores else ()
+        if len(rows) < 6 * len(scores):
+            return scores.keys() & rows
+        end, found = len(rows), []
+        for place in scores:
+            at = bisect_left(rows, place)
+            if at < end and rows[at] == place:
+                found.append(place)
+        return found
 
     def _best(self, scores: Mapping[int, float], limit: int, slack: float) -> list[Found]:
+        keys = self._keys
         if len(scores) > limit:
             least = heapq.nlargest(limit, scores.values())[-1] * (1 - slack)
-            scores = {place: score for place, score in scores.items() if score >= least}
-        found = [Found(score, self._keys[place] or "") for place, score in scores.items()]
-        found.sort(key=_order)
+            ranked = [(-score, keys[place] or "") for place, score in scores.items() if score >= least]
+        else:
+            ranked = [(-score, keys[place] or "") for place, score in scores.items()]
+        ranked.sort()
+        found = [Found(-score, key) for score, key in ranked]
         return found if slack else found[:limit]
-
-
-def _order(row: Found) -> tuple[float, str]:
-    return -row.score, row.key
 
 
 class _Term(NamedTuple):

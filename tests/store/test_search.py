@@ -137,7 +137,7 @@ def test_an_index_of_another_tokenizer_is_not_used_and_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nanomem_tui import tokens as words
-    from nanomem_tui.memory import recall
+    from nanomem_tui.memory import questions
     from nanomem_tui.store import checkpoint, lookup, search, word_index
 
     workspace = make_home(tmp_path)
@@ -147,8 +147,8 @@ def test_an_index_of_another_tokenizer_is_not_used_and_is_made_anew(
         monkeypatch.setattr(module, "TOKENS_VERSION", words.VERSION + 1)
     for module in (checkpoint, search, word_index):
         monkeypatch.setattr(module, "tokens", lambda text: [word + "x" for word in words.tokens(text)])
-    monkeypatch.setattr(recall, "query_words", lambda text: {w + "x": w for w in words.query_words(text)})
-    monkeypatch.setattr(recall, "query_weights", lambda text: dict.fromkeys(recall.query_words(text), 1.0))
+    monkeypatch.setattr(questions, "query_words", lambda text: {w + "x": w for w in words.query_words(text)})
+    monkeypatch.setattr(questions, "query_weights", lambda text: dict.fromkeys(questions.query_words(text), 1.0))
     with open_workspace(workspace) as ws:
         assert found(ws, "needle") == {"needle"}
         assert ws.store.loaded, "the rows were ranked, not the old index"
