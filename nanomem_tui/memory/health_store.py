@@ -87,9 +87,23 @@ def _own_database(paths: Paths) -> Iterator[Problem]:
     fix = "it is kept as it is; the newest copy in nanomem/backups and the ledger hold the rest"
     try:
         with reader.open_database(paths.database) as connection:
-            yield from _checked(connection, where, fix)
+            damage = list(_checked(connection, where, fix))
+            yield from damage or _schema(connection, where)
     except NanomemError as error:
         yield Problem(error.what, where, None, error.fix)
+
+
+def _schema(connection: sqlite3.Connection, where: str) -> Iterator[Problem]:
+    """What somebody took out of the tables; those of an older release are made by the next change."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] != reader.SCHEMA_VERSION:
+        return
+    from nanomem_tui.store.schema import differences
+
+    for lacking in differences(connection)[:_OFFERED]:
+        fix = (
+            "restore nanomem.db from nanomem/backups, or move it away: the next change makes it anew from copy and log"
+        )
+        yield Problem(f"lacks {lacking}", where, None, fix)
 
 
 def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:

@@ -1,11 +1,13 @@
 """The doctor: every kind of damage is named with its place, a healthy home has no finding, nothing is changed."""
 
 import os
+import shutil
 import sqlite3
 import time
 
 import pytest
 
+from nanomem_tui import open_workspace
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.formats.sessions import key_to_name
@@ -282,16 +284,10 @@ def test_what_an_interrupted_write_left_behind(home, memory):
 
 @pytest.fixture
 def database(home):
-    folder = home / "nanomem"
-    folder.mkdir(mode=0o700)
-    path = folder / "nanomem.db"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE t (a TEXT)")
-    connection.executemany("INSERT INTO t VALUES (?)", [("x" * 500,)] * 500)
-    connection.execute("PRAGMA user_version = 1")
-    connection.commit()
-    connection.close()
-    path.chmod(0o600)
+    with open_workspace(home / "workspace") as ws:
+        ws.items.add("x" * 200_000)
+        path = ws.paths.database
+    shutil.rmtree(path.parent / "ledger")
     return path
 
 
@@ -362,3 +358,13 @@ def test_a_file_that_may_not_be_read_does_not_end_the_report(home, memory):
 def test_a_bare_workspace_can_be_examined(tmp_path):
     (tmp_path / "SOUL.md").write_text("I am.\n")
     assert report(tmp_path) == []
+
+
+def test_a_database_that_lacks_an_index_or_a_column(home, database):
+    connection = sqlite3.connect(database)
+    connection.execute("DROP INDEX idx_memory_updated")
+    connection.execute("ALTER TABLE lessons DROP COLUMN promoted_global_key")
+    connection.commit()
+    connection.close()
+    found = {problem.what for problem in findings(home)}
+    assert found == {"lacks index idx_memory_updated", "lacks column lessons.promoted_global_key"}
