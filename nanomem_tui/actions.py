@@ -21,11 +21,13 @@ SCREENS: Mapping[str, str] = {
     "sessions": "Sessions",
     "wal": "WAL",
     "dream": "Dream",
+    "recall": "Recall",
     "status": "Status",
     "ledger": "Ledger",
     "notes": "Notes",
     "archive": "Archive",
     "files": "Files",
+    "injections": "Injections",
 }
 GROUP_TITLES: Mapping[Group, str] = {
     "screen": "On this screen",
@@ -100,6 +102,20 @@ def _source(context: Context) -> str | None:
     return with_row(context) or (None if "source" in context.has else "where this came from is not known")
 
 
+def _with_item(context: Context) -> str | None:
+    """On Recall not every row is an item."""
+    return with_row(context) or (None if context.screen != "recall" or "item" in context.has else "this is no item")
+
+
+def _found(context: Context) -> str | None:
+    asked = "message" in context.has
+    return context.read_only or (_with_item(context) if asked else "type a message first (/)")
+
+
+def _turned(context: Context) -> str | None:
+    return None if "turned" in context.has else "no weight was changed"
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing a person can do.
@@ -165,17 +181,19 @@ ACTIONS: tuple[Action, ...] = (
            "screen", (*_ROWS, "sessions"), "preview", "memory compact --max-items N", _compact, 14,
            twins={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY"}),
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
-           "screen", ("items", "sessions", "wal", "archive"), headless="memory show ID", enabled=_source,
-           footer=17, labels={"sessions": "memories", "wal": "session", "archive": "session"},
-           twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY"}),
+           "screen", ("items", "sessions", "wal", "archive", "injections"), headless="memory show ID", enabled=_source,
+           footer=17, labels={"sessions": "memories", "wal": "session", "archive": "session", "injections": "the turn"},
+           twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY",
+                  "injections": "session show KEY"}),
     Action("reset_lessons", (), "reset lessons", "Forget every lesson of this workspace.", "screen", ("lessons",),
            "typed",
            "memory lessons reset --yes", changeable),
     Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
            ("sessions", "notes", "archive"), headless="session search Q", footer=12),
-    Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files.", "screen",
-           ("sessions", "notes", "archive", "dream", "files"), footer=13,
-           labels={"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs"},
+    Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns.",
+           "screen", ("sessions", "notes", "archive", "dream", "files", "recall", "injections"), footer=13,
+           labels={"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "recall": "real turns",
+                   "injections": "recall"},
            twins={"archive": "history list"}),
     Action("only_dreams", ("h",), "only Dreams", "Show only Dreams; again for every change of the memory files.",
            "screen", ("dream",), headless="dream log --dreams", footer=15),
@@ -192,10 +210,31 @@ ACTIONS: tuple[Action, ...] = (
            "screen", ("dream", "ledger"), "preview", "dream restore SHA --file F --hunk N", writable, 11,
            twins={"ledger": "undo ID"}),
     Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen",
-           ("dream", "sessions", "wal"), enabled=with_row, footer=18,
-           labels={"sessions": "next message", "wal": "next turn"}),
-    Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen", ("dream", "sessions", "wal"),
-           enabled=with_row, labels={"sessions": "last message", "wal": "last turn"}),
+           ("dream", "sessions", "wal", "injections"), enabled=with_row, footer=18,
+           labels={"sessions": "next message", "wal": "next turn", "injections": "next item"}),
+    Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen",
+           ("dream", "sessions", "wal", "injections"), enabled=with_row,
+           labels={"sessions": "last message", "wal": "last turn", "injections": "last item"}),
+    Action("asker", ("A",), "who asks", "Choose who asks: the owner, a chat, a person; or type channel:chat sender.",
+           "screen", ("recall",), headless="recall MESSAGE --channel C --chat-id X --sender-id Y", footer=10),
+    Action("profile", ("P",), "profile", "Rank by the next profile: our own way, as seed 000, as seed 001.", "screen",
+           ("recall",), footer=16),
+    Action("next_weight", ("]",), "weight", "To the next weight.", "screen", ("recall",), footer=17),
+    Action("previous_weight", ("[",), "weight before", "To the weight before.", "screen", ("recall",)),
+    Action("more_weight", (">",), "more of it", "Let the weight count more; everything is ranked again.", "screen",
+           ("recall",), footer=18),
+    Action("less_weight", ("<",), "less of it", "Let the weight count less; 0 leaves it out.", "screen", ("recall",)),
+    Action("reset_weights", ("R",), "reset weights", "The weights of the profile again.", "screen", ("recall",),
+           enabled=_turned),
+    Action("why_not", ("W",), "why not",
+           "Say why an item is not recalled: this one on Items, on Recall one that you choose by typing.", "screen",
+           ("items", "recall"), headless="recall MESSAGE --why-not ID", footer=19),
+    Action("injected", ("I",), "turns given", "The real turns that were given this, or that saved it.", "screen",
+           (*_ROWS, "recall"), enabled=_with_item),
+    Action("keep_recall", ("M",), "must find", "Save the message as a question that must find this row, or the "
+           "selected rows.", "screen", ("recall",), headless="recall MESSAGE --save ID", enabled=_found, footer=12),
+    Action("check_recall", (), "check saved", "Ask every saved question again and show what got lost.", "screen",
+           ("recall",), headless="recall --check"),
     Action("doctor", ("D",), "doctor", "Check every file and table, and say what to do.", "screen", ("status",),
            headless="doctor", footer=10),
     # Selecting rows.
@@ -206,8 +245,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("select_all", ("*",), "all shown", "Select every row shown; again for none.", "select", enabled=with_row),
     # What works everywhere.
     Action("filter", ("/",), "filter",
-           'Filter as you type: kind:fact scope:telegram:* age:>30d hits:0 "exact" -word; esc clears.',
-           "global", footer=89),
+           'Filter as you type: kind:fact scope:telegram:* age:>30d hits:0 "exact" -word; esc clears. On Recall: type '
+           "the message.", "global", footer=89, labels={"recall": "message"}),
     Action("help", ("?",), "help", "The keys of this screen.", "global", footer=90),
     Action("palette", (":", "ctrl+p"), "commands", "Every action by name.", "global", footer=80),
     Action("open", ("enter",), "open", "Open the row: to the detail, or into it.", "global", enabled=with_row,
@@ -236,6 +275,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("go_wal", ("4",), "WAL", "Turns as they were written, also unfinished ones.", "go", headless="wal list"),
     Action("go_dream", ("5",), "Dream", "What Dreams changed, with diffs and the way back.", "go",
            headless="dream log"),
+    Action("go_recall", ("6",), "Recall", "What a message would bring back, why, and why not.", "go",
+           headless="recall MESSAGE"),
     Action("go_status", ("0",), "Status", "The health of every part.", "go", headless="memory status"),
     # Moving in lists and texts.
     Action("cursor_down", ("j", "down"), "down", "One line down.", "move"),
@@ -266,6 +307,7 @@ def way_to(screen: str) -> tuple[str, ...]:
 
 _WAYS: Mapping[str, tuple[str, ...]] = {
     "ledger": ("U",), "notes": ("3", "l"), "archive": ("3", "l", "l"), "files": ("5", "l"),
+    "injections": ("6", "l"),
 }  # fmt: skip
 
 _KEY_NAMES = {

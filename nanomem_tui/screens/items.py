@@ -142,6 +142,11 @@ class ItemsScreen(RowsScreen[Item]):
             ("id", row.id),
         )
         blocks += [Field(name, str(value)) for name, value in named if value]
+        turns = [] if self.foreign(row) else self.ws.traces.injections.of_item(row.id)
+        if turns:
+            from nanomem_tui.screens.recall_detail import injected_field
+
+            blocks.append(injected_field(turns))
         blocks += [Field(name, str(value)) for name, value in row.meta.items() if name != "conflict" and value]
         return Document(tuple(blocks + self.history_blocks(row)), copy=row.text)
 
@@ -226,6 +231,14 @@ class ItemsScreen(RowsScreen[Item]):
             self.table.clear_selection()
 
         self.confirm(f"Merge {len(rows)} items into the newest", blocks, merge, opened_by=key_of("merge"))
+
+    def do_why_not(self) -> None:
+        """Ask on the Recall screen why the item at the cursor is not recalled."""
+        from nanomem_tui.screens.recall import why_not
+
+        row = self.table.cursor_row
+        if row is not None:
+            why_not(self.console, row.id)
 
     async def do_source(self) -> None:
         """Jump to the message that the item came from, or to its session when that is not known."""

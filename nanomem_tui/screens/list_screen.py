@@ -34,6 +34,7 @@ class ListScreen(Screen[None], Generic[Row]):
     SCREEN: ClassVar[str] = ""
     EMPTY: ClassVar[str] = "Nothing here yet."
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = FIELDS
+    FLASHES: ClassVar[bool] = True  # whether rows that others changed stand out, and one that went away is told of
 
     class RowsLoaded(Message):
         """From the loading thread: rows so far, and whether that is all."""
@@ -160,7 +161,7 @@ class ListScreen(Screen[None], Generic[Row]):
         if event.turn != self._load_turn:
             return
         self._loading = not event.done
-        self._changed = event.changed
+        self._changed = event.changed if self.FLASHES else frozenset()
         self.listing.set_rows(event.rows)
         if event.done:
             self.table.keep_selected(event.ids.__contains__)
@@ -238,7 +239,7 @@ class ListScreen(Screen[None], Generic[Row]):
 
     @on(LineTable.RowGone)
     def _row_gone(self) -> None:
-        if not self.listing.filter:
+        if self.FLASHES and not self.listing.filter:
             say(self, "The row at the cursor is gone: it was deleted or merged.")
 
     # Actions of a list

@@ -35,11 +35,13 @@ PLACES: Mapping[str, Place] = {
     "sessions": Place("sessions", "SessionsScreen", frozenset({"sessions"})),
     "wal": Place("wal", "WalScreen", frozenset({"wal"})),
     "dream": Place("dream", "DreamScreen", frozenset({"dream", "documents", "history"})),
+    "recall": Place("recall", "RecallScreen", frozenset({"items", "lessons", "documents"})),
     "status": Place("status", "StatusScreen"),
     "ledger": Place("ledger", "LedgerScreen", frozenset({"items", "lessons", "documents", "sessions", "ledger"})),
     "notes": Place("notes", "NotesScreen", frozenset({"notes"})),
     "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
     "files": Place("files", "FilesScreen", frozenset({"documents"})),
+    "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
 }
 
 #: The layer of `Workspace.refresh` that an operation's layer is part of.

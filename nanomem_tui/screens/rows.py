@@ -200,6 +200,14 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         ]
         return blocks + _more(len(rows))
 
+    def do_injected(self) -> None:
+        """The real turns that were given the row at the cursor, or that saved it."""
+        from nanomem_tui.screens.recall_log import show_turns_of
+
+        row = self.table.cursor_row
+        if row is not None:
+            show_turns_of(self.console, self.NOUN, row.id)
+
     # What changed
 
     def operations_done(self, operations: Sequence[Operation]) -> None:

@@ -11,6 +11,7 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.looking import waiting_words
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.status_turns import capture_blocks, capture_words, recall_blocks, recall_words
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.columns import Column
@@ -87,6 +88,7 @@ class StatusScreen(WorkspaceScreen[Part]):
             _agent(status),
             Part("Items", _count(status["items"]), blocks=tuple(self._item_plots(status["items"], signs))),
             Part("Lessons", _count(status["lessons"]), blocks=tuple(_by(status["lessons"], signs))),
+            *self._turns(signs),
             *_files(status),
             self._saving(status),
             *_database(status),
@@ -98,6 +100,14 @@ class StatusScreen(WorkspaceScreen[Part]):
             parts.append(Part("Problems", said, "good"))
         self.console.state = self.console.state._replace(problems=len(found))
         yield [*parts, *map(_problem, found)]
+
+    def _turns(self, signs: Any) -> Iterable[Part]:
+        """What turns were given, and what they kept."""
+        traces = self.ws.traces
+        counters = traces.counters.read()
+        recalled = recall_blocks(counters, traces.injections.turns(), PLOT_WIDTH, signs)
+        yield Part("Recall", recall_words(counters), blocks=tuple(recalled))
+        yield Part("Capture", capture_words(counters), blocks=tuple(capture_blocks(counters, PLOT_WIDTH, signs)))
 
     def _item_plots(self, counts: Mapping[str, Any], signs: Any) -> Iterable[Block]:
         yield from _by(counts, signs)

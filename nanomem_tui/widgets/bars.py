@@ -84,19 +84,23 @@ class TitleBar(LineBar):
         self.fit()
 
     def fit(self) -> None:
-        """All screens where they fit, else only this one; a screen without a key of its own stands after them."""
+        """All screens where they fit, close together if need be, else only this one; a screen without a key of its own
+        stands after them."""
         text, tone = self._right
         tabs = [
-            (f" {action.keys[0]} {action.label} ", "here" if action.name == f"go_{self._shown}" else "dim")
+            (f" {action.keys[0]} {action.label}", "here" if action.name == f"go_{self._shown}" else "dim")
             for action in actions_on(self._shown, "go")
         ]
         if all(tone != "here" for _, tone in tabs):
-            tabs.append((f" {SCREENS.get(self._shown, self._shown)} ", "here"))
-        used = sum(cell_width(tab) for tab, _ in tabs) + cell_width(text) + 2
-        if used > self.size.width:
-            tabs = [tab for tab in tabs if tab[1] == "here"]
-        room = self.size.width - sum(cell_width(tab) for tab, _ in tabs) - cell_width(text) - 1
-        self.set_parts([*tabs, (" " * max(room, 1), ""), (text, tone)])
+            tabs.append((f" {SCREENS.get(self._shown, self._shown)}", "here"))
+        roomy = [(f"{tab} ", of) for tab, of in tabs]
+        close = [(f"{tab} " if of == "here" else tab, of) for tab, of in tabs]
+        shown, used = roomy, 0
+        for shown in (roomy, close, [tab for tab in close if tab[1] == "here"]):
+            used = sum(cell_width(tab) for tab, _ in shown) + cell_width(text)
+            if used + 2 <= self.size.width:
+                break
+        self.set_parts([*shown, (" " * max(self.size.width - used - 1, 1), ""), (text, tone)])
 
 
 @dataclass(frozen=True, slots=True)

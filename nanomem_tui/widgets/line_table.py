@@ -133,6 +133,11 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         """The row under the cursor."""
         return self._rows[self._cursor] if self._rows else None
 
+    def set_columns(self, columns: Sequence[Column[Row]]) -> None:
+        """Show other columns of the same rows."""
+        self._painter = Painter(columns)
+        self.refresh()
+
     def set_sorted(self, key: str, descending: bool) -> None:
         """Mark the column `key` as the one that the rows are sorted by."""
         if self._sorted != (key, descending):

@@ -25,10 +25,12 @@ class Glyphs:
     rule: str
     separator: str
     steps: str
+    eighths: str
+    track: str
 
 
-UNICODE = Glyphs("▸", "●", "…", "▴", "▾", "•", "─", "│", "▁▂▃▄▅▆▇█")
-ASCII = Glyphs(">", "*", "~", "^", "v", "-", "-", "|", ".:-=+*#@")
+UNICODE = Glyphs("▸", "●", "…", "▴", "▾", "•", "─", "│", "▁▂▃▄▅▆▇█", "▏▎▍▌▋▊▉", "·")
+ASCII = Glyphs(">", "*", "~", "^", "v", "-", "-", "|", ".:-=+*#@", "", ".")
 
 
 def glyphs(widget: Widget) -> Glyphs:

@@ -43,3 +43,13 @@ def bars(rows: Sequence[tuple[str, float]], width: int, signs: Glyphs = UNICODE,
         bar = full * (max(length, 1) if value > 0 else 0)
         lines.append(f"{pad(label, label_width)} {number:>{number_width}} {bar}".rstrip())
     return lines
+
+
+def meter(share: float, width: int, signs: Glyphs = UNICODE) -> str:
+    """`share` (0 to 1) of `width` cells as a bar on its track, in eighths where the signs have them; `width` cells."""
+    eighths = max(round(max(0.0, min(1.0, share)) * width * 8), 1 if share > 0 else 0)
+    whole, rest = divmod(eighths, 8)
+    if rest and not signs.eighths:
+        whole, rest = max(round(eighths / 8), 1), 0
+    bar = signs.steps[-1] * whole + (signs.eighths[rest - 1] if rest else "")
+    return bar + signs.track * (width - len(bar))

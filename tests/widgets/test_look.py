@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from nanomem_tui.widgets.look import ASCII, THEME_NAMES, THEMES, UNICODE, choose_theme
-from nanomem_tui.widgets.plots import bars, sparkline
+from nanomem_tui.widgets.plots import bars, meter, sparkline
 
 FULL = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
@@ -37,7 +37,7 @@ def test_themes_have_their_names() -> None:
 def test_signs_are_one_cell_and_ascii_is_ascii() -> None:
     for signs in (UNICODE, ASCII):
         values = [getattr(signs, name) for name in signs.__slots__]
-        assert all(cell_len(value) == 1 for value in values if value != signs.steps)
+        assert all(cell_len(value) == 1 for value in values if value not in (signs.steps, signs.eighths))
     assert all(getattr(ASCII, name).isascii() for name in ASCII.__slots__)
 
 
@@ -57,3 +57,14 @@ def test_bars_are_labelled_and_fit() -> None:
     assert all(cell_len(line) <= 30 for line in lines)
     assert bars([], 30) == []
     assert bars([("evil\x1b", 1)], 20, ASCII)[0].startswith("evil␛ 1 @")
+
+
+def test_a_meter_has_its_width_and_shows_the_least_there_is() -> None:
+    assert meter(0, 4) == "····"
+    assert meter(1, 4) == "████"
+    assert meter(0.5, 3) == "█▌·"
+    assert meter(1e-9, 3) == "▏··"
+    assert meter(7, 2) == "██"
+    assert meter(-1, 2) == "··"
+    assert meter(0.5, 4, ASCII) == "@@.."
+    assert meter(1e-9, 4, ASCII) == "@..."

@@ -1,0 +1,132 @@
+"""The two lines above the Recall screen: the message, told at each key, and who asks, by which profile and weights."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input
+
+from nanomem_tui.memory.scoring import PROFILES
+from nanomem_tui.screens.recall_rows import Asked, audience_words
+from nanomem_tui.text import cell_width, one_line
+from nanomem_tui.widgets.bars import LineBar
+from nanomem_tui.widgets.document import Span
+from nanomem_tui.widgets.filter_bar import LineInput
+
+FRAME = 6  # cells around who asks
+
+
+class AskedBar(LineBar):
+    """Who asks, the profile, and each weight; the one that the keys turn stands out."""
+
+    def __init__(self) -> None:
+        super().__init__(id="asked")
+        self._asked, self._weight = Asked(), ""
+
+    def show(self, asked: Asked, weight: str) -> None:
+        """Show `asked`; `weight` is the one that is turned."""
+        self._asked, self._weight = asked, weight
+        self.fit()
+
+    def fit(self) -> None:
+        """Who asks, and the weights in as many words as there is room for."""
+        who = audience_words(self._asked.audience)
+        weights: list[Span] = []
+        used = 0
+        for was, letters in ((True, 0), (False, 0), (False, 3)):
+            weights = weight_parts(self._asked, self._weight, was=was, letters=letters)
+            used = sum(cell_width(text) for text, _ in weights) + FRAME
+            if used + cell_width(one_line(who)) <= self.size.width:
+                break
+        who = one_line(who, max(self.size.width - used, 8))
+        self.set_parts([(" as ", "dim"), (who, "key"), ("  ", ""), *weights])
+
+
+class AskBar(Vertical):
+    """The message and who asks. Enter, tab and the down key go to the answer; esc clears the message first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "clear", "clear", show=False),
+        Binding("down,tab", "keep", "to the list", show=False),
+    ]
+    DEFAULT_CSS = """
+    AskBar { height: 2; background: $panel; }
+    AskBar Horizontal { height: 1; }
+    AskBar #ask-sign { width: 10; }
+    """
+
+    class MessageChanged(Message):
+        """The message is now `text`; several in a row become one."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+        def can_replace(self, message: Message) -> bool:
+            """Only what was typed last matters."""
+            return isinstance(message, AskBar.MessageChanged)
+
+    class Left(Message):
+        """The person went back to the list."""
+
+    def compose(self) -> ComposeResult:
+        """The field, and the line below it."""
+        with Horizontal():
+            yield LineBar(id="ask-sign")
+            yield LineInput(placeholder="/ and the words of a message, as the agent would get it", id="ask-message")
+        yield AskedBar()
+
+    def on_mount(self) -> None:
+        """Say once what the field is."""
+        self.query_one("#ask-sign", LineBar).set_parts([(" Message ", "key")])
+
+    def show(self, asked: Asked, weight: str) -> None:
+        """Show who asks and how it is ranked."""
+        self.query_one(AskedBar).show(asked, weight)
+
+    def open(self) -> None:
+        """Let the person type."""
+        self.query_one(LineInput).focus()
+
+    def set_text(self, text: str) -> None:
+        """Another message, as if it had been typed."""
+        self.query_one(LineInput).value = one_line(text)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.MessageChanged(event.value))
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_keep()
+
+    def action_keep(self) -> None:
+        """To the answer."""
+        self.post_message(self.Left())
+
+    def action_clear(self) -> None:
+        """No message any more."""
+        self.set_text("")
+        self.post_message(self.Left())
+
+
+def weight_parts(asked: Asked, weight: str, *, was: bool = True, letters: int = 0) -> list[Span]:
+    """The profile and its weights: the chosen one in brackets, a changed one with a star and what it `was`.
+
+    `letters`: how many of each name; 0 for all.
+    """
+    parts: list[Span] = [(f"by {asked.profile}", "key"), (" ", "")]
+    for name, value in asked.weights.items():
+        changed = name in asked.changed
+        before = f" was {PROFILES[asked.profile][name]:.3f}" if was and changed else ""
+        text = f"{name[: letters or None]} {value:.3f}{'*' if changed else ''}{before}"
+        tone = "warn" if changed else "key" if name == weight else "dim"
+        parts.append((f"[{text}]" if name == weight else f" {text} ", tone))
+    return parts

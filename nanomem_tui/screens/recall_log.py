@@ -1,0 +1,250 @@
+"""The Injections screen, behind Recall: each real turn, what it was given and what it saved; from there to the item, to
+the lesson, and to what was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.widget import Widget
+
+from nanomem_tui import clock
+from nanomem_tui.errors import NotFound
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.recall_rows import audience_words
+from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.parts_view import Part, PartsView
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.app import NanomemApp
+    from nanomem_tui.memory.injections import Injected
+    from nanomem_tui.workspace import Workspace
+
+NEAR = 600.0  # seconds between a turn and its message at most
+NO_WORDS = "(no words are kept: the session state is off)"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An item or a lesson of a turn, as it is now; `text` is empty when it is gone. `how`: given or saved."""
+
+    what: str
+    id: str
+    text: str
+    how: str = "given"
+    stops: bool = True
+
+    @property
+    def key(self) -> str:
+        """Its own among those of the turn."""
+        return f"{self.how} {self.what} {self.id}"
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """What it is, and its text."""
+        text = (self.text, "") if self.text else ("(deleted since)", "warn")
+        block = Spans(((f"{self.how} {self.what}  ", "accent" if self.how == "given" else "good"), text), 2)
+        return [*lay_out((block, Body(self.id, "dim", indent=2)), width, wrapped), ()]
+
+    def plain(self) -> str:
+        """The text."""
+        return self.text or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """What the right pane shows: a turn and its parts."""
+
+    turn: str
+    parts: tuple[Part, ...]
+
+
+class InjectionsScreen(WorkspaceScreen["Injected"]):
+    """What real turns were given."""
+
+    SCREEN = "injections"
+    EMPTY = "No turn yet: the log begins with the first turn that an agent takes with our memory (nanomem attach)."
+    HELP = (
+        "Each real turn with the items and lessons that were put before the model, and what the turn saved; the newest "
+        "first. enter goes to its items, enter there to the item; o to what was said. Signs: ! a turn without an end."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "session": "text", "channel": "text", "sender": "text", "age": "age", "item": "text", "lesson": "text",
+        "items": "number", "chars": "number", "open": "switch",
+    }  # fmt: skip
+
+    # The list
+
+    def columns(self) -> Sequence[Column[Injected]]:
+        """When, where, what was said, how much was given."""
+        return (
+            Column("age", "Age", lambda row: age_of(row.at), width=6, align="right", tone="dim",
+                   sort=lambda row: row.at),
+            Column("session", "Session", lambda row: row.session_key, width=18, priority=2, tone="accent",
+                   sort=lambda row: row.session_key),
+            Column("user", "What was said", lambda row: row.user or NO_WORDS, min_width=20),
+            Column("items", "Items", lambda row: str(len(row.items)), width=5, align="right",
+                   sort=lambda row: len(row.items)),
+            Column("lessons", "Less.", lambda row: str(len(row.lessons) or ""), width=5, priority=4, align="right",
+                   sort=lambda row: len(row.lessons)),
+            Column("chars", "Chars", lambda row: f"{row.chars:,}" if row.chars else "", width=6, priority=3,
+                   align="right", sort=lambda row: row.chars),
+            Column("saved", "Saved", lambda row: str(len(row.saved) or ""), width=5, priority=1, align="right",
+                   tone="good", sort=lambda row: len(row.saved)),
+        )  # fmt: skip
+
+    def row_id(self, row: Injected) -> str:
+        """The id of the turn."""
+        return row.turn
+
+    def load(self) -> Iterable[Sequence[Injected]]:
+        """All that the log holds, the newest first."""
+        yield self.ws.traces.injections.turns()
+
+    def search_text(self, row: Injected) -> str:
+        """Words are searched in what was said."""
+        return row.user
+
+    def field(self, row: Injected, name: str) -> Any:
+        """The fields of the filter language; `item` and `lesson` are those given and those saved."""
+        values: dict[str, Any] = {
+            "session": row.session_key, "channel": row.channel or "", "sender": row.sender_id or "", "age": row.at,
+            "item": {*row.items, *row.saved}, "lesson": {*row.lessons, *row.learned}, "items": len(row.items),
+            "chars": row.chars, "open": not row.ended_at,
+        }  # fmt: skip
+        return values[name]
+
+    def sign(self, row: Injected) -> str:
+        """A turn that never ended."""
+        return "" if row.ended_at else "!"
+
+    def facts(self, row: Injected) -> frozenset[str]:
+        """Whether it is known where the turn was."""
+        return frozenset({"source"}) if row.session_key else frozenset()
+
+    # The detail
+
+    def make_detail(self) -> Widget:
+        """A view with a cursor, for items to go to."""
+        return PartsView(id="detail")
+
+    @property
+    def view(self) -> PartsView:
+        """The turn."""
+        return self.query_one("#detail", PartsView)
+
+    def detail(self, row: Injected) -> Turned:
+        """The turn, then each item and lesson as it is now."""
+        rows = self.ws.store.load("item")
+
+        def item(key: str) -> str:
+            found = rows.items.get(key)
+            return "" if found is None or found.is_deleted else found.text
+
+        def lesson(key: str) -> str:
+            found = rows.lessons.get(key)
+            return "" if found is None or found.is_deleted else f"{found.trigger}: {found.better_action}"
+
+        given = [Given("item", key, item(key)) for key in row.items]
+        given += [Given("lesson", key, lesson(key)) for key in row.lessons]
+        given += [Given("item", key, item(key), "saved") for key in row.saved]
+        given += [Given("lesson", key, lesson(key), "learned") for key in row.learned]
+        return Turned(row.turn, (Preface(tuple(_facts(row))), *given))
+
+    def show_detail(self, detail: Any) -> None:
+        """From its beginning."""
+        if isinstance(detail, Turned):
+            self.view.show(detail.parts)
+            self.view.move_to_part(detail.parts[0].key)
+        elif isinstance(detail, Document):
+            self.view.show((), empty="No turn is chosen.")
+
+    def copy_text(self) -> str:
+        """The part at the cursor, else what was said."""
+        part = self.view.current if self.view.has_focus else None
+        return part.plain() if part is not None else super().copy_text()
+
+    # Actions
+
+    def open_row(self, row: Injected) -> None:
+        """Enter: to the first item of the turn."""
+        super().open_row(row)
+        self.call_after_refresh(self.view.action_next_hunk)
+
+    def do_open(self) -> None:
+        """Enter on an item or a lesson: to where it is."""
+        part = self.view.current
+        if not isinstance(part, Given):
+            return
+        if part.text:
+            self.console.go(f"{part.what}s", part.id)
+        else:
+            say(self, "It was deleted since; U is the ledger, which can bring it back", "warning")
+
+    def do_next_list(self) -> None:
+        """Back to Recall."""
+        self.console.go("recall")
+
+    async def do_source(self) -> None:
+        """To what was said: in the transcript where there is one, else in the log of its session."""
+        from nanomem_tui.screens.find import show_message
+
+        row = self.table.cursor_row
+        if row is None:
+            return
+        index = await self.console.in_thread(lambda ws: message_of_turn(ws, row))
+        if index is not None:
+            show_message(self.console, row.session_key, index)
+        elif await self.console.in_thread(lambda ws: row.session_key in {log.session_key for log in ws.wal.list()}):
+            self.console.go("wal", row.session_key)
+        else:
+            say(self, "Neither a transcript nor a log of that session is here any more", "warning")
+
+
+def show_turns_of(console: NanomemApp, field: str, key: str) -> None:
+    """Show the turns that were given an item or a lesson (`field`), or that saved it."""
+    console.go("injections")
+    screen = cast("InjectionsScreen", console.get_screen("injections"))
+    screen.call_later(screen.filter_by, f'{field}:"{key}"')
+
+
+def message_of_turn(ws: Workspace, turn: Injected) -> int | None:
+    """The number of the turn's message in its session: by its id, else by its words, the nearest in time."""
+    try:
+        messages = ws.sessions.get(turn.session_key).messages
+    except NotFound:
+        return None
+    began = clock.parse(turn.at)
+    same: list[tuple[float, int]] = []
+    for message in messages:
+        if turn.message_id and turn.message_id in map(str, map(message.raw.get, ("message_id", "id"))):
+            return message.index
+        said = clock.parse(message.timestamp)
+        apart = abs((said - began).total_seconds()) if said is not None and began is not None else NEAR
+        words = bool(turn.user) and message.content.strip().startswith(turn.user.strip())
+        if message.role == "user" and words and apart <= NEAR:
+            same.append((apart, message.index))
+    return min(same)[1] if same else None
+
+
+def _facts(row: Injected) -> Iterable[Block]:
+    from nanomem_tui.memory.scopes import Audience
+
+    yield Spans((("user  ", "accent"), (row.user or NO_WORDS, "" if row.user else "dim")), 6)
+    yield Field("when", when(row.at))
+    if row.ended_at:
+        yield Field("ended", when(row.ended_at))
+    else:
+        yield Field("ended", "not yet, or never", "warn")
+    yield Field("asked as", audience_words(Audience(row.channel, row.chat_id, row.sender_id)))
+    yield Field("session", row.session_key)
+    yield Field("block", f"{row.chars:,} characters")
+    yield Field("id", row.turn)
+    count = len(row.items) + len(row.lessons)
+    yield Heading(f"Given {count:,}, saved or learned {len(row.saved) + len(row.learned):,}")
