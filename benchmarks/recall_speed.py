@@ -96,7 +96,8 @@ def full_text(items: list[Item], questions: list[str], fresh: list[Item]) -> dic
             db.executemany("INSERT INTO item VALUES (?, ?, ?)", ((n, row.id, row.text) for n, row in enumerate(items)))
             db.executemany("INSERT INTO f(rowid, text) VALUES (?, ?)", ((n, row.text) for n, row in enumerate(items)))
         built = time.perf_counter() - started
-        find = "SELECT i.key, i.text FROM (SELECT rowid AS r FROM f WHERE f MATCH ? ORDER BY rank LIMIT 8) JOIN item i ON i.id = r"
+        best = "SELECT rowid AS r FROM f WHERE f MATCH ? ORDER BY rank LIMIT 8"
+        find = f"SELECT i.key, i.text FROM ({best}) JOIN item i ON i.id = r"
 
         def ask(question: str) -> None:
             db.execute(find, (" OR ".join(f'"{one}"' for one in dict.fromkeys(question.split())),)).fetchall()
