@@ -16,6 +16,7 @@ import pytest_textual_snapshot
 
 from nanomem_tui import clock
 from nanomem_tui.demo import build
+from nanomem_tui.memory.recall import Recall
 from nanomem_tui.workspace import Workspace
 
 # One name for the pictures, whichever version of syrupy asks under which of its names for it.
@@ -59,6 +60,8 @@ def pictured(pictured_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         found["checkpoint"]["last_ms"] = 4.0
         return found
 
+    ask = Recall.ask
+    monkeypatch.setattr(Recall, "ask", lambda *asked, **options: ask(*asked, **options)._replace(ms=0.4))
     monkeypatch.setattr(Workspace, "status", status)
     monkeypatch.setattr(clock, "now", lambda: MOMENT)  # in every thread
     return home / "workspace"

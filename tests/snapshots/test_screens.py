@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,17 @@ import pytest
 from textual.pilot import Pilot
 
 import nanomem_tui.app
-from nanomem_tui import config, paths
+from nanomem_tui import clock, config, open_workspace, paths
 from nanomem_tui.app import NanomemApp
+from nanomem_tui.memory.injections import Injected
 from nanomem_tui.opening import Opening
 from nanomem_tui.widgets.bars import Status
+from tests.snapshots.conftest import MOMENT
 
 Compare = Callable[..., bool]
 Keys = tuple[str, ...]
 
-SCREENS = ("items", "lessons", "sessions", "wal", "dream", "status")
+SCREENS = ("items", "lessons", "sessions", "wal", "dream", "recall", "status")
 SMALL, LARGE = (80, 24), (160, 45)
 SIZES = {"80x24": SMALL, "160x45": LARGE}
 COLOURS = {"COLORTERM": "truecolor", "TERM": "xterm-256color"}
@@ -134,3 +137,42 @@ def test_what_a_key_leads_to(snap_compare: Compare, pictured: Path, look: Callab
     look("dark")
     screen, keys = VIEWS[view]
     assert compare(snap_compare, pictured, screen, SMALL, keys)
+
+
+ASKED: Keys = ("slash", *"which", "space", *"database", "enter", "right_square_bracket", "greater_than_sign")
+
+
+@pytest.fixture
+def few_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few that something is cut."""
+    monkeypatch.setenv("NANOMEM_RECALL_MAX_RESULTS", "1")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_answer(
+    snap_compare: Compare, pictured: Path, few_results: None, look: Callable[[str], None], size: str
+) -> None:
+    look("dark")
+    assert compare(snap_compare, pictured, "recall", SIZES[size], ASKED)
+
+
+@pytest.mark.parametrize("name", ["ansi", "no-colour"])
+def test_an_answer_in_few_colours(
+    snap_compare: Compare, pictured: Path, few_results: None, look: Callable[[str], None], name: str
+) -> None:
+    look(name)
+    assert compare(snap_compare, pictured, "recall", SMALL, (*ASKED, "tab"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_real_turns(snap_compare: Compare, pictured: Path, look: Callable[[str], None], size: str) -> None:
+    look("dark")
+    with open_workspace(pictured) as ws:
+        items = tuple(item.id for item in ws.items.all() if "window" in item.text)
+        told = {"channel": "telegram", "chat_id": "20417", "sender_id": "mira", "chars": 1204}
+        for hours, text in ((5, "Which seat shall I book?"), (2, "Good night")):
+            at = clock.iso(MOMENT - timedelta(hours=hours))
+            turn = Injected(f"turn_{hours}", at, "telegram:20417", user=text, items=items if hours > 2 else (), **told)
+            ws.traces.injections.began(turn)
+        ws.traces.injections.ended("turn_5", clock.iso(MOMENT - timedelta(hours=5)), items, ())
+    assert compare(snap_compare, pictured, "injections", SIZES[size], ("j",))
