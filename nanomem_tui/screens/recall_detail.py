@@ -47,7 +47,8 @@ def _item(row: RecallRow, turns: Sequence[Injected], signs: Glyphs) -> Iterator[
     item, hit = row.item, row.hit
     assert item is not None
     terms = hit.parts.get("terms", ()) if hit is not None else ()
-    yield Spans(tuple(marked(item.text[:MARKED], terms)))
+    spans = marked(item.text[:MARKED], terms)
+    yield Spans(tuple(spans))
     if len(item.text) > MARKED:
         yield Body(f"… {len(item.text) - MARKED:,} more characters", "dim")
     if row.where == "given":
@@ -59,7 +60,8 @@ def _item(row: RecallRow, turns: Sequence[Injected], signs: Glyphs) -> Iterator[
     if hit is not None:
         yield Heading(f"Score {hit.score:.4f} by profile {row.answer.asked.profile}")
         yield from _parts(row, signs)
-        yield Field("matched", ", ".join(_longest(tuple(map(str, terms)))) or "no word")
+        seen = dict.fromkeys(text.casefold() for text, tone in spans if tone) or terms
+        yield Field("matched", ", ".join(map(str, seen)) or "no word")
         yield Field("layer", hit.layer)
     else:
         yield Heading("The item")
@@ -68,11 +70,6 @@ def _item(row: RecallRow, turns: Sequence[Injected], signs: Glyphs) -> Iterator[
     yield from (Field(name, value) for name, value in fields)
     yield injected_field(turns)
     yield Field("id", item.id)
-
-
-def _longest(terms: Sequence[str]) -> list[str]:
-    """The terms without single characters of a script without spaces that a longer term holds."""
-    return [term for term in terms if term.isascii() or not any(term != other and term in other for other in terms)]
 
 
 def _parts(row: RecallRow, signs: Glyphs) -> Iterator[Block]:
