@@ -21,7 +21,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     part = _Reader(problems)
     foreign = part.read(lambda: _foreign(ws), [])
     items = part.read(ws.items.count, {"total": None, "enabled": None, "by_kind": {}})
-    items["foreign"] = sum(found["active"] for found in foreign or [])
+    items["foreign"] = part.read(lambda: len(ws.items.foreign()), None) if foreign else 0
     lessons = part.read(ws.lessons.count, {"total": None, "enabled": None})
     waiting = [rows.pop("inbox", None) for rows in (items, lessons)]
     sessions = part.read(lambda: _sessions(ws), None)

@@ -65,13 +65,18 @@ class Items:
         return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
-        """The active rows of a scoped system's database that nobody imported yet; read-only."""
+        """The active rows of a scoped system's database that are not imported, or whose import was taken back; not
+        those that a person deleted here. Read-only."""
         path = self._foreign_database
         if path is None:
             return []
-        rows = foreign_databases.memory_entries(path)
+        from nanomem_tui.memory.foreign import taken_back
+
+        rows = [row for row in foreign_databases.memory_entries(path) if not row.get("is_deleted")]
         ours = self._store.load().items
-        found = [_foreign_item(row, path.name) for row in rows if not row.get("is_deleted") and row["id"] not in ours]
+        gone = {row["id"] for row in rows if row["id"] in ours and ours[row["id"]].is_deleted}
+        back = taken_back(self._store.journal, gone)
+        found = [_foreign_item(row, path.name) for row in rows if row["id"] not in ours or row["id"] in back]
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
 
     def count(self) -> dict[str, Any]:

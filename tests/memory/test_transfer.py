@@ -112,6 +112,26 @@ def test_imported_rows_are_no_foreign_ones_any_more(sample_copy: Callable[[str],
             assert row.expires_at == foreign[row.id].expires_at
 
 
+def test_rows_whose_import_was_taken_back_are_foreign_again(sample_copy: Callable[[str], Path]) -> None:
+    workspace = sample_copy("ftswal") / "home" / ".nanobot" / "workspace"
+    with open_workspace(workspace) as ws:
+        before = ws.items.foreign()
+        word = before[0].text.split()[0]
+        found = [hit.item.id for hit in ws.items.search(word)]
+        ws.transfer.run(ws.transfer.preview(ws.transfer.candidates()[0].path))
+        ws.items.delete([before[0].id])
+        assert ws.items.foreign() == [], "what a person deleted here stays away"
+        assert ws.status()["items"]["foreign"] == 0
+        ws.undo(count=2)
+    with open_workspace(workspace) as ws:
+        assert ws.items.foreign() == before
+        assert [hit.item.id for hit in ws.items.search(word)] == found
+        assert (ws.status()["items"]["total"], ws.status()["items"]["foreign"]) == (0, len(before))
+        ws.redo(count=2)
+        assert ws.items.foreign() == []
+        assert len(ws.items.all()) == len(before) - 1
+
+
 def test_the_agents_settings_name_a_source(tmp_path: Path, sample_copy: Callable[[str], Path]) -> None:
     database = sample_copy("ftswal") / "home" / ".nanobot" / "memory" / "longterm.db"
     home = make_home(tmp_path, config={"memory": {"dbPath": str(database)}})
