@@ -26,7 +26,8 @@ from nanomem_tui.memory.recall import Cut, Question, Recall
 from nanomem_tui.memory.traces import Traces
 from nanomem_tui.memory.turn_keeping import Before, Keeper
 from nanomem_tui.memory.turn_values import Begun, Ended, TurnEnd, TurnInput
-from nanomem_tui.memory.wal_writer import WalWriter, state_folder
+from nanomem_tui.memory.wal import state_folder
+from nanomem_tui.memory.wal_writer import WalWriter
 from nanomem_tui.memory.working import Exchange, WorkingMemory, from_state
 from nanomem_tui.operations import Operation, new_key
 from nanomem_tui.store.memory_store import MemoryStore

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.errors import NotFound, Problem
+from nanomem_tui.errors import InvalidConfig, NotFound, Problem
 from nanomem_tui.memory.reading import Parsed, regular_files
-from nanomem_tui.memory.wal_writer import state_folder
 from nanomem_tui.paths import Paths
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.wal_state import Turn, WalState
     from nanomem_tui.memory.traces import Traces
+
+
+def state_folder(paths: Paths, setting: str) -> Path:
+    """The folder that `wal_state_dir` names. Raises InvalidConfig when it lies outside the workspace."""
+    folder = Path(os.path.normpath(paths.workspace / setting))
+    if not setting or folder == paths.workspace or not folder.is_relative_to(paths.workspace):
+        raise InvalidConfig("the session state must lie in a folder of the workspace", setting, "correct wal_state_dir")
+    return folder
 
 
 class WalInfo(NamedTuple):

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-from nanomem_tui.errors import BadInput, InvalidConfig
+from nanomem_tui.errors import BadInput
 from nanomem_tui.formats import wal_state
 from nanomem_tui.memory.appending import opened
-from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic
 
 MAX_KEY = 512
@@ -30,14 +29,6 @@ def checked_key(session_key: str) -> str:
         fix = "give a key like telegram:12345"
         raise BadInput("no session key: empty, too long, control characters or `../`", session_key[:60], fix)
     return session_key
-
-
-def state_folder(paths: Paths, setting: str) -> Path:
-    """The folder that `wal_state_dir` names. Raises InvalidConfig when it lies outside the workspace."""
-    folder = Path(os.path.normpath(paths.workspace / setting))
-    if not setting or folder == paths.workspace or not folder.is_relative_to(paths.workspace):
-        raise InvalidConfig("the session state must lie in a folder of the workspace", setting, "correct wal_state_dir")
-    return folder
 
 
 class WalWriter:

@@ -15,7 +15,7 @@ from nanomem_tui.errors import AccessDenied, DiskFull, Problem, StoreError
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import ledger as ledger_files
-from nanomem_tui.store import mending, reader
+from nanomem_tui.store import reader
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.journal import Journal
@@ -168,6 +168,8 @@ class RowStore:
         meta = reader.meta(connection, self.workspace_id)
         self._revision = reader.revision_of(meta)
         if self._adopted:
+            from nanomem_tui.store import mending  # what only counts rows has no use for it
+
             self._recall(connection, meta)
             items = reader.items(connection, self.workspace_id)
             lessons = reader.lessons(connection, self.workspace_id)

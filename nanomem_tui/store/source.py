@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +19,8 @@ from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
 from nanomem_tui.store import atomic, copies, reader
 
 if TYPE_CHECKING:
+    import tempfile
+
     from nanomem_tui.paths import Paths
 
 T = TypeVar("T")
@@ -121,6 +121,8 @@ class Source:
 
     def _salvaged(self) -> str:
         """Make a database of what can still be read, outside the workspace; what it holds, or nothing."""
+        import tempfile  # 6 ms, and only for a damaged database
+
         from nanomem_tui.store import salvage
 
         self._scratch = self._scratch or tempfile.TemporaryDirectory(prefix="nanomem-")
@@ -147,6 +149,8 @@ class Source:
         if not copies.is_whole(self._database):
             fresh = self._database.with_name(f".nanomem.db.{os.urandom(4).hex()}.nanomem-tmp")
             try:
+                import shutil
+
                 shutil.copyfile(self.path, fresh)
                 os.chmod(fresh, atomic.PRIVATE_FILE)
                 _move_on(fresh)

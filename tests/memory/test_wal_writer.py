@@ -7,7 +7,8 @@ import pytest
 
 from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError
 from nanomem_tui.formats.wal_state import parse_wal
-from nanomem_tui.memory.wal_writer import WalWriter, checked_key, state_folder
+from nanomem_tui.memory.wal import state_folder
+from nanomem_tui.memory.wal_writer import WalWriter, checked_key
 from nanomem_tui.paths import Paths
 
 AT = "2026-02-10T09:32:00+00:00"
