@@ -12,6 +12,7 @@ from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.restore import RestorePreview
@@ -52,6 +53,8 @@ def dream_once(
 
 
 def _result_lines(result: DreamResult, *, dry_run: bool) -> list[str]:
+    from nanomem_tui.dream.facts import skipped_summary
+
     would = "Would change" if dry_run else "Changed"
     span = f"{result.cursor_before + 1} to {result.cursor_after}"
     lines = [f"Read {words.counted(result.read, 'entry', 'entries')} ({span}), {result.remaining} wait."]
@@ -61,7 +64,9 @@ def _result_lines(result: DreamResult, *, dry_run: bool) -> list[str]:
     if not result.files:
         lines.append("Nothing to remember in them.")
     lines.extend(f"Refused ({refusal.why}): {_edit_line(refusal.edit.to_json())}" for refusal in result.refused)
-    lines.append(f"Skipped {words.counted(len(result.skipped), 'line')}." if result.skipped else "")
+    if result.skipped:
+        lines.append(f"{skipped_summary(result.skipped)}:")
+        lines.extend(f"  #{left.cursor} {left.reason}: {one_line(left.text, 200)}" for left in result.skipped)
     lines.append(f"Commit {result.sha[:8]}; `nanomem undo` takes it back." if result.sha else "")
     return [line for line in lines if line]
 

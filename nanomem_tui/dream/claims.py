@@ -28,6 +28,7 @@ class Claim:
 
 
 _KEYED = re.compile(r"\**(?P<subject>[^:：*`/]{1,40}?)\**\s*[:：]\**\s*(?P<value>(?!//).+)")
+_SAID = re.compile(r"\bI\b|\b[Mm]y\b|(?:\S+\s+){3}\S+[.!]$")
 _IS = re.compile(
     r"(?P<subject>(?:[\w'’«»「」-]+ ){1,6}?)"
     r"(?P<verb>is now called |is now |is called |is named |is |are now |are |moved to |migrated to |changed to )"
@@ -92,7 +93,8 @@ def _keyed(text: str) -> Claim | None:
     if match is None or not subject or subject[-1].isdigit():
         return None
     plural = subject.endswith("s") and not subject.endswith(("ss", "us"))
-    return _claim(subject, match, sure=subject not in _MANY and not plural)
+    said = _SAID.search(match["value"]) is not None  # `Gina: I lost my job.` is no value that Gina has
+    return _claim(subject, match, sure=subject not in _MANY and not plural and not said)
 
 
 def _equation(text: str) -> Claim | None:

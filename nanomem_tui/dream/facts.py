@@ -7,32 +7,87 @@ Deterministic and offline. Must not know what the memory files hold.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry, marks
+from nanomem_tui.memory import secrets
 
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
 MAX_FACT = 600
+ALWAYS_KEPT = ("permanent", "correction")
+KEEP_MARKS = (*ALWAYS_KEPT, "durable")
+"""Marks by which the agent asks that a line is kept; the first two are its judgement, and no line is talk then."""
 
 _I = re.IGNORECASE
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _FILE_MARK = re.compile(r"\[(SOUL|USER|MEMORY)(?:\.md)?\]\s*")
 _SPEECH = re.compile(r"(?P<who>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}) (?:said|says|wrote|asked|replied): ?(?P<what>.*)")
+_NAMED = re.compile(r"(?P<who>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): (?P<what>.+)")
 _SMALL_TALK = re.compile(
     r"(?:hi|hey|hello|thanks?|thank you|thx|ok(?:ay)?|bye|cheers|good (?:morning|night|evening)|see you|welcome|great|"
     r"wow|cool|nice|awesome|sounds good|no worries|congrats|你好|谢谢|再见|好的|嗯|哈哈)(?=[\s,.!?，。！？]|$)",
     _I,
 )
-_EMPTY = re.compile(r"\(?(?:nothing|none|n/?a|no new facts|无)\)?\.?", _I)
-_OF_A_PERSON = re.compile(
-    r"\bmy (?:full )?name(?:'s|’s) \S|"
-    r"\bmy (?:full )?(?:name|birthday|job|wife|husband|partner|son|daughter|dog|cat|hometown|address|timezone|email)"
-    r" is \S|"
-    r"\bI(?: am|['’]m) (?:allergic|vegetarian|vegan|from|born|married|engaged|divorced|\d{1,3} years? old)\b|"
-    r"\bI (?:live in|moved to|work (?:at|as|for|in)|was born|graduated|study|adopted|got married|lost my job|"
-    r"quit my job)\b"
+_PHRASE = (
+    r"(?i:(?:great|nice|good) to (?:hear from|talk to|see) you|great news|"
+    r"hi|hey|hello|thanks?|thank you|thx|ok(?:ay)?|(?:good)?bye|cheers|good (?:morning|night|evening|luck)|"
+    r"see (?:you|ya)(?: soon| later)?|catch you later|talk (?:to you )?(?:soon|later)|"
+    r"stay safe|take care|welcome|great|"
+    r"wow|whoa|woah|ooh|aww+|oof|cool|nice|awesome|amazing|(?:that )?sounds (?:good|great|cool|awesome|amazing)|"
+    r"that['’]s (?:great|cool|awesome|amazing|wonderful)|no (?:worries|problem)|congrats|congratulations|"
+    r"yes|yeah|yep|yup|"
+    r"nah|sure(?: thing)?|definitely|absolutely|agreed|of course|exactly|same(?: here)?|me too|oh (?:no|man|yeah|nice)|"
+    r"bon appetit|long time no (?:talk|see)|"
+    r"(?:I (?:really )?)?appreciate (?:it|(?:your|the|all the) (?:help|support|offer))|"
+    r"hope (?:you['’]re|you are) (?:well|doing (?:well|good|great))|what['’]s (?:up|new)|guess what|"
+    r"miss(?:ed)? y(?:ou|a)|"
+    r"你好|谢谢|再见|好的|嗯|哈哈)"
 )
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
+_GREETING = re.compile(rf"{_PHRASE}(?![\w'’])")
+_NEXT = re.compile(
+    rf"(?:[\s,.!…，。！-]|and\b)+(?:{_PHRASE}|(?i:again|so much|a lot|there|all|everyone|buddy|friend|then)|"
+    r"[A-Z][\w'’-]*)(?![\w'’])"
+)
+_NO_NAMES = frozenset(
+    "user assistant agent bot note notes fact rule lesson decision preference preferences correction project status "
+    "goal goals plan todo reminder name timezone language health work home family".split()
+)
+_EMPTY = re.compile(r"\(?(?:nothing|none|n/?a|no new facts|无)\)?\.?", _I)
+_SENTENCE = re.compile(r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<=[.!?。！？])\s+")
+_FIRST_PERSON = re.compile(r"(?:\b(?:I|[Mm]y|[Mm]e|[Mm]yself)\b(?!['’]d\b))|我")
+_OF_US = re.compile(
+    r"\b[Ww]e(?:['’](?:ve|re|ll) | )(?:just |also |both |all |already )?(?:had|have|got|live|moved|bought|own|went|did|"
+    r"were|are|use|visited|adopted|decided|chose|agreed|plan|planning|about|going|started|won|met|work|married|hiked)\b|"
+    r"\b[Oo]ur \w+|我们"
+)
+_UNSAID = re.compile(
+    r"(?:just |still |also |already )?(?:used to|started|haven['’]t|been|trying to|took|went|moved|bought|joined|"
+    r"finished|planning|thinking of|working (?:on|at|as)|lost|quit|adopted|learned|not yet, been)\b",
+    _I,
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:decided|decision|chose|agreed to|switched to|prefers?|allergic|birthday|deadline)\b|"
+    r"\b(?!(?:You|It|That|This|There|What|Everyone)\b)[A-Z][\w'’-]* (?:is (?:a|an|my|the|in|from|called|named|on|at|"
+    r"now)|was (?:a|born|called)|lives?|works?|has|moved|got|married|likes|loves|hates|studies|plays)\b|\d",
+)
+_REACTION = re.compile(
+    r"\b(?:I|we)(?:['’](?:ll|m|d|ve)| will| am| would| can| could| have| do| did)?(?: (?:really|totally|completely|"
+    r"truly|just|so|always|still|definitely|also|both|all))* (?:agree|appreciate|hear you|get (?:it|how|that|what)|bet|"
+    r"imagine|hope|wish|guess|owe|see (?:how|what|why)|remember you|"
+    r"be sure|let you|keep (?:you|it|going|pushing|on)|gonna keep|here (?:for|if)|sure|glad|happy for|happy to help|"
+    r"proud of you|sorry|excited (?:to see|for you)|curious|cheering|couldn['’]t agree|"
+    r"(?:see|tell) you|no doubt|show you|in awe|happy you|impressed)\b|"
+    r"\bI (?:love|like) (?:the|that|this|your|how|all the|what)\b|\bI couldn['’]t agree\b|\b(?:can['’]t|cannot) wait\b|"
+    r"\b(?:let|tell|show|send|join|remind|reminds|ask|count) me\b|\blet['’]s\b|"
+    r"\b(?:a lot|so much|means (?:a lot|the world)) to me\b|"
+    r"\bhere['’]s (?:a|my|one|another)\b|\b(?:check (?:it )?out|take a look)\b|\bfor me\W*$|"
+    r"^(?:thanks|thank you|congrats|way to go|glad|so glad|so happy|so proud|sorry|must(?:['’]ve| have| be)|hope|"
+    r"crossing)\b|\bme too\b|\bthere for me\b|\bI (?:did|do|have|am|can|will)\W*$|\bamazes? me\b|"
+    r"\bbelieves? in me\b|\blove you\b|\blot['’]?s been going on\b|\blots (?:has )?happened\b|\bgood news\b",
+    _I,
+)
 _USER_PROSE = re.compile(r"(?:the )?user (?:prefers?|likes?|dislikes?|lives?|works?|wants|is|has|uses)\b|用户", _I)
 
 _SOUL_LINE = re.compile(
@@ -90,6 +145,26 @@ class Skipped:
     cursor: int
     text: str
     why: str
+    mark: str | None = None
+    """The agent's own mark of the line: `durable`, `ephemeral` …"""
+
+    @property
+    def reason(self) -> str:
+        """`why` after the mark, in brackets as the agent writes it, unless `why` names the mark."""
+        return f"[{self.mark}] {self.why}" if self.mark and self.why != f"marked {self.mark}" else self.why
+
+    def to_json(self) -> dict[str, Any]:
+        """The line as a JSON object."""
+        return {"cursor": self.cursor, "text": self.text, "mark": self.mark, "reason": self.why}
+
+
+def skipped_summary(skipped: Sequence[Skipped]) -> str:
+    """How many lines change nothing, and how many of them the agent had marked to be kept."""
+    count = f"Skipped {len(skipped):,} {'line' if len(skipped) == 1 else 'lines'}"
+    kept = [(mark, sum(line.mark == mark for line in skipped)) for mark in KEEP_MARKS]
+    named = ", ".join(f"{number:,} marked {mark}" for mark, number in kept if number)
+    named = named.replace(" marked", " of them marked", 1)
+    return f"{count}, {named}" if named else count
 
 
 def facts_of(entry: HistoryEntry) -> tuple[list[Fact], list[Skipped]]:
@@ -98,14 +173,30 @@ def facts_of(entry: HistoryEntry) -> tuple[list[Fact], list[Skipped]]:
         return [], [Skipped(entry.cursor, entry.content[:80], "a dump of messages, no summary")]
     facts: list[Fact] = []
     skipped: list[Skipped] = []
-    for raw in entry.content.removesuffix(TRUNCATED_SUFFIX).split("\n"):
-        for mark, text in marks(raw):
-            found = _fact(entry.cursor, mark, " ".join(text.split()), is_bullet=_BULLET.match(raw) is not None)
-            if isinstance(found, Fact):
-                facts.append(found)
-            else:
-                skipped.append(Skipped(entry.cursor, text, found))
+    for mark, text, is_bullet in _lines_of(entry.content.removesuffix(TRUNCATED_SUFFIX)):
+        found = _fact(entry.cursor, mark, text, is_bullet=is_bullet)
+        if isinstance(found, Fact) and (kinds := {secret.kind for secret in secrets.find(found.text)}):
+            found = f"it holds a secret: {', '.join(sorted(kinds))}"
+        if isinstance(found, Fact):
+            facts.append(found)
+        else:
+            skipped.append(Skipped(entry.cursor, secrets.mask(text), found, mark))
     return facts, skipped
+
+
+def _lines_of(content: str) -> list[tuple[str | None, str, bool]]:
+    """(mark, text, whether it is a bullet) of each line; what was said may follow on the line after `Name said:`."""
+    lines: list[tuple[str | None, str, bool]] = []
+    for raw in content.split("\n"):
+        is_bullet = _BULLET.match(raw) is not None
+        for mark, text in marks(raw):
+            plain = " ".join(text.split())
+            opened = _SPEECH.fullmatch(lines[-1][1]) if lines and mark is None and not is_bullet else None
+            if opened and lines[-1][0] and not opened["what"]:
+                lines[-1] = (lines[-1][0], f"{lines[-1][1]} {plain}", lines[-1][2])
+            else:
+                lines.append((mark, plain, is_bullet))
+    return lines
 
 
 def _fact(cursor: int, mark: str | None, text: str, *, is_bullet: bool) -> Fact | str:
@@ -122,24 +213,69 @@ def _fact(cursor: int, mark: str | None, text: str, *, is_bullet: bool) -> Fact 
         return "nothing said"
     if len(text) > MAX_FACT:
         return f"longer than {MAX_FACT} characters"
-    if speech := _SPEECH.fullmatch(text):
-        said = _of_a_person(speech["what"]) if mark else None
-        return Fact(f"{speech['who']}: {said}", cursor, mark, MEMORY, person=True) if said else "talk"
+    if speech := _speech(text):
+        if mark is None and _SPEECH.fullmatch(text):
+            return "talk"
+        said, why = _said(speech["what"], mark)
+        return why or Fact(f"{speech['who']}: {said}", cursor, mark, MEMORY, person=True)
+    if mark in KEEP_MARKS:
+        said, why = _told(text) if text.endswith(("?", "？")) or _greets(text) else (text, "")
+        return why or Fact(said, cursor, mark, file)
     if text.endswith(("?", "？")):
         return "a question"
-    if mark is None and _SMALL_TALK.match(text):
+    if _SMALL_TALK.match(text):
         return "talk"
-    if mark is None and not is_bullet and not file and not _USER_PROSE.match(text):
+    if not is_bullet and not file and not _USER_PROSE.match(text):
         return "prose, no list of facts"
     return Fact(text, cursor, mark, file)
 
 
-def _of_a_person(said: str) -> str | None:
-    """The sentence in which somebody tells a lasting fact of their life, if there is one."""
-    for sentence in _SENTENCE.split(said):
-        if _OF_A_PERSON.search(sentence) and not sentence.endswith(("?", "？")) and len(sentence) <= 240:
-            return sentence.strip()
+def _speech(text: str) -> re.Match[str] | None:
+    """Who said what: `Gina said: …`, or `Gina: …` when that is told in the first person."""
+    if said := _SPEECH.fullmatch(text):
+        return said
+    named = _NAMED.fullmatch(text)
+    if named and _FIRST_PERSON.search(named["what"]) and named["who"].casefold() not in _NO_NAMES:
+        return named
     return None
+
+
+def _said(what: str, mark: str | None) -> tuple[str, str]:
+    """(the sentences to remember, "") or ("", why none).
+
+    What the agent marked as permanent or as a correction is remembered whole; of the rest only what states something.
+    """
+    text, why = _told(what)
+    if why or mark in ALWAYS_KEPT:
+        return text, why
+    stated = " ".join(sentence for sentence in _SENTENCE.split(text) if _states(sentence))
+    return stated, "" if stated else "talk"
+
+
+def _told(text: str) -> tuple[str, str]:
+    """(`text` without questions and bare greetings, "") or ("", why nothing is left)."""
+    sentences = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
+    left = [s for s in sentences if not s.endswith(("?", "？")) and not _greets(s)]
+    if left:
+        return " ".join(left), ""
+    return "", "a question" if text.rstrip().endswith(("?", "？")) else "a greeting" if sentences else "nothing said"
+
+
+def _greets(text: str) -> bool:
+    """Whether `text` is a greeting, thanks or praise and nothing else; read phrase by phrase, never back."""
+    found, end = _GREETING.match(text), 0
+    while found:
+        end = found.end()
+        found = _NEXT.match(text, end)
+    return end > 0 and not text[end:].strip(" .!…,，。！-")
+
+
+def _states(sentence: str) -> bool:
+    """Whether a sentence of a conversation tells about a person, a preference, a decision or a fact."""
+    if _REACTION.search(sentence):
+        return False
+    patterns = (_FIRST_PERSON, _OF_US, _OF_OTHERS)
+    return _UNSAID.match(sentence) is not None or any(pattern.search(sentence) for pattern in patterns)
 
 
 def route(fact: Fact) -> tuple[str, str]:

@@ -114,7 +114,7 @@ class RulesDreamer:
             for fact in facts:
                 known = _remember(state, fact)
                 if known:
-                    skipped.append(Skipped(fact.cursor, fact.text, known))
+                    skipped.append(Skipped(fact.cursor, fact.text, known, fact.mark))
         return Proposal(tuple(state.edits), tuple(skipped))
 
 
@@ -180,10 +180,11 @@ def _other_value(state: _State, claim: Claim, wrong: str, file: str) -> tuple[_L
 def _wrong_value(state: _State, fact: Fact, claim: Claim | None, wrong: str) -> tuple[_Line, str, str] | None:
     """The line that holds the value named as wrong and shares most words with the fact, unless two do so alike."""
     rest = details.words(fact.text) - details.words(wrong)
+    who = f"{fact.text.partition(':')[0]}:" if fact.person else ""
     holding = [
         (len(rest & details.words(line.text)), line)
         for line in state.lines
-        if details.holds(fold(line.text), fold(wrong)) and rest & details.words(line.text)
+        if line.text.startswith(who) and details.holds(fold(line.text), fold(wrong)) and rest & details.words(line.text)
     ]
     holding.sort(key=lambda row: -row[0])
     if not holding or (len(holding) > 1 and holding[0][0] == holding[1][0]):
@@ -203,7 +204,7 @@ def _section(text: str, fact: str, file: str, topic: str) -> str:
     sections = markdown.sections(text)
     named = [section for section in sections if section.level >= 2 and section.title]
     of_fact = details.words(fact)
-    for section in named:
+    for section in named if topic != "people" else ():  # what somebody says touches many titles and is under none
         title = details.words(section.title) - _COMMON
         if any(len(word) > 1 for word in title & of_fact):
             return section.title
@@ -213,7 +214,7 @@ def _section(text: str, fact: str, file: str, topic: str) -> str:
                 return section.title
     held = [(frozenset[str]().union(*map(details.words, section.lines)), section.title) for section in named]
     best = max(((len(of_fact & found), title) for found, title in held), default=(0, ""), key=lambda row: row[0])
-    if best[0] >= 3:
+    if best[0] >= 3 and topic != "people":
         return best[1]
     if not named and any(markdown.bullets("\n".join(section.lines)) for section in sections):
         return ""  # a flat file: one list under its own heading

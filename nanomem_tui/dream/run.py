@@ -59,7 +59,7 @@ class DreamResult:
             "cursor_after": self.cursor_after,
             "edits": [edit.to_json() for edit in self.edits],
             "refused": [{**refusal.edit.to_json(), "reason": refusal.why} for refusal in self.refused],
-            "skipped": [{"cursor": s.cursor, "text": s.text, "reason": s.why} for s in self.skipped],
+            "skipped": [line.to_json() for line in self.skipped],
             "files": {name: {"added": added, "removed": removed} for name, (added, removed) in self.files.items()},
             "sha": self.sha,
             "operation": self.operation.id if self.operation else None,

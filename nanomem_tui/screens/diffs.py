@@ -111,6 +111,8 @@ def entries_read(entries: Sequence[HistoryEntry], known: bool) -> list[Block]:
 
 def proposal(result: DreamResult, entries: Iterable[HistoryEntry]) -> tuple[list[FileDiff], list[Block], list[Block]]:
     """(files, what stands above them, what stands below) of a dry run."""
+    from nanomem_tui.dream.facts import skipped_summary
+
     by_cursor = {entry.cursor: entry for entry in entries}
     files = []
     for name, after in result.after.items():
@@ -129,10 +131,10 @@ def proposal(result: DreamResult, entries: Iterable[HistoryEntry]) -> tuple[list
             for refusal in result.refused
         ]
     if result.skipped:
-        below.append(Heading(f"Left out ({len(result.skipped)})"))
+        below.append(Heading(skipped_summary(result.skipped)))
         below += [
-            Spans(((f"#{line.cursor} ", "accent"), (f"{line.why}: ", "dim"), (one_line(line.text, 200), "dim")), 2)
-            for line in result.skipped[:SHOWN_ENTRIES]
+            Spans(((f"#{line.cursor} ", "accent"), (f"{line.reason}: ", "dim"), (one_line(line.text, 200), "dim")), 2)
+            for line in result.skipped
         ]
     return files, above, below
 

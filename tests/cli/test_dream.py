@@ -191,3 +191,17 @@ def test_a_restore_that_later_edits_forbid_names_the_lines(nb035: Path, run) -> 
     assert result.code == 2
     assert "later edits changed the same lines" in result.err
     assert result.err.count("\n") == 1
+
+
+def test_each_skipped_line_is_named_with_its_mark_and_reason(nb035: Path, run) -> None:
+    ready(nb035)
+    add_history(nb035, "- [durable] Sam said: You got this!\n- [permanent] Sam said: Hi! How are you?\n- [skip] rain")
+    looked = run("--run-dream", "--dry-run").out
+    assert "Skipped 3 lines, 1 of them marked permanent, 1 marked durable:" in looked
+    assert "[durable] talk: Sam said: You got this!" in looked
+    assert "[permanent] a question: Sam said: Hi! How are you?" in looked
+    assert " marked skip: rain" in looked
+    skipped = run("--run-dream", "--json").json["skipped"]
+    assert [(line["mark"], line["reason"]) for line in skipped] == [
+        ("durable", "talk"), ("permanent", "a question"), ("skip", "marked skip"),
+    ]  # fmt: skip

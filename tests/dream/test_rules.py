@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from nanomem_tui.dream import details
 from nanomem_tui.dream.claims import claim_of, old_value
 from nanomem_tui.dream.edits import LineEdit, apply_edits
-from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact, facts_of, route
+from nanomem_tui.dream.facts import MEMORY, SOUL, USER, Fact, Skipped, facts_of, route, skipped_summary
+from nanomem_tui.dream.guards import Limits, check
 from nanomem_tui.dream.rules import Proposal, RulesDreamer
 from nanomem_tui.formats.history import HistoryEntry
 from tests.store.git_samples import sample
@@ -241,3 +242,99 @@ def test_facts_carry_their_mark_and_cursor() -> None:
     found, skipped = facts_of(entry("- [durable] a fact\n- [ephemeral] gone\n\n... (truncated)", 7))
     assert found == [Fact("a fact", 7, "durable")]
     assert next((s.cursor, s.why) for s in skipped) == (7, "marked ephemeral")
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("[permanent] Evan said: Hey Sam! How're you doing? I had a health scare last week.",
+         "Evan: I had a health scare last week."),
+        ("[correction] Sam said: Got some news - I'm a Weight Watchers coach now!",
+         "Sam: Got some news - I'm a Weight Watchers coach now!"),
+        ("[permanent] Audrey said: Pepper loves lounging on the couch.", "Audrey: Pepper loves lounging on the couch."),
+        ("[correction] Maria said: We all have our sources of inspiration.",
+         "Maria: We all have our sources of inspiration."),
+        ("[permanent] Ann said: Dr. Okafor retired.", "Ann: Dr. Okafor retired."),
+        ("[permanent] Calvin said:\nThe album is done.", "Calvin: The album is done."),
+        ("[durable] Gina said: Thanks, Jon! Since I lost my job at Door Dash, things have been tough.",
+         "Gina: Since I lost my job at Door Dash, things have been tough."),
+        ("[durable] Gina: Since I lost my job, things have been tough.",
+         "Gina: Since I lost my job, things have been tough."),
+        ("[durable] John said: Great idea, except I don't like dark beer.",
+         "John: Great idea, except I don't like dark beer."),
+        ("[durable] Melanie said: We've got a pup and a kitty.", "Melanie: We've got a pup and a kitty."),
+        ("[durable] Andrew said: Used to hike a lot. Can't wait!", "Andrew: Used to hike a lot."),
+        ("[durable] Bob said: Anna lives in Bremen.", "Bob: Anna lives in Bremen."),
+    ],
+)  # fmt: skip
+def test_what_the_agent_marked_is_remembered_with_its_speaker(content: str, kept: str) -> None:
+    edit = one(f"- {content}")
+    assert (edit.op, edit.file, edit.section, edit.new) == ("add", MEMORY, "People", f"- {kept}")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("[permanent] Maria said: Hey John! Nice to hear from you. What's new with you?", "a question"),
+        ("[permanent] James said: Thanks! Appreciate your support. Stay safe and talk to you soon!", "a greeting"),
+        ("[correction] Thanks, Anna!", "a greeting"), ("[permanent] Gina said:", "nothing said"),
+        ("[durable] John said: I'll let you know when I'm free. Bye!", "talk"),
+        ("[durable] Tim said: Your support means a lot to me.", "talk"),
+        ("[durable] Evan said: You got this!", "talk"),
+        ("[permanent] The deploy token is ghp_" + "a1B2c3D4e5F6" * 3, "it holds a secret"),
+    ],
+)  # fmt: skip
+def test_a_marked_line_that_is_left_out_is_named_with_its_mark(content: str, why: str) -> None:
+    proposal = dream(f"- {content}")
+    assert proposal.edits == ()
+    line = proposal.skipped[0]
+    assert line.why.startswith(why)
+    assert line.reason.startswith(f"{content.partition(' ')[0]} {why}")
+    assert line.to_json()["mark"] == content[1 : content.index("]")]
+    assert "a1B2c3D4e5F6" not in line.text
+
+
+def test_what_two_lines_quote_of_one_person_is_kept_twice() -> None:
+    edit = one("- [permanent] Gina said: I lost my job.")
+    assert one("- [durable] Gina: birthday 3 May", files=apply_edits(FILES, [edit])).op == "add"
+    known = dream("- [permanent] Gina said: I lost my job.", files=apply_edits(FILES, [edit]))
+    assert [(s.why[:6], s.mark) for s in known.skipped] == [("known:", "permanent")]
+
+
+def test_a_correction_in_a_conversation_changes_no_line_of_somebody_else() -> None:
+    files = {**FILES, "memory/MEMORY.md": "# M\n\n## Home\n- Dinner with Luna costs 20 euros\n"}
+    assert one("- [correction] Sam said: My dinner with Luna costs 30 euros, not 20 euros", files=files).op == "add"
+
+
+def test_the_summary_counts_the_lines_that_the_agent_wanted_kept() -> None:
+    lines = [Skipped(1, "x", "talk", mark) for mark in ("durable", "durable", "ephemeral", None)]
+    assert skipped_summary(lines) == "Skipped 4 lines, 2 of them marked durable"
+    lines.append(Skipped(1, "x", "a question", "correction"))
+    assert skipped_summary(lines) == "Skipped 5 lines, 1 of them marked correction, 2 marked durable"
+    assert skipped_summary(lines[2:3]) == "Skipped 1 line"
+
+
+def test_a_line_of_greetings_without_end_is_read_at_once() -> None:
+    assert len(dream("- [permanent] " + "Great Great " * 49 + "x").edits) == 1
+
+
+def test_of_a_real_history_no_permanent_line_is_talk(tmp_path) -> None:
+    from nanomem_tui.formats.history import parse_history
+
+    paths = sample("nb035", tmp_path)
+    entries = [e for e in parse_history(paths.history.read_bytes(), "history.jsonl")[0] if e.cursor > 202]
+    proposal = RulesDreamer().propose(entries, {key: (paths.workspace / key).read_text() for key in FILES})
+    left = [line for line in proposal.skipped if line.mark in ("permanent", "correction")]
+    assert {line.why.partition(":")[0] for line in left} == {"known", "a question", "a greeting"}
+    assert len(left) <= 10
+    added = "\n".join(edit.new for edit in proposal.edits)
+    assert "Evan: Life's been quite the rollercoaster lately. I had a health scare last week" in added
+    assert "I'm a Weight Watchers coach in my group now!" in added
+
+
+def test_marked_lines_that_would_outgrow_the_file_are_refused_not_lost() -> None:
+    contents = [f"- [permanent] Ann said: I have visited the museum of {name}." for name in ("Oslo", "Rome", "Bath")]
+    edits = dream(*contents).edits
+    size = len(apply_edits(FILES, edits[:2])[MEMORY].encode())
+    checked = check(FILES, edits, dict(enumerate(contents, 1)), Limits(max_bytes=size))
+    assert (len(checked.edits), [r.edit for r in checked.refused]) == (2, [edits[2]])

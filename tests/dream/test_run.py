@@ -251,7 +251,7 @@ def test_on_a_real_workspace_the_log_lists_every_dream_and_ours_joins_it(tmp_pat
         20, "51617caa", ("USER.md",), 2, 1, 13,
     )  # fmt: skip
     first = runs[-1]
-    result = on.dreams.run()
+    result = on.dreams.run(max_iterations=100)
     assert (result.read, result.cursor_after) == (20, 222)
     runs = on.dreams.runs()
     assert (len(runs), runs[0].sha, runs[0].entries, runs[-1]) == (21, result.sha, 20, first)

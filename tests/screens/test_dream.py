@@ -293,3 +293,17 @@ async def test_a_home_without_versions_says_so(sample: Callable[[str], Path]) ->
         await on.shows("there is no row here")
         await on.press("r")
         await on.shows("Nothing to dream about")
+
+
+def test_a_dry_run_names_each_line_left_out_with_its_mark() -> None:
+    from nanomem_tui.dream.facts import Skipped
+    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.screens.diffs import proposal
+    from nanomem_tui.widgets.document import Heading, Spans
+
+    skipped = tuple(Skipped(number, f"line {number}", "talk", "durable") for number in range(1, 90))
+    _, _, below = proposal(DreamResult(2, 0, 89, (), skipped=skipped), [])
+    assert below[0] == Heading("Skipped 89 lines, 89 of them marked durable")
+    assert len(below) == 90
+    assert isinstance(below[89], Spans)
+    assert "".join(part[0] for part in below[89].parts) == "#89 [durable] talk: line 89"
