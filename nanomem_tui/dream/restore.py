@@ -105,7 +105,8 @@ class DreamRestore:
     ) -> RestorePreview:
         """What taking back the commit `sha`, one `file` of it or one `hunk` of that file (from 0) would do. Reads only.
 
-        The cursor stays unless `rewind_cursor`; `whole` moves it unless that is False. Raises NotFound, Refused.
+        The cursor stays unless `rewind_cursor`; `whole` moves it unless that is False. It only ever goes back: entries
+        that no Dream has read are not skipped. Raises NotFound, Refused.
         """
         git = self._history(sha)
         commit = git.commit(sha)
@@ -115,11 +116,12 @@ class DreamRestore:
             raise Refused("a whole restore takes every file back", commit.short, "leave out the file")
         files, conflicts = self._whole(git, commit.parent) if whole else self._revert(git, commit, file, hunk)
         queue = self._queue.queue()
-        target = queue.cursor
+        target = asked = queue.cursor
         if rewind_cursor or (whole and rewind_cursor is None):
             earlier = commit.cursor_before
             if earlier is not None:
-                target = clamp_cursor(earlier, queue.latest)
+                asked = clamp_cursor(earlier, queue.latest)
+                target = min(asked, queue.cursor)
             elif rewind_cursor:
                 raise Refused("the cursor of that time is not known", commit.short, "that commit does not carry it")
         rewound = sum(1 for entry in queue.entries if target < entry.cursor <= queue.cursor)
@@ -133,7 +135,7 @@ class DreamRestore:
             cursor_after=target,
             rewound=rewound,
             whole=whole,
-            note=_note(later, whole, queue.cursor, target, rewound),
+            note=_note(later, whole, queue.cursor, asked, rewound),
             problem=_problem(commit, files, conflicts, queue.cursor == target),
         )
 
@@ -235,14 +237,17 @@ def _later(git: GitHistory, commit: Commit, paths: set[str] | None) -> tuple[Com
     return tuple(found)
 
 
-def _note(later: Sequence[Commit], whole: bool, cursor: int, target: int, rewound: int) -> str:
+def _note(later: Sequence[Commit], whole: bool, cursor: int, asked: int, rewound: int) -> str:
     parts = []
     if later:
         many = len(later) > 1
         fate = f"{'are' if many else 'is'} {'lost' if whole else 'kept'}"
         parts.append(f"{len(later)} later commit{'s' if many else ''} of these files {fate}")
-    if target != cursor:
-        parts.append(f"the cursor goes from {cursor} to {target}: {rewound} history entries are dreamed again")
+    if asked > cursor:
+        parts.append(f"the cursor stays at {cursor}: before that run it was at {asked}, and a restore skips no entry")
+    elif asked < cursor:
+        entries = f"{rewound} history {'entry is' if rewound == 1 else 'entries are'} dreamed again"
+        parts.append(f"the cursor goes back from {cursor} to {asked}: {entries}")
     return "; ".join(parts)
 
 

@@ -143,7 +143,7 @@ def test_a_whole_restore_is_the_agents_time_travel_and_lists_what_it_loses(tmp_p
     on = dreamt(tmp_path)
     preview = on.dreams.restore_preview(sha(on, 2), whole=True)
     assert [commit.sha for commit in preview.later_commits] == [sha(on, 0), sha(on, 1)]
-    assert preview.note.startswith("2 later commits of these files are lost; the cursor goes from 50 to 20")
+    assert preview.note.startswith("2 later commits of these files are lost; the cursor goes back from 50 to 20")
     on.dreams.restore(sha(on, 2), whole=True, rewind_cursor=False)
     assert on.texts() == {
         "SOUL.md": "# Soul\n- calm\n", "USER.md": "# User\n- a\n- breed\n- c\n", "memory/MEMORY.md": "# M\n",
@@ -154,6 +154,17 @@ def test_a_whole_restore_is_the_agents_time_travel_and_lists_what_it_loses(tmp_p
     assert on.paths.dream_cursor.read_text() == "20"
     with pytest.raises(Refused):
         on.dreams.restore(sha(on, 4), "USER.md", whole=True)
+
+
+def test_a_restore_never_moves_the_cursor_forward(tmp_path: Path) -> None:
+    on = dreamt(tmp_path)
+    on.paths.dream_cursor.write_text("5")
+    for named in ({"whole": True}, {"rewind_cursor": True}):
+        preview = on.dreams.restore_preview(sha(on, 2), **named)
+        assert (preview.cursor_now, preview.cursor_after, preview.rewound) == (5, 5, 0)
+        assert "the cursor stays at 5: before that run it was at 20" in preview.note
+    on.dreams.restore(sha(on, 2), whole=True)
+    assert on.paths.dream_cursor.read_text() == "5"
 
 
 def test_a_file_that_the_dream_made_goes_and_one_that_it_removed_comes_back(tmp_path: Path) -> None:
