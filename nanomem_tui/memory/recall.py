@@ -236,6 +236,7 @@ class Recall:
                 return found
         store = self._store
         store.load("item")
+        self.index.build()  # before the lock is held: it may have to wait for the thread that builds
         with store.snapshot.lock:
             index = self.index.current()
             words = without_common(words, len(index), index.rows_with)

@@ -86,7 +86,10 @@ class ItemIndex:
         return self._changed is not None
 
     def build(self, *, pause: float = 0.0) -> None:
-        """Index every row, once. `pause`: seconds to sleep after each 64 rows, so that a screen stays quick."""
+        """Index every row, once. `pause`: seconds to sleep after each 64 rows, so that a screen stays quick.
+
+        Call it without the snapshot's lock: it waits for a thread that builds, and that one needs the lock at its end.
+        """
         with self._building:
             if self._changed is not None:
                 return
@@ -100,13 +103,16 @@ class ItemIndex:
                 if pause and number % 64 == 0:
                     time.sleep(pause)
             with self._snapshot.lock:
-                self._index, self._vocabulary, self._changed = index, vocabulary, changed
+                if self._changed is None:
+                    self._index, self._vocabulary, self._changed = index, vocabulary, changed
 
     def current(self) -> WordIndex:
-        """The index with every change in it. Call it, and use what it gives, holding the snapshot's lock."""
-        if self._changed is None:
-            self.build()
-        assert self._changed is not None
+        """The index with every change in it, made now where it was not built. Call it, and use what it gives, holding
+        the snapshot's lock."""
+        if self._changed is None:  # not `build`: a thread that builds may wait for the lock that is held here
+            self._index, self._vocabulary = WordIndex(), Vocabulary()
+            self._changed = self._snapshot.watch()
+            self._changed.update(self._snapshot.items)
         items, index = self._snapshot.items, self._index
         for key in self._changed:
             row = items.get(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput
+from nanomem_tui.store.search import ItemIndex
+from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import kill, make_home
@@ -176,3 +179,32 @@ def test_what_a_search_finds_moves_with_every_change(tmp_path: Path) -> None:
             other.items.add("needle of another process")
         ws.refresh()
         assert found(ws, "needle") == {"needle of another process"}
+
+
+def test_a_question_and_the_thread_that_builds_the_index_do_not_wait_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = Snapshot([Item(f"i{n}", f"number {n}") for n in range(100)])
+    index, halfway, go_on, found = ItemIndex(snapshot), threading.Event(), threading.Event(), []
+
+    def paused(_seconds: float) -> None:
+        halfway.set()
+        go_on.wait(10)
+
+    def ask() -> None:
+        with snapshot.lock:
+            halfway.wait(10)
+            go_on.set()
+            found.append(len(index.current()))
+
+    monkeypatch.setattr("nanomem_tui.store.search.time.sleep", paused)
+    builder = threading.Thread(target=lambda: index.build(pause=1), daemon=True)
+    builder.start()
+    halfway.wait(10)
+    asker = threading.Thread(target=ask, daemon=True)
+    asker.start()
+    for thread in (asker, builder):
+        thread.join(10)
+        assert not thread.is_alive(), "the two wait for each other"
+    assert found == [100]
+    assert len(index.best({"number": 1.0}, 200)) == 100
