@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.formats import foreign_databases
-from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.exchange import global_scope
@@ -217,15 +217,18 @@ class Items:
         where = "waits in the inbox" if twins and twins[0].waits else "is already there"
         return [*(f"the same text {where} as {row.id}" for row in twins[:1]), *safety.warnings(item.text)]
 
-    def edit(self, item_id: str, **fields: Any) -> Operation:
+    def edit(self, item_id: str, *, expected: Item | None = None, **fields: Any) -> Operation:
         """Change fields of an item (`text`, `kind`, `importance`, scope); `warnings` tells what is odd about a text.
 
-        Raises BadInput, NotFound, NothingToDo, and Refused for an item that waits in the inbox, as every change does.
+        `expected`: the item as it was shown to who edits it. Raises Conflict when somebody changed one of the fields
+        since, BadInput, NotFound, NothingToDo, and Refused for an item that waits in the inbox, as every change does.
         """
         unknown = fields.keys() - set(EDITABLE)
         if unknown:
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", item_id, f"one of {', '.join(EDITABLE)}")
         row = self._active(item_id)
+        if expected is not None:
+            self._store.catch_up("item", expected.id)
         if "text" in fields:
             fields["text"] = checked(fields["text"])
         if "kind" in fields:
@@ -233,6 +236,7 @@ class Items:
         if "importance" in fields:
             fields["importance"] = _fraction(fields["importance"])
         unsettled = row.meta.get("conflict", {})
+        as_shown(row, expected, fields)
         if all(getattr(row, name) == value and name not in unsettled for name, value in fields.items()):
             raise NothingToDo("nothing to change", row.id)
         after = row._replace(**fields, updated_at=clock.iso(clock.now()), meta_json=_settled(row, fields))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.operations import Operation, new_key, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore, active_lessons
@@ -114,13 +115,19 @@ class Lessons:
         operation = new_operation("lessons.add", f"add lesson {quoted(trigger)}", [change_of("lesson", None, lesson)])
         return self._perform(operation)
 
-    def edit(self, lesson_id: str, **fields: Any) -> Operation:
-        """Change fields of a lesson. Raises BadInput, NotFound, NothingToDo, and Refused for a lesson that waits in the
-        inbox, as every change does."""
+    def edit(self, lesson_id: str, *, expected: Lesson | None = None, **fields: Any) -> Operation:
+        """Change fields of a lesson. `expected`: the lesson as it was shown to who edits it.
+
+        Raises Conflict when somebody changed one of the fields since, BadInput, NotFound, NothingToDo, and Refused for
+        a lesson that waits in the inbox, as every change does.
+        """
         if unknown := fields.keys() - set(EDITABLE):
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", lesson_id, f"one of {', '.join(EDITABLE)}")
+        if expected is not None:
+            self._store.catch_up("lesson", expected.id)
         row = self._active(lesson_id)
         after = row._replace(**_checked(fields))
+        as_shown(row, expected, fields)
         if after == row:
             raise NothingToDo("nothing to change", row.id)
         key = _key(after) if _key(after) != _key(row) else row.key

@@ -172,7 +172,7 @@ class ItemsScreen(RowsScreen[Item]):
 
     def save_form(self, row: Item, text: str) -> Operation:
         """Save the text."""
-        return self.ws.items.edit(row.id, text=text)
+        return self.ws.items.edit(row.id, expected=row, text=text)
 
     def do_add(self) -> None:
         """Write a new item."""

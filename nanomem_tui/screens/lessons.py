@@ -126,11 +126,19 @@ class LessonsScreen(RowsScreen[Lesson]):
 
     def edit_form(self, row: Lesson) -> str:
         """Its three texts, each under the name of its part."""
-        return "\n\n".join(f"{name}\n{getattr(row, field)}" for name, field in FORM.items()) + "\n"
+        return _form(row._asdict())
 
     def save_form(self, row: Lesson, text: str) -> Operation:
-        """Save the three texts."""
-        return self.ws.lessons.edit(row.id, **read_form(text))
+        """Save those of the three texts that were edited."""
+        return self.ws.lessons.edit(row.id, expected=row, **self._edited(row, text))
+
+    def again(self, row: Lesson, now: Lesson, text: str) -> str:
+        """The texts that were edited as they were typed, the others as they are now."""
+        return _form({**now._asdict(), **self._edited(row, text)})
+
+    def _edited(self, row: Lesson, text: str) -> dict[str, str]:
+        shown = read_form(self.edit_form(row))
+        return {field: value for field, value in read_form(text).items() if value != shown[field]}
 
     def do_reset_lessons(self) -> None:
         """Forget every lesson, after a typed word."""
@@ -142,6 +150,10 @@ class LessonsScreen(RowsScreen[Lesson]):
         reason = "Every lesson of this workspace is forgotten, also in the agent's own file. u brings them back."
         title = f"{BY_NAME['reset_lessons'].label_on('lessons').capitalize()}: {len(rows):,} would go"
         self.confirm(title, self.listed(rows), reset, reason=reason, word="reset")
+
+
+def _form(fields: Mapping[str, Any]) -> str:
+    return "\n\n".join(f"{name}\n{fields[field]}" for name, field in FORM.items()) + "\n"
 
 
 def read_form(text: str) -> dict[str, str]:

@@ -12,13 +12,13 @@ from textual import on
 
 from nanomem_tui import clock
 from nanomem_tui.actions import BY_NAME
-from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Refused
+from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
-from nanomem_tui.widgets.toast import say, say_error
+from nanomem_tui.widgets.toast import say
 
 Row = TypeVar("Row", bound=Any)
 
@@ -49,6 +49,10 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
     def save_form(self, row: Row, text: str) -> Operation:
         """Save the edited text; in a thread."""
         raise NotImplementedError
+
+    def again(self, row: Row, now: Row, text: str) -> str:
+        """What is offered again: the edit of `row` that could not be saved, because the row is `now` another one."""
+        return text
 
     def foreign(self, row: Row) -> bool:
         """Whether the row belongs to another system and can only be read."""
@@ -124,11 +128,18 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     def do_edit(self) -> None:
         """Edit the row at the cursor here."""
-        row = self._row_to_edit()
-        self.ask_text(f"Edit {row.id}", self.edit_form(row), lambda text: self.save(row, text))
+        self._edit(self._row_to_edit())
+
+    def _edit(self, row: Row, typed: str | None = None, why: str = "") -> None:
+        self.ask_text(f"Edit {row.id}", self.edit_form(row), lambda text: self.save(row, text), typed, why)
 
     def ask_text(
-        self, title: str, before: str, then: Callable[[str], Awaitable[None]], typed: str | None = None
+        self,
+        title: str,
+        before: str,
+        then: Callable[[str], Awaitable[None]],
+        typed: str | None = None,
+        why: str = "",
     ) -> None:
         """Let a person edit `before` and do `then` with it; what can't be saved is offered again, as it was typed."""
         from nanomem_tui.widgets.prompt import EditScreen
@@ -139,10 +150,9 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
             try:
                 await then(text)
             except NanomemError as error:
-                say_error(self, error)
-                self.ask_text(title, before, then, text)
+                self.ask_text(title, before, then, text, error.line())
 
-        self.ask(EditScreen(title, before, typed=typed), answered)
+        self.ask(EditScreen(title, before, typed=typed, why=why), answered)
 
     async def do_edit_external(self) -> None:
         """Edit the row at the cursor in the person's own editor."""
@@ -158,7 +168,8 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
             await self.save(row, after)
 
     async def save(self, row: Row, text: str) -> None:
-        """Save an edited row."""
+        """Save an edited row. When somebody changed it meanwhile both texts are told, and what was typed is offered
+        again: saved once more it replaces theirs."""
         try:
             await self.done(await self.change(lambda ws: self.save_form(row, text)))
         except NothingToDo:
@@ -166,6 +177,11 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     def _row_to_edit(self) -> Row:
         row = self.table.cursor_row
+        except Conflict as error:
+            now = self._now(row.id)
+            if now is None:
+                raise
+            self._edit(now, self.again(row, now, text), error.line())
         if row is None:
             raise NotFound("there is no row here")
         if self.foreign(row):

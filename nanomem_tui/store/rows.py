@@ -122,14 +122,19 @@ class RowStore:
             self._adopt_files()
             self._replay(lost)
         operations = ledger_files.in_order(file.operations for file in files)
-        done = ledger_files.voided(operations) | self._known(operations)
         own = {operation.id for operation in self.ledger.pending}
+        done = ledger_files.voided(operations) | self._known(operations)
         for operation in operations:
-            for change in operation.changes if operation.id not in done else ():
-                if change.layer in ROW_LAYERS and operation.id in own:
+            for change in operation.changes if operation.id in own - done else ():
+                if change.layer in ROW_LAYERS:
                     self.snapshot.patch(change)
-                elif change.layer in ROW_LAYERS:
-                    self.snapshot.show(operation.id, change)
+            self._show(operation, own | done)
+
+    def _show(self, operation: Operation, but: set[str]) -> None:
+        """Let another process's operation be seen, unless it is one of `but`."""
+        for change in operation.changes if operation.id not in but else ():
+            if change.layer in ROW_LAYERS:
+                self.snapshot.show(operation.id, change)
 
     def _replay(self, operations: Sequence[Operation]) -> None:
         """Do again what the database had and lost; the next checkpoint writes it."""
@@ -238,6 +243,19 @@ class RowStore:
             elif wrote:
                 self._load()  # what others did and have yet to write is shown on top
             return self.snapshot.counter != counter
+
+    def see_others(self) -> None:
+        """`refresh`, and see also what other processes recorded and have yet to write. Raises the store's errors."""
+        with self._lock:
+            self.load()
+            operations = ledger_files.in_order(file.operations for file in ledger_files.read_all(self.ledger.folder))
+            self.refresh()
+            known = self._known(operations)
+            if known:
+                self.refresh()  # what was written since the first look
+            but = known | ledger_files.voided(operations) | {operation.id for operation in self.ledger.pending}
+            for operation in operations:
+                self._show(operation, but)
 
     def _refresh_rows(self) -> None:
         """Take the rows that others committed since, and what they remembered of the agent's files.

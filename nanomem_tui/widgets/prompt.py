@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
-from nanomem_tui.text import safe_text
+from nanomem_tui.text import one_line, safe_text
+from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
 
@@ -36,7 +38,8 @@ class EditScreen(Dialog[str | None]):
     """Edit `text`; the result is the new text, or None when it was left as it was.
 
     Control characters are shown as pictures while editing. An untouched text is never changed by that; an edited one is
-    saved with the pictures, and the dialog says so. `typed` is what was typed before and could not be saved.
+    saved with the pictures, and the dialog says so. `typed` is what was typed before and could not be saved, `why` says
+    why, above the text.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,16 +47,20 @@ class EditScreen(Dialog[str | None]):
         Binding("escape", "leave", "leave", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, text: str, note: str = "", typed: str | None = None) -> None:
+    DEFAULT_CSS = "EditScreen #edit-why { color: $warning; height: auto; max-height: 6; }"
+
+    def __init__(self, title: str, text: str, note: str = "", typed: str | None = None, why: str = "") -> None:
         super().__init__(title, tall=True)
         self._before = text
         self._typed = typed
         self._note = note
+        self._why = why
         self._asked = False
 
     def inside(self) -> list[Widget]:
-        """The text."""
-        return [SafeTextArea(self._before if self._typed is None else self._typed)]
+        """Why it is offered again, and the text."""
+        area = SafeTextArea(self._before if self._typed is None else self._typed)
+        return [Static(content(one_line(self._why, 400)), id="edit-why"), area] if self._why else [area]
 
     def keys(self) -> list[tuple[str, str]]:
         """How to save and to leave, and what is special."""
@@ -89,14 +96,20 @@ class EditScreen(Dialog[str | None]):
 
 
 class AskScreen(Dialog[str | None]):
-    """Ask for one line; the result is what was typed, or None."""
+    """Ask for one line; the result is what was typed, or None.
+
+    `wrong` says why an answer can't be used, "" when it can: the dialog stays open with the reason.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "leave", show=False, priority=True)]
 
-    def __init__(self, title: str, value: str = "", placeholder: str = "") -> None:
+    def __init__(
+        self, title: str, value: str = "", placeholder: str = "", wrong: Callable[[str], str] = lambda answer: ""
+    ) -> None:
         super().__init__(title)
         self._value = value
         self._placeholder = placeholder
+        self._wrong = wrong
 
     def inside(self) -> list[Widget]:
         """The field."""
@@ -113,7 +126,11 @@ class AskScreen(Dialog[str | None]):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.dismiss(event.value or None)
+        why = self._wrong(event.value)
+        if why:
+            self.say_keys([(f" {why}", "bad")])
+        else:
+            self.dismiss(event.value or None)
 
     def action_leave(self) -> None:
         """Close without an answer."""

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.workspace import Workspace
-from tests.store.homes import make_home, state
+from tests.store.homes import Agent, make_home, state
 
 
 @pytest.fixture
@@ -212,3 +212,38 @@ def test_a_conflict_is_settled_by_the_edit_that_decides_it(tmp_path: Path) -> No
         assert ws.items.get("ltm_1").meta["conflict"], "another field decides nothing"
         ws.items.edit("ltm_1", text="both")
     assert state(workspace)["ltm_1"].meta == {}
+
+
+def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as one, open_workspace(workspace) as two:
+        shown = two.items.get("ltm_1")
+        one.items.edit("ltm_1", text="one")
+        with pytest.raises(Conflict, match="from “item number 1” to “one”"):
+            two.items.edit("ltm_1", expected=shown, text="two")
+        two.items.edit("ltm_1", expected=shown, importance=0.9)
+        assert two.items.get("ltm_1").text == "one", "another field is nobody's conflict"
+        one.flush()
+        one.items.edit("ltm_1", text="one more")
+        one.flush()
+        with pytest.raises(Conflict, match="one more"):
+            two.items.edit("ltm_1", expected=shown, text="two")
+        two.items.edit("ltm_1", expected=two.items.get("ltm_1"), text="two")
+    row = state(workspace)["ltm_1"]
+    assert (row.text, row.importance, row.meta) == ("two", 0.9, {})
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+def test_an_edit_does_not_replace_what_the_agent_wrote_meanwhile(tmp_path: Path, flushed: bool) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        if flushed:
+            ws.items.edit("ltm_2", text="makes a database")
+            ws.flush()
+        shown = ws.items.get("ltm_1")
+        agent = Agent(workspace)
+        agent.load()
+        agent.items["ltm_1"]["text"] = "the agent's"
+        agent.flush()
+        with pytest.raises(Conflict, match="the agent's"):
+            ws.items.edit("ltm_1", expected=shown, text="mine")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, make_home
@@ -118,3 +118,14 @@ def test_a_lesson_reaches_the_agents_file_in_its_form(tmp_path: Path) -> None:
     agent = Agent(workspace)
     assert list(agent.lessons[key]) == list(agent.lessons["lesson_1"])
     assert "+" not in agent.lessons[key]["created_at"]
+
+
+def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as one, open_workspace(workspace) as two:
+        shown = two.lessons.get("lesson_1")
+        one.lessons.edit("lesson_1", better_action="one")
+        with pytest.raises(Conflict, match="better action meanwhile, from “better 1” to “one”"):
+            two.lessons.edit("lesson_1", expected=shown, better_action="two")
+        two.lessons.edit("lesson_1", expected=shown, trigger="when")
+        assert (two.lessons.get("lesson_1").trigger, two.lessons.get("lesson_1").better_action) == ("when", "one")

@@ -154,6 +154,22 @@ async def test_what_could_not_be_saved_is_offered_again_as_it_was_typed(
         await on.until(lambda: texts(on)[0] == "a long thought")
 
 
+async def test_an_edit_of_what_another_changed_meanwhile_is_offered_again(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        row = on.screen.table.cursor_row
+        await on.pilot.press("e")
+        await on.type(" mine")
+        with open_workspace(demo) as other:
+            other.items.edit(row.id, text="theirs")
+            await on.press("ctrl+s")
+            await on.shows("somebody changed the text meanwhile", "theirs")
+            await on.until(lambda: isinstance(on.app.screen, EditScreen) and f"{row.text} mine" in on.text)
+            assert on.app.ws.items.get(row.id).text == "theirs"
+        await on.press("ctrl+s")
+        await on.until(lambda: on.app.ws.items.get(row.id).text == f"{row.text} mine")
+    assert stored(demo)[row.id] == f"{row.text} mine"
+
+
 async def test_an_edit_left_twice_changes_nothing(demo: Path) -> None:
     async with console(demo, "items") as on:
         before = texts(on)

@@ -84,3 +84,17 @@ async def test_all_are_forgotten_only_after_a_typed_word(demo: Path) -> None:
         await on.shows("No lessons yet")
         await on.press("u")
         await on.until(lambda: on.ids == before, "all lessons")
+
+
+async def test_an_edit_of_what_another_changed_meanwhile_keeps_the_others_other_texts(demo: Path) -> None:
+    async with console(demo, "lessons") as on:
+        row = on.screen.table.cursor_row
+        form = on.screen.edit_form(row)
+        with open_workspace(demo) as other:
+            other.lessons.edit(row.id, trigger="their when", better_action="their do")
+        typed = form.replace(row.trigger, "my when", 1)
+        on.screen.call_later(on.screen.save, row, typed)
+        await on.shows("somebody changed the trigger meanwhile", "my when", "their do")
+        await on.press("ctrl+s")
+        await on.until(lambda: on.app.ws.lessons.get(row.id).trigger == "my when")
+        assert on.app.ws.lessons.get(row.id).better_action == "their do"

@@ -1,0 +1,20 @@
+"""Whether a row is still what a person was shown when the edit began. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nanomem_tui.errors import Conflict
+from nanomem_tui.store.values import Row
+from nanomem_tui.text import quoted
+
+
+def as_shown(row: Row, shown: Row | None, fields: Mapping[str, Any]) -> None:
+    """Raise Conflict, naming both values, when one of the edited `fields` is neither as it was shown nor as it is to
+    be. Without `shown` nothing is expected."""
+    for name, value in fields.items() if shown is not None else ():
+        was, now = getattr(shown, name), getattr(row, name)
+        if now not in (was, value):
+            what = f"somebody changed the {name.replace('_', ' ')} meanwhile, from {quoted(str(was), 80)}"
+            raise Conflict(f"{what} to {quoted(str(now), 80)}", row.id, "save again to replace it")
