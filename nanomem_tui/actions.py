@@ -43,7 +43,7 @@ class Context:
     """What an action may look at to say whether it can be done now; a screen makes one when asked.
 
     `has` names further things that are true, such as "source" (the row knows where it came from). `read_only` is why
-    nothing can be changed, empty when it can.
+    nothing can be changed, `row_read_only` why the row at the cursor can't; empty when it can.
     """
 
     screen: str
@@ -54,6 +54,7 @@ class Context:
     can_undo: bool = False
     can_redo: bool = False
     read_only: str = ""
+    row_read_only: str = ""
     has: frozenset[str] = frozenset()
 
 
@@ -72,7 +73,7 @@ def with_row(context: Context) -> str | None:
 
 def writable(context: Context) -> str | None:
     """Needs a row, and a workspace that can be written."""
-    return context.read_only or with_row(context)
+    return context.read_only or with_row(context) or context.row_read_only or None
 
 
 def changeable(context: Context) -> str | None:
@@ -95,7 +96,7 @@ def _redo(context: Context) -> str | None:
 def _compact(context: Context) -> str | None:
     if context.screen == "sessions" and context.agent_alive:
         return "an agent is running: it would write over a compacted session"
-    return writable(context)
+    return context.read_only or with_row(context)
 
 
 def _source(context: Context) -> str | None:
@@ -121,8 +122,8 @@ class Action:
     """One thing a person can do.
 
     `keys` are Textual key names or single characters, the first is the one shown; none: palette only. `screens` empty
-    means everywhere. `labels` and `twins` hold what differs on one screen. `footer` orders the footer (1 first; 0: only
-    in help). `headless` is the command that does the same.
+    means everywhere. `labels`, `helps` and `twins` hold what differs on one screen. `footer` orders the footer
+    (1 first; 0: only in help). `headless` is the command that does the same.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Action:
     enabled: Enabled = always
     footer: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
+    helps: Mapping[str, str] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
 
     def on(self, screen: str) -> bool:
@@ -145,6 +147,10 @@ class Action:
     def label_on(self, screen: str) -> str:
         """The short label on `screen`."""
         return self.labels.get(screen, self.label)
+
+    def help_on(self, screen: str) -> str:
+        """What it does on `screen`."""
+        return self.helps.get(screen, self.help)
 
     def twin(self, screen: str) -> str:
         """The command that does the same, without the leading ``nanomem``; empty when it is only of the screen."""
@@ -157,28 +163,27 @@ ACTIONS: tuple[Action, ...] = (
     # What each screen is for.
     Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen",
            (*_ROWS, "files"), headless="memory edit ID", enabled=writable, footer=10,
-           twins={"lessons": "", "files": ""}),
+           twins={"lessons": "memory lessons edit ID", "files": ""}),
     Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen", (*_ROWS, "files"),
-           headless="memory edit ID", enabled=writable, twins={"lessons": "", "files": ""}),
+           headless="memory edit ID", enabled=writable, twins={"lessons": "memory lessons edit ID", "files": ""}),
     Action("fields", ("i",), "kind, scope", "Set kind, importance and scope, of the row or of all selected rows.",
            "screen", ("items",), headless="memory edit ID --kind K --importance N", enabled=writable, footer=18),
     Action("toggle", ("x",), "disable",
            "Disable what is enabled and enable what is disabled: kept, but never recalled.",
            "screen", _ROWS, headless="memory disable ID · memory enable ID", enabled=writable, footer=11,
            labels={"lessons": "on/off"}, twins={"lessons": "memory lessons disable ID · memory lessons enable ID"}),
-    Action("delete", ("d",), "delete", "Delete the row or the selected rows; can be undone.", "screen", _ROWS,
-           "preview",
-           "memory delete ID --yes", writable, 12, twins={"lessons": "memory lessons delete ID --yes"}),
+    Action("delete", ("d",), "delete", "Delete one row at once, u brings it back; several are shown first.", "screen",
+           _ROWS, "none", "memory delete ID --yes", writable, 12, twins={"lessons": "memory lessons delete ID --yes"}),
     Action("merge", ("m",), "merge", "Make one item of the selected ones.", "screen", ("items",), "preview",
-           enabled=_two_rows, footer=15),
+           "memory merge ID ID", _two_rows, 15),
     Action("pin", ("p",), "pin", "Pin the item, so that compaction and expiry leave it alone; again to unpin.",
-           "screen",
-           ("items",), enabled=writable, footer=16),
+           "screen", ("items",), "none", "memory pin ID · memory unpin ID", writable, 16),
     Action("add", ("a",), "add", "Write a new item.", "screen", ("items",), headless="memory add --text T",
            enabled=changeable, footer=13),
     Action("compact", ("c",), "compact",
            "Remove duplicates and what is over the limit; shows what would go, and can be undone.",
            "screen", (*_ROWS, "sessions"), "preview", "memory compact --max-items N", _compact, 14,
+           helps={"sessions": "Cut a conversation down to its newest messages; can be undone."},
            twins={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY"}),
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
            "screen", ("items", "sessions", "wal", "archive", "injections"), headless="memory show ID", enabled=_source,
@@ -186,8 +191,7 @@ ACTIONS: tuple[Action, ...] = (
            twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY",
                   "injections": "session show KEY"}),
     Action("reset_lessons", (), "reset lessons", "Forget every lesson of this workspace.", "screen", ("lessons",),
-           "typed",
-           "memory lessons reset --yes", changeable),
+           "typed", "memory lessons reset --yes", changeable),
     Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
            ("sessions", "notes", "archive"), headless="session search Q", footer=12),
     Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns.",
@@ -200,8 +204,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen", ("wal",),
            headless="wal show KEY", enabled=with_row, footer=10),
     Action("dream_run", ("r",), "run", "Run a Dream now; one commit, can be taken back.", "screen", ("dream",),
-           "preview",
-           "--run-dream", changeable, 12),
+           "preview", "--run-dream", changeable, 12),
     Action("dream_review", ("T",), "dry run",
            "See what a Dream would change, and from which entries; then run it, or not.",
            "screen", ("dream",), headless="--run-dream --dry-run", enabled=changeable, footer=14),
@@ -311,14 +314,8 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 _KEY_NAMES = {
-    "escape": "esc",
-    "pagedown": "pgdn",
-    "pageup": "pgup",
-    "down": "↓",
-    "up": "↑",
-    "left": "←",
-    "right": "→",
-}
+    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "down": "↓", "up": "↑", "left": "←", "right": "→",
+}  # fmt: skip
 
 
 def key_text(key: str, ascii_only: bool = False) -> str:
@@ -396,5 +393,5 @@ def _table(actions: Iterable[Action], screen: str) -> list[str]:
     for action in actions:
         keys = " ".join(f"`{key_text(key)}`" for key in action.keys) or "`:`"
         twin = " · ".join(f"`nanomem {part}`" for part in action.twin(screen).split(" · ") if part)
-        rows.append(f"| {keys} | {action.label_on(screen)} | {action.help}{asks[action.danger]} | {twin} |")
+        rows.append(f"| {keys} | {action.label_on(screen)} | {action.help_on(screen)}{asks[action.danger]} | {twin} |")
     return [*rows, ""]

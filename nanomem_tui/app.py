@@ -24,6 +24,7 @@ from textual.filter import Monochrome, NoColor
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
@@ -36,7 +37,7 @@ from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted, one_line, safe_text
 from nanomem_tui.widgets.key_order import KeysInOrder
-from nanomem_tui.widgets.look import THEME_NAMES, THEMES, choose_theme
+from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
 ROWS_PATIENCE = 1.0  # seconds that a key waits for rows that the one before it asked for
-NOTICE_SECONDS = 4.0  # at least
+NOTICE_SECONDS = 3.0  # at least
 READ_A_SECOND = 8  # characters
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
 READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream"})  # groups of workers
@@ -90,6 +91,7 @@ class NanomemApp(KeysInOrder):
         loaded = opening.loaded
         self.opening = opening
         self.ascii_only = ascii_only or loaded.settings.ascii
+        ScrollBar.renderer = PlainBars if self.ascii_only else ScrollBarRender
         self.state = State()
         self._on_signal = on_signal
         self._first_screen = first_screen
@@ -242,6 +244,7 @@ class NanomemApp(KeysInOrder):
         screen = self.get_screen(name)
         if name != self._place:
             self._place, self._place_before = name, self._place
+            self.clear_notifications()
             self.switch_screen(name)
         if row_id is not None and isinstance(screen, WorkspaceScreen):
             screen.show_row(row_id)

@@ -57,6 +57,10 @@ def test_the_key_page_lists_every_action() -> None:
     for action in ACTIONS:
         assert action.help.replace("|", "\\|") in page
     assert "`nanomem memory lessons delete ID --yes`" in page
+    for command in ("memory lessons edit ID", "memory merge ID ID", "memory pin ID", "memory unpin ID"):
+        assert f"`nanomem {command}`" in page
+    assert "Cut a conversation down to its newest messages; can be undone. Shows first" in page
+    assert "Delete one row at once, u brings it back; several are shown first. |" in page
 
 
 def test_a_screen_shows_its_own_and_the_global_actions() -> None:

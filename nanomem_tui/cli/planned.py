@@ -63,7 +63,10 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
         changed = [field for field in after if field not in SILENT and after[field] != before.get(field)]
         for field in changed:
             old, new = (bool(v) if field in FLAGS else v for v in (before.get(field), after[field]))
-            yield f"{name}{field}: {_value(old)} → {_value(new)}"
+            if field == "is_deleted":
+                yield name + ("there → deleted" if new else "deleted → back")
+            else:
+                yield f"{name}{field}: {_value(old)} → {_value(new)}"
 
 
 def _words_of(row: Mapping[str, Any]) -> Any:

@@ -39,6 +39,7 @@ FIELDS: Mapping[str, Kind] = {
     "enabled": "switch",
     "pinned": "switch",
 }
+TOLD = 6  # values of a field that a hint names
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "mo": 30 * 86400, "y": 365 * 86400}
 _PART = re.compile(r'(?P<minus>-?)(?:(?P<field>[A-Za-z_]+):)?(?:"(?P<quoted>[^"]*)(?P<close>"?)|(?P<plain>\S*))')
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)(mo|[smhdwy])?")
@@ -121,6 +122,22 @@ class Filter:
             and set(earlier.excluded) <= set(self.excluded)
             and set(earlier.fields) <= set(self.fields)
         )
+
+
+def unknown_value(wanted: Filter, rows: Sequence[Row], get: Callable[[Row, str], Any]) -> str:
+    """Which text of a field no row has, as a sentence with those there are; "" where each is had by some row."""
+    for test in wanted.fields:
+        if test.kind != "text" or test.excluded:
+            continue
+        values: set[str] = set()
+        for row in rows:
+            value = get(row, test.field)
+            values.update(map(str, value) if isinstance(value, list | tuple | set | frozenset) else [str(value or "")])
+        known = sorted(values - {""})
+        if not any(_compiled(test.pattern).fullmatch(fold(one)) for one in known):
+            more = f" and {len(known) - TOLD:,} more" if len(known) > TOLD else ""
+            return f"no {test.field} `{test.value}`: there are {', '.join(known[:TOLD]) or 'none'}{more}"
+    return ""
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

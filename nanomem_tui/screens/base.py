@@ -91,6 +91,10 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         """What is true of the row under the cursor, for `Context.has`. Must be quick: no file, no database."""
         return frozenset()
 
+    def row_read_only(self, row: Row) -> str:
+        """Why this one row can't be changed; "" when it can. As quick as `facts`."""
+        return ""
+
     def workspace_context(self) -> Context:
         """The part of the context that is not of the list: dirty, undo, agent. Must be quick."""
         return Context(self.SCREEN)
@@ -131,7 +135,8 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         shared = self.workspace_context()
         has = shared.has | (self.facts(row) if row is not None else frozenset())
         rows, selected = len(self.table.rows), len(self.table.selected)
-        return replace(shared, screen=self.SCREEN, rows=rows, selected=selected, has=has)
+        held = self.row_read_only(row) if row is not None and not selected else ""
+        return replace(shared, screen=self.SCREEN, rows=rows, selected=selected, has=has, row_read_only=held)
 
     def forget_detail(self) -> None:
         """The detail shown may be old: the next look reads it again."""
@@ -246,6 +251,8 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
     async def action_do(self, name: str) -> None:
         """Do an action of the registry, or say why it can't be done now."""
         action = BY_NAME[name]
+        if name == "back":
+            self.app.clear_notifications()
         why = action.enabled(self.context())
         if why:
             say(self, f"{action.label_on(self.SCREEN)}: {why}", "warning")

@@ -9,7 +9,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.screens.rows import SAID, age_of, key_of, shown, when
+from nanomem_tui.screens.rows import SAID, age_of, in_pairs, key_of, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
 from nanomem_tui.text import counted, one_line
@@ -151,11 +151,11 @@ def _one(change: Change) -> list[Block]:
     blocks: list[Block] = [Spans((("", ""), (f"{change.layer} ", "dim"), (change.key, "accent")), 2)]
     before, after = change.before or {}, change.after or {}
     for name in dict.fromkeys((*before, *after)):
-        old, new = shown(name, before.get(name)), shown(name, after.get(name))
+        label, old, new = in_pairs(name, before.get(name), after.get(name))
         if name in {"updated_at", "key"} or old == new:
             continue
         if change.before is not None:
-            blocks.append(Spans((("  - ", "removed"), (f"{name}: ", "dim"), (one_line(old, 300), "removed")), 4))
+            blocks.append(Spans((("  - ", "removed"), (label, "dim"), (one_line(old, 300), "removed")), 4))
         if change.after is not None:
-            blocks.append(Spans((("  + ", "added"), (f"{name}: ", "dim"), (one_line(new, 300), "added")), 4))
+            blocks.append(Spans((("  + ", "added"), (label, "dim"), (one_line(new, 300), "added")), 4))
     return blocks

@@ -205,6 +205,8 @@ class ListScreen(Screen[None], Generic[Row]):
             self.table.show_loading()
         else:
             empty = self.EMPTY if not self.listing.filter else f"Nothing matches {self.listing.filter.source}"
+            if view.hint:
+                empty = f"{view.hint[:1].upper()}{view.hint[1:]}"
             if not view.done:
                 empty += "; looking for something similar …"
             self.table.set_rows(view.rows, self._changed, empty, from_top=self._from_top)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from nanomem_tui.memory.filters import Filter, Found, Kind, Search, fold, parse, ranked
+from nanomem_tui.memory.filters import Filter, Found, Kind, Search, fold, parse, ranked, unknown_value
 
 Row = TypeVar("Row")
 
@@ -20,12 +20,16 @@ FIRST_ROWS = 100  # found rows that are shown before the search is done
 
 @dataclass(frozen=True)
 class View(Generic[Row]):
-    """Rows to show for the wish of `turn`; `done` is False when more are being looked for."""
+    """Rows to show for the wish of `turn`; `done` is False when more are being looked for.
+
+    `hint` is why there are none, where a field was asked for a value that no row has.
+    """
 
     turn: int
     rows: Sequence[Row]
     found: Found
     done: bool
+    hint: str = ""
 
 
 class Listing(Generic[Row]):
@@ -119,7 +123,8 @@ class Listing(Generic[Row]):
                 yield View(turn, [rows[index] for index in so_far.indexes], so_far, False)
         found = search.found
         order = found.indexes if sort is not None else ranked(texts, found)
-        yield View(turn, _ordered([rows[index] for index in order], sort, descending), found, True)
+        hint = "" if order else unknown_value(wanted, rows, self._field)
+        yield View(turn, _ordered([rows[index] for index in order], sort, descending), found, True, hint)
 
 
 def _ordered(rows: Sequence[Row], sort: Callable[[Row], Any] | None, descending: bool) -> Sequence[Row]:

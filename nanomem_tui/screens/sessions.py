@@ -201,7 +201,9 @@ class SessionsScreen(FoundScreen["SessionInfo"]):
         async def preview(answer: str | None) -> None:
             await self._preview([row.key for row in rows], _number(answer))
 
-        self.ask(AskScreen(title, str(self.ws.settings.session_keep_messages)), preview)
+        longest = max(row.messages for row in rows)
+        offered = str(self.ws.settings.session_keep_messages)
+        self.ask(AskScreen(title, offered, wrong=lambda answer: _no_number(answer, longest, len(rows))), preview)
 
     async def _preview(self, keys: Sequence[str], keep: int) -> None:
         plans = await self.console.in_thread(lambda ws: [ws.sessions.compact_preview(key, keep) for key in keys])
@@ -282,6 +284,16 @@ def _preface(blocks: Sequence[Block]) -> Part:
     from nanomem_tui.screens.transcript import Preface
 
     return Preface(tuple(blocks))
+
+
+def _no_number(answer: str, longest: int, sessions: int) -> str:
+    """Why `answer` does not say how many messages to keep; "" when it does."""
+    keep = _number(answer)
+    if keep < 1:
+        return "Type a number: a session keeps at least one message"
+    held = counted(longest, "message")
+    whose = f"it has {held}" if sessions == 1 else f"the longest has {held}"
+    return f"Nothing to cut: {whose}, and {keep:,} would be kept" if keep >= longest else ""
 
 
 def _number(answer: str | None) -> int:

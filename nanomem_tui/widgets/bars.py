@@ -159,7 +159,7 @@ def status_parts(status: Status) -> list[Span]:
     if status.busy:
         parts.append((status.busy, "warn"))
     if status.problems:
-        parts.append((f"{counted(status.problems, 'problem')} (0)", "warn"))
+        parts.append((f"{counted(status.problems, 'problem')}: press 0", "warn"))
     if status.waiting:
         parts.append((status.waiting, ""))
     if status.agent:

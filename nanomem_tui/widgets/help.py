@@ -47,7 +47,7 @@ def _entry(action: Action, context: Context, ascii_only: bool) -> Spans:
     keys = keys_text(action, ascii_only)
     why = action.enabled(context)
     twin = action.twin(context.screen)
-    parts = [(f"  {keys:<{KEY_WIDTH - 2}}", "accent"), (action.help, "dim" if why else "")]
+    parts = [(f"  {keys:<{KEY_WIDTH - 2}}", "accent"), (action.help_on(context.screen), "dim" if why else "")]
     if why:
         parts.append((f" Not now: {why}.", "warn"))
     if twin:
@@ -114,14 +114,14 @@ class PaletteScreen(Dialog[Choice | None]):
             if screen != context.screen:
                 self._choices += [Choice(screen, action) for action in actions_on(screen, "screen")]
         self._names = [fold(self._label(choice)) for choice in self._choices]
-        self._texts = [fold(f"{self._label(choice)} {choice.action.help}") for choice in self._choices]
+        self._texts = [fold(f"{self._label(choice)} {self._help(choice)}") for choice in self._choices]
 
     def inside(self) -> list[Widget]:
         """A field and the list."""
         columns: list[Column[Choice]] = [
             Column("label", "Command", self._label, width=21),
             Column("key", "Key", self._keys, width=10, tone="accent"),
-            Column("help", "What it does", lambda choice: self._why(choice) or choice.action.help, min_width=16),
+            Column("help", "What it does", lambda choice: self._why(choice) or self._help(choice), min_width=16),
         ]
         table = LineTable(columns, lambda choice: choice.id, dimmed=lambda choice: bool(self._why(choice)))
         table.can_focus = False
@@ -149,6 +149,9 @@ class PaletteScreen(Dialog[Choice | None]):
         if choice.screen == self._asked_for.screen or not choice.action.keys:
             return keys_text(choice.action, ascii_only)
         return " ".join(key_text(key, ascii_only) for key in (*way_to(choice.screen), choice.action.keys[0]))
+
+    def _help(self, choice: Choice) -> str:
+        return choice.action.help_on(choice.screen)
 
     def _why(self, choice: Choice) -> str:
         """Why it can't be done now; of another screen that is known only there."""

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from textual.scrollbar import ScrollBarRender
 from textual.theme import Theme
 from textual.widget import Widget
 
@@ -90,3 +92,10 @@ def choose_theme(wanted: str, environ: Mapping[str, str]) -> str:
     if "NO_COLOR" in environ or not full_colour or (remote and wanted not in {"dark", "light"}):
         return "ansi-light" if light else "ansi-dark"
     return "nanomem-light" if light else "nanomem-dark"
+
+
+class PlainBars(ScrollBarRender):
+    """A scrollbar of blanks in colours: no block characters."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "]
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "]

@@ -14,9 +14,9 @@ Severity = Literal["information", "warning", "error"]
 
 
 def say(at: Widget | App[object], text: str, severity: Severity = "information", title: str = "") -> None:
-    """Show `text` (at most three lines of it) for some seconds; errors stay longer."""
+    """Show `text` (at most three lines of it) for some seconds; errors stay longer. esc and another screen end it."""
     app = at if isinstance(at, App) else at.app
-    seconds = {"information": 4.0, "warning": 7.0, "error": 10.0}[severity]
+    seconds = {"information": 3.0, "warning": 3.0, "error": 6.0}[severity]
     app.notify(one_line(text, 160), title=one_line(title, 50), severity=severity, timeout=seconds, markup=False)
 
 

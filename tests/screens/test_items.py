@@ -271,7 +271,10 @@ async def test_rows_of_another_system_can_only_be_read(sample: Sample) -> None:
         await on.shows("A row of longterm.db: it can be read here", "expires", "(in ")
         for key in ("x", "d", "e", "p"):
             await on.press(key)
-            await on.shows("another system's")
+            await on.shows("read-only: a row of", "takes it over")
+            await on.press("escape")
+            await on.until(lambda: "takes it over" not in on.text, "esc ends the notice")
+        assert " d delete" not in on.text.splitlines()[-1]
         assert len(on.ids) == 185
 
 
@@ -343,7 +346,7 @@ async def test_a_damaged_database_is_shown_from_its_copy_and_said(demo: Path) ->
     path.write_bytes(b"not a database at all" * 500)
     async with console(demo, "items") as on:
         assert "something to keep" in texts(on)
-        await on.shows("1 problem (0)")
+        await on.shows("1 problem: press 0")
 
 
 async def test_hostile_text_is_only_text(demo: Path) -> None:
@@ -528,3 +531,12 @@ async def test_another_filter_begins_at_its_first_row(demo: Path) -> None:
         assert on.screen.table.cursor == 2
         await on.press("backspace")
         assert on.screen.table.cursor == 0
+
+
+async def test_a_value_that_no_row_has_is_told(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        for typed in ("kind:prefrence", "kind:prefrence coffee"):
+            await on.press("slash")
+            await on.type(typed)
+            await on.shows("No kind `prefrence`: there are", "preference")
+            await on.press("escape", "escape")

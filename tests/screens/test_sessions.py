@@ -181,11 +181,14 @@ async def test_a_number_is_asked_for_and_the_reason_said_when_there_is_nothing_t
         await on.press("c")
         await on.shows("Keep how many of the 8 messages")
         await on.press("enter")
-        await on.shows("Nothing to cut: 8 messages, and 300 would be kept")
-        await on.press("y")
-        await on.shows("Nothing to cut")
+        await on.shows("Nothing to cut: it has 8 messages, and 300 would be kept", "Keep how many")
+        await on.type("abc")
+        await on.press("enter")
+        await on.shows("Type a number: a session keeps at least one message", "Keep how many")
         await on.press("escape", "c", "minus", "2", "enter")
-        await on.shows("a session keeps at least one message")
+        await on.shows("a session keeps at least one message", "Keep how many")
+        await on.press("escape", "c", "4", "enter")
+        await on.shows("8 → 4")
 
 
 async def test_a_turn_in_flight_refuses_the_compaction(demo: Path) -> None:

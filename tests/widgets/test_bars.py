@@ -39,13 +39,13 @@ async def test_the_status_is_in_words_with_trouble_first() -> None:
         bar.show(STATUS)
         assert (
             bar.text.strip()
-            == "2 problems (0) │ 3 to checkpoint │ agent idle │ saved 14:32:10, 4 ms │ ~/agent/workspace"
+            == "2 problems: press 0 │ 3 to checkpoint │ agent idle │ saved 14:32:10, 4 ms │ ~/agent/workspace"
         )
         bar.show(replace(STATUS, degraded="read only: the database is newer", problems=1))
-        assert bar.text.strip().startswith("read only: the database is newer │ 1 problem (0)")
+        assert bar.text.strip().startswith("read only: the database is newer │ 1 problem: press 0")
         await pilot.resize_terminal(60, 5)
         await pilot.pause()
-        assert bar.text.strip() == "read only: the database is newer │ 1 problem (0)"
+        assert bar.text.strip() == "read only: the database is newer │ 1 problem: press 0"
 
 
 async def test_the_same_status_paints_nothing() -> None:
