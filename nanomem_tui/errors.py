@@ -106,14 +106,15 @@ class NothingToDo(NanomemError):
 class Problem(NamedTuple):
     """One thing that could not be read, or that wants attention.
 
-    `where` is a file name relative to the workspace or a table; `line` counts from 1.
+    `where` is a file name relative to the workspace or a table; `line` counts from 1. A "note" wants no attention: it
+    is told, and not counted among the problems.
     """
 
     what: str
     where: str
     line: int | None = None
     fix: str = ""
-    severity: Literal["error", "warning"] = "error"
+    severity: Literal["error", "warning", "note"] = "error"
 
     def text(self) -> str:
         """The problem as one line."""

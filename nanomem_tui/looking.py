@@ -104,7 +104,7 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
     )
     if everything or look == 1 or state != before:
         can_undo, can_redo = _what_can_be_taken_back(ws)
-        state = state._replace(problems=len(ws.problems()), can_undo=can_undo, can_redo=can_redo)
+        state = state._replace(problems=_attention(ws), can_undo=can_undo, can_redo=can_redo)
     if look == 1 and not ws.store.has_database:
         state = state._replace(greeting=_greeting(ws))
     if look % PRESENCE_LOOKS == 1:
@@ -112,6 +112,11 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         words = "dreaming" if agent.dreaming else "agent alive" if agent.running else "no agent"
         state = state._replace(agent=words, agent_alive=agent.running)
     return state
+
+
+def _attention(ws: Workspace) -> int:
+    """How many problems want attention."""
+    return sum(problem.severity != "note" for problem in ws.problems())
 
 
 def _what_can_be_taken_back(ws: Workspace) -> tuple[bool, bool]:

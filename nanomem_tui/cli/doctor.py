@@ -13,7 +13,9 @@ from nanomem_tui.cli.state import State
 @click.command(cls=Command)
 @pass_state
 def doctor(state: State) -> int:
-    """Look at every file and table and say what is wrong and what to do. Changes nothing; exit code 1 on an error.
+    """Look at every file and table and say what is wrong and what to do. Changes nothing.
+
+    Exit code 1 when an error is found, 0 when all is well or there are only warnings and notes.
 
     \b
     Example:

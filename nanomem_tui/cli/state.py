@@ -38,8 +38,10 @@ class State:
             before = _names(ws.paths.quarantine)
             yield ws
         for name in sorted(_names(ws.paths.quarantine) - before):
+            from nanomem_tui.store.atomic import original_name
+
             kept = ws.paths.quarantine / name
-            output.notes([f"Note: {name.partition('-')[2]} could not be read whole; as it was it is kept in {kept}"])
+            output.notes([f"Note: {original_name(name)} could not be read whole; as it was it is kept in {kept}"])
 
     def _opened(self, dry_run: bool) -> Workspace:
         if dry_run:

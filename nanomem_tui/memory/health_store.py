@@ -72,7 +72,7 @@ def _version(version: tuple[int, ...]) -> Iterator[Problem]:
         number = ".".join(str(part) for part in version[:3])
         what = f"SQLite {number} can lose a commit when two processes write and checkpoint (fixed in 3.51.3)"
         fix = "nanomem checkpoints under its own lock, so its data is safe; no other program should write this file"
-        yield Problem(what, "nanomem.db", None, fix, "warning")
+        yield Problem(what, "nanomem.db", None, fix, "note")
 
 
 def has_wal_reset_fix(version: tuple[int, ...]) -> bool:
@@ -124,7 +124,7 @@ def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[P
 def quarantined(paths: Paths) -> Iterator[Problem]:
     """The files that could not be read whole when they were replaced, kept as they were."""
     for path in atomic.quarantined(paths.quarantine)[-_OFFERED:]:
-        what = f"{path.name.partition('-')[2]} could not be read whole; it is kept here as it was"
+        what = f"{atomic.original_name(path.name)} could not be read whole; it is kept here as it was"
         yield Problem(what, paths.relative(path), None, "take what is missing from it, then remove it", "warning")
 
 

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -206,6 +207,11 @@ def quarantined(folder: Path) -> list[Path]:
         return sorted((path for path in folder.iterdir() if path.is_file()), key=lambda path: path.stat().st_mtime)
     except OSError:
         return []
+
+
+def original_name(name: str) -> str:
+    """What a file in the quarantine was called: without the digest, or the date and time, before it."""
+    return re.sub(r"^(?:[0-9]{8}-[0-9]{6}[0-9a-f]{4}|[0-9a-f]{16})-", "", name)
 
 
 def quarantine(folder: Path, name: str, data: bytes) -> Path:
