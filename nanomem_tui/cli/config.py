@@ -75,7 +75,7 @@ def show(state: State) -> None:
     state.show(body, lambda: [*table(columns, rows, output.terminal_width()), *notes])
 
 
-@config.command("set")
+@config.command("set", context_settings={"ignore_unknown_options": True})  # a value may be negative
 @click.argument("key", type=Words())
 @click.argument("value", type=Words())
 @here_option

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 _CHANGES = "nanomem_tui.cli.memory_changes"
 _CHANGING = ("add", "edit", "enable", "disable", "delete", "flush", "compact", "prune", "reindex")
+_JOINING = "nanomem_tui.cli.memory_joining"
 _TRANSFER = "nanomem_tui.cli.transfer"
 _LATE = {
     **{name: f"{_CHANGES}:{name}" for name in _CHANGING},
+    **{name: f"{_JOINING}:{name}" for name in ("merge", "pin", "unpin")},
     "restore": f"{_TRANSFER}:restore",
     "backfill": f"{_TRANSFER}:backfill",
     "import": f"{_TRANSFER}:import_",

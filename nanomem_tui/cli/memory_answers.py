@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli import elsewhere, output, values, words
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.errors import BadInput, NanomemError
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Hit, Item
 
+COUNTED_HITS = 200  # hits that are counted for "20 of 57"
 COUNTED = ("items", "lessons")
 SCOPES = ("chat", "user", "global", "all")
 SORTS = {
@@ -143,6 +144,7 @@ def list_items(
     with state.open() as ws:
         ws.items.known_kind(kind)
         found = [*ws.items.all(), *ws.items.foreign()]
+        note = "" if found or state.json else elsewhere.note(ws)
     if scope is not None and not (scope in SCOPES or ":" in scope or any(row.scope_key == scope for row in found)):
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPES)}, or a whole scope key")
     rows = [
@@ -157,6 +159,7 @@ def list_items(
     rows.sort(key=SORTS[sort], reverse=True)
     shown = page(rows, limit, offset)
     state.show([values.item(row) for row in shown], lambda: [*item_lines(shown), _total(len(shown), len(rows), "item")])
+    elsewhere.say(state, note)
 
 
 def _total(shown: int, total: int, one: str) -> str:
@@ -204,10 +207,17 @@ def search(
 ) -> None:
     """The items that fit `query`, best first; `explain`: with the parts of each score."""
     with state.open() as ws:
-        hits = ws.items.search(
-            query, channel=channel, chat_id=chat_id, sender_id=sender_id, scope=scope, kind=kind, limit=limit + offset
-        )[offset:]
+        asked = limit + offset if state.json else max(limit + offset, COUNTED_HITS)
+        every = ws.items.search(
+            query, channel=channel, chat_id=chat_id, sender_id=sender_id, scope=scope, kind=kind, limit=asked
+        )
+        hits = every[offset : offset + limit]
+        note = "" if every or state.json else elsewhere.note(ws, query)
     state.show([values.hit(found) for found in hits], lambda: _hit_lines(hits, explain) or ["Nothing found."])
+    if len(every) > len(hits) and not state.json:
+        total = f"more than {len(every):,}" if len(every) == asked else f"{len(every):,}"
+        output.notes([f"{len(hits):,} of {total}: --limit N and --offset N show others"])
+    elsewhere.say(state, note)
 
 
 def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:

@@ -75,7 +75,7 @@ def warn(state: State, warnings: Sequence[str]) -> None:
         output.notes([f"Warning: {warning}" for warning in warnings])
 
 
-def _items(ws: Workspace, ids: Sequence[str]) -> list[Item]:
+def items_of(ws: Workspace, ids: Sequence[str]) -> list[Item]:
     """The items of these ids. Raises AccessDenied, not NotFound, where they lie in a file that cannot be read."""
     ws.store.load("item")
     return [ws.items.get(item_id) for item_id in ids]
@@ -86,12 +86,25 @@ def _items(ws: Workspace, ids: Sequence[str]) -> list[Item]:
 @click.option("--text", type=Words(), help="The new words (without any option: edit them in $EDITOR).")
 @click.option("--kind", type=KIND, help="Another kind.")
 @click.option("--importance", type=click.FloatRange(0, 1), help="0 to 1.")
+@click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Who sees it from now on.")
+@click.option("--channel", type=Words(), help="The channel of that chat or person.")
+@click.option("--chat-id", type=Words(), help="The chat.")
+@click.option("--sender-id", type=Words(), help="The person.")
 @rehearsable
 @pass_state
 def edit(
-    state: State, item_id: str, text: str | None, kind: str | None, importance: float | None, dry_run: bool
+    state: State,
+    item_id: str,
+    text: str | None,
+    kind: str | None,
+    importance: float | None,
+    scope: str | None,
+    channel: str | None,
+    chat_id: str | None,
+    sender_id: str | None,
+    dry_run: bool,
 ) -> None:
-    """Correct an item, here or in your editor.
+    """Correct an item, here or in your editor; a scope is named whole, with its channel, chat and person.
 
     \b
     Example:
@@ -99,8 +112,12 @@ def edit(
     """
     fields: dict[str, Any] = {"text": text, "kind": kind, "importance": importance}
     fields = {name: value for name, value in fields.items() if value is not None}
+    if scope is None and (channel or chat_id or sender_id):
+        raise click.UsageError("name the scope too: --scope chat or user", click.get_current_context())
     with state.open(dry_run=dry_run) as ws:
-        row = _items(ws, [item_id])[0]
+        if scope is not None:
+            fields |= _scope_fields(ws, scope, channel, chat_id, sender_id)
+        row = items_of(ws, [item_id])[0]
         if not fields:
             from nanomem_tui.cli.editor import edit_text
 
@@ -111,6 +128,18 @@ def edit(
         warnings = ws.items.warnings(row) if "text" in changed else []
     warn(state, warnings)
     tell(state, done, {"item": values.item(row), "warnings": warnings}, "Nothing changed.", dry_run=dry_run)
+
+
+def _scope_fields(
+    ws: Workspace, scope: str, channel: str | None, chat_id: str | None, sender_id: str | None
+) -> dict[str, Any]:
+    """The fields that a scope consists of. Raises BadInput for one that lacks its channel, chat or person."""
+    from nanomem_tui.memory.scopes import Audience, key_for
+
+    if scope == "global":
+        channel = chat_id = sender_id = None
+    key = key_for(scope, Audience(channel, chat_id, sender_id), ws.id)
+    return {"scope_type": scope, "scope_key": key, "channel": channel, "chat_id": chat_id, "sender_id": sender_id}
 
 
 @click.command(cls=Command)
@@ -143,7 +172,7 @@ def disable(state: State, ids: Sequence[str], dry_run: bool) -> None:
 
 def _switch(state: State, ids: Sequence[str], *, enabled: bool, dry_run: bool) -> None:
     with state.open(dry_run=dry_run) as ws:
-        rows = _items(ws, ids)
+        rows = items_of(ws, ids)
         wrong = [row.id for row in rows if bool(row.enabled) != enabled]
         done = [ws.items.set_enabled(wrong, enabled)] if wrong else []
         body = {"items": [values.item(ws.items.get(row.id)) for row in rows]}
@@ -162,7 +191,7 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
       nanomem memory delete ltm_1739443200123_1 --yes
     """
     with state.open() as ws:
-        rows = _items(ws, ids)
+        rows = items_of(ws, ids)
         preview = {"items": [values.item(row) for row in rows]}
         question = f"Delete {words.counted(len(rows), 'item')}?"
         if not agreed(state, preview, lambda: _removal("Would delete", rows), question, yes=yes, dry_run=dry_run):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui import errors
-from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli import elsewhere, output, values, words
 from nanomem_tui.cli.shared import Command, Words, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
@@ -85,7 +85,9 @@ def recall(
             state.show({"id": row.id, "text": row.text, "recalled": not why, "why": why}, [why or "It is recalled."])
             return 0
         shown = ws.engine.look(question)
+        note = "" if shown.hits or state.json else elsewhere.note(ws, text)
     state.show(_body(shown), lambda: _lines(shown, explain=explain))
+    elsewhere.say(state, note)
     return 0
 
 

@@ -124,6 +124,10 @@ class Transfer:
         """Raise Refused for a place that an export must not take."""
         if path.name == detect.FORBIDDEN:
             raise Refused("that file is the agent's reply context", str(path), "name a new file")
+        if not path.parent.is_dir():
+            raise BadInput(
+                "no such folder", str(path.parent), "make it, or name a file in a folder that is there"
+            )
         if path.is_symlink():
             raise Refused("a link", str(path), "name the file itself")
         if not os.path.lexists(path):
