@@ -25,6 +25,7 @@ from nanomem_tui.widgets.toast import say
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.memory.injections import Injected
+    from nanomem_tui.screens.wal import WalScreen
     from nanomem_tui.workspace import Workspace
 
 NEAR = 600.0  # seconds between a turn and its message at most
@@ -201,8 +202,12 @@ class InjectionsScreen(WorkspaceScreen["Injected"]):
         index = await self.console.in_thread(lambda ws: message_of_turn(ws, row))
         if index is not None:
             show_message(self.console, row.session_key, index)
-        elif await self.console.in_thread(lambda ws: row.session_key in {log.session_key for log in ws.wal.list()}):
-            self.console.go("wal", row.session_key)
+            return
+        number = await self.console.in_thread(lambda ws: number_in_log(ws, row))
+        if number is not None:
+            self.console.go("wal")
+            wal = cast("WalScreen", self.console.get_screen("wal"))
+            wal.call_later(wal.show_turn, row.session_key, number)
         else:
             say(self, "Neither a transcript nor a log of that session is here any more", "warning")
 
@@ -231,6 +236,16 @@ def message_of_turn(ws: Workspace, turn: Injected) -> int | None:
         if message.role == "user" and words and apart <= NEAR:
             same.append((apart, message.index))
     return min(same)[1] if same else None
+
+
+def number_in_log(ws: Workspace, turn: Injected) -> int | None:
+    """The number of the turn in the log of its session; None when it is not there."""
+    try:
+        turns = ws.wal.get(turn.session_key).turns
+    except NotFound:
+        return None
+    began = clock.parse(turn.at)
+    return next((one.number for one in turns if began is not None and clock.parse(one.at_pre) == began), None)
 
 
 def _facts(row: Injected) -> Iterable[Block]:

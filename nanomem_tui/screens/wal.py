@@ -79,6 +79,7 @@ class WalScreen(WorkspaceScreen["WalInfo"]):
     def __init__(self) -> None:
         super().__init__()
         self._shown = ""
+        self._wanted_turn: tuple[str, str] | None = None
         self._with_transcript: frozenset[str] = frozenset()
 
     # The list
@@ -161,9 +162,23 @@ class WalScreen(WorkspaceScreen["WalInfo"]):
             same, self._shown = detail.key == self._shown, detail.key
             title = (*detail.title, ("following (f stops)", "good")) if self.view.follow else detail.title
             self.view.show(detail.parts, title, keep_place=same)
+            self._go_to_turn()
         elif isinstance(detail, Document):
             self._shown = ""
             self.view.show((), empty="No log is chosen.")
+
+    def show_turn(self, session_key: str, number: int) -> None:
+        """Show a log with the cursor on one of its turns."""
+        self._wanted_turn = (session_key, f"t{number}")
+        self.show_row(session_key)
+        self.show_pane("detail")
+        self._go_to_turn()
+
+    def _go_to_turn(self) -> None:
+        wanted = self._wanted_turn
+        if wanted is not None and wanted[0] == self._shown == self.table.cursor_id:
+            self._wanted_turn = None
+            self.view.move_to_part(wanted[1])
 
     def copy_text(self) -> str:
         """The turn at the cursor, else the key of the session."""

@@ -406,6 +406,8 @@ async def test_a_turn_leads_to_its_items_and_an_item_to_its_turns(demo: Path) ->
         await on.press("o")
         assert on.screen.SCREEN == "wal"
         await on.until(lambda: on.screen.table.cursor_id == "telegram:20417")
+        await on.until(lambda: on.screen.view.current is not None)
+        assert "which window seat on the flight?" in on.screen.view.current.plain(), "not the turn after it"
 
 
 async def test_a_turn_leads_to_its_message_in_the_transcript(demo: Path) -> None:
