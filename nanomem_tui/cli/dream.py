@@ -47,6 +47,10 @@ def dream_once(
         result = ws.dream.run(
             dry_run=dry_run, max_batch_size=max_batch_size, max_iterations=max_iterations, timeout=timeout
         )
+    if result.unreadable:
+        from nanomem_tui.dream.run import unreadable_line
+
+        output.notes([unreadable_line(result.unreadable)])
     body = {**result.to_json(), "operation": values.operation(result.operation), "dry_run": dry_run}
     state.show(body, lambda: _result_lines(result, dry_run=dry_run))
     return 0

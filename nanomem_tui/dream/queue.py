@@ -29,6 +29,23 @@ class Queue(NamedTuple):
     entries: tuple[HistoryEntry, ...] = ()
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def unreadable(self) -> tuple[Problem, ...]:
+        """The lines behind the cursor that are no entry, in the order of the file: a Dream ends before the first."""
+        entries = {entry.line for entry in self.entries}
+        read = max((entry.line for entry in self.entries if entry.cursor <= self.cursor), default=0)
+        follows = min((entry.line for entry in self.waiting if entry.cursor == self.cursor + 1), default=0)
+        read = max(read, follows - 1)  # what lies before the very next entry was read, whatever became of it
+        bad = {p.line: p for p in self.problems if p.line is not None and p.line > read and p.line not in entries}
+        return tuple(bad[line] for line in sorted(bad))
+
+    @property
+    def readable(self) -> tuple[HistoryEntry, ...]:
+        """Those of `waiting` that lie before the first unreadable line."""
+        bad = self.unreadable
+        end = bad[0].line if bad else None
+        return self.waiting if end is None else tuple(entry for entry in self.waiting if entry.line < end)
+
 
 class DreamQueue:
     """The history of one workspace as Dream sees it."""

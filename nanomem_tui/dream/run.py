@@ -15,7 +15,7 @@ from typing import Any
 from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Limits, Refusal, check
-from nanomem_tui.dream.queue import DreamQueue
+from nanomem_tui.dream.queue import DreamQueue, Queue
 from nanomem_tui.dream.rules import Dreamer, RulesDreamer
 from nanomem_tui.errors import NothingToDo, Refused
 from nanomem_tui.formats.history import HistoryEntry
@@ -35,7 +35,10 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class DreamResult:
-    """What one Dream read, changed and refused. `files`: lines (added, removed) by file. A dry run has no operation."""
+    """What one Dream read, changed and refused. `files`: lines (added, removed) by file. A dry run has no operation.
+
+    `unreadable`: the lines of the history behind the cursor that are no entry; it read up to the first of them.
+    """
 
     read: int
     cursor_before: int
@@ -47,6 +50,7 @@ class DreamResult:
     before: Mapping[str, str] = field(default_factory=dict)
     after: Mapping[str, str] = field(default_factory=dict)
     remaining: int = 0
+    unreadable: tuple[int, ...] = ()
     sha: str | None = None
     operation: Operation | None = None
 
@@ -55,6 +59,7 @@ class DreamResult:
         return {
             "read": self.read,
             "remaining": self.remaining,
+            "unreadable": list(self.unreadable),
             "cursor_before": self.cursor_before,
             "cursor_after": self.cursor_after,
             "edits": [edit.to_json() for edit in self.edits],
@@ -104,18 +109,18 @@ class DreamRunner(DreamQueue):
         Entries beyond that many edits wait for the next Dream. A dry run writes nothing at all; after `timeout` seconds
         no change is begun. A plain undo takes back what a person started; a schedule names itself in `started_by`.
         `watch` is told each step before it is done; an error that it raises ends the Dream, and nothing is changed.
-        Raises NothingToDo when no entry waits, Refused while another Dream runs, when the time is
-        up or a file holds bytes that are no UTF-8, Conflict when somebody changed a line that is to be edited.
+        A line of the history that cannot be read is not passed: the Dream ends before it. Raises NothingToDo when no
+        entry waits, Refused while another Dream runs, when such a line comes first, the time is up or a file holds
+        bytes that are no UTF-8, Conflict when somebody changed a line that is to be edited.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        if not self.queue().waiting:
-            raise NothingToDo("nothing to dream about", "", "no history entry is new since the last Dream")
+        waiting = self._waiting(self.queue(), "no history entry is new since the last Dream")
         if dry_run:
             return self._propose(max_batch_size, max_iterations)
         if self._presence().dreaming:
             raise Refused("the agent is dreaming now", "", "wait until it is done")
         with self._alone():
-            watch(f"reading {_count(min(len(self.queue().waiting), max_batch_size), 'entry', 'entries')}")
+            watch(f"reading {_count(min(len(waiting), max_batch_size), 'entry', 'entries')}")
             result = self._propose(max_batch_size, max_iterations)
             watch(f"writing {_summary(result.files)}")
             if deadline is not None and time.monotonic() > deadline:
@@ -136,11 +141,22 @@ class DreamRunner(DreamQueue):
                 raise Refused("another Dream is running", "", "wait until it is done") from error
             raise
 
+    def _waiting(self, queue: Queue, why_none: str) -> tuple[HistoryEntry, ...]:
+        """What a Dream may read now. Raises NothingToDo, or Refused when a line that cannot be read comes first."""
+        if queue.readable:
+            return queue.readable
+        if queue.unreadable:
+            first = queue.unreadable[0]
+            raise Refused(
+                f"the next line of the history cannot be read ({first.what})",
+                f"{first.where}:{first.line}",
+                "no Dream passes it: mend or remove the line; see `nanomem doctor`",
+            )
+        raise NothingToDo("nothing to dream about", "", why_none)
+
     def _propose(self, max_batch_size: int, max_iterations: int) -> DreamResult:
         queue = self.queue()
-        if not queue.waiting:
-            raise NothingToDo("nothing to dream about", "", "another Dream was quicker")
-        batch = _batch(queue.waiting, max_batch_size)
+        batch = _batch(self._waiting(queue, "another Dream was quicker"), max_batch_size)
         before = {name: self._text(name) for name in TITLES}
         proposal = self._dreamer.propose(batch, before)
         edits, dropped, last = _within(proposal.edits, batch, max_iterations)
@@ -160,6 +176,7 @@ class DreamRunner(DreamQueue):
             before={name: before[name] for name in changed},
             after=changed,
             remaining=sum(1 for entry in queue.waiting if entry.cursor > last),
+            unreadable=tuple(problem.line for problem in queue.unreadable if problem.line is not None),
         )
 
     def _text(self, name: str) -> str:
@@ -186,6 +203,15 @@ class DreamRunner(DreamQueue):
         }
         label = f"Dream: {_count(result.read, 'entry', 'entries')}, {_summary(result.files)}"
         return new_operation("dream.run", label, changes, actor="dream", meta=meta)
+
+
+def unreadable_line(lines: Sequence[int]) -> str:
+    """Which lines of the history could not be read, and where Dreams end for that."""
+    named = ", ".join(str(line) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
+    return (
+        f"{_count(len(lines), 'line', 'lines')} of history.jsonl cannot be read ({named}): Dreams read what lies "
+        f"before line {lines[0]} and stop there until it is mended or removed; see `nanomem doctor`"
+    )
 
 
 def _batch(waiting: Sequence[HistoryEntry], size: int) -> Sequence[HistoryEntry]:

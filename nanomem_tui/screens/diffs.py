@@ -121,6 +121,10 @@ def proposal(result: DreamResult, entries: Iterable[HistoryEntry]) -> tuple[list
         files.append(FileDiff(name, hunks, plain.note))
     read = f"It would read {_count(result.read, 'entry', 'entries')}, #{result.cursor_before + 1} to "
     above: list[Block] = [Body(f"{read}#{result.cursor_after}; {result.remaining:,} would still wait.")]
+    if result.unreadable:
+        from nanomem_tui.dream.run import unreadable_line
+
+        above.append(Body(unreadable_line(result.unreadable), "bad"))
     if not files:
         above.append(Body("Nothing in them is worth remembering: no file would change, only the cursor.", "warn"))
     below: list[Block] = []

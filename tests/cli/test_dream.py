@@ -118,6 +118,23 @@ def test_a_dream_in_words(nb035: Path, run) -> None:
     assert "Commit " in told
 
 
+def test_a_dream_names_the_lines_that_it_could_not_read_and_stops_there(nb035: Path, run) -> None:
+    ready(nb035)
+    history = nb035 / "memory" / "history.jsonl"
+    lines = history.read_bytes().splitlines()
+    lines[-1] = lines[-1][:20]
+    history.write_bytes(b"\n".join(lines) + b"\n")
+    cursor = int((nb035 / "memory" / ".dream_cursor").read_text())
+    for line in (["--run-dream", "--dry-run"], ["--run-dream"]):
+        result = run(*line)
+        assert result.code == 0
+        assert f"1 line of history.jsonl cannot be read ({len(lines)})" in result.err
+    assert (nb035 / "memory" / ".dream_cursor").read_text() == str(cursor + 1)
+    result = run("--run-dream")
+    assert (result.code, result.out) == (2, "")
+    assert f"history.jsonl:{len(lines)}" in result.err
+
+
 def test_a_dream_with_nothing_to_do_is_exit_code_1(nb035: Path, run) -> None:
     last = json.loads((nb035 / "memory" / "history.jsonl").read_bytes().splitlines()[-1])["cursor"]
     (nb035 / "memory" / ".dream_cursor").write_text(str(last))

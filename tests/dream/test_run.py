@@ -312,3 +312,36 @@ def test_without_history_or_repository_everything_says_so(tmp_path: Path) -> Non
         with pytest.raises(NotFound):
             act("51617caa")
     assert tree_of(tmp_path) == {}
+
+
+def damage(on: Bench, number: int) -> None:
+    lines = on.paths.history.read_bytes().split(b"\n")
+    lines[number - 1] = b'{"cursor": 9, "content": "\xff"}'
+    on.paths.history.write_bytes(b"\n".join(lines))
+
+
+def test_no_dream_passes_a_line_that_cannot_be_read(tmp_path: Path) -> None:
+    on = bench(tmp_path)
+    first = len(on.entries()) + 1
+    on.remember("- User prefers tea", "- User prefers cake", "- User prefers rain", first=21)
+    damage(on, first + 1)
+    for dry in (True, False):
+        result = on.dreams.run(dry_run=dry)
+        assert (result.read, result.cursor_after, result.remaining, result.unreadable) == (1, 21, 1, (first + 1,))
+        assert result.to_json()["unreadable"] == [first + 1]
+    assert on.paths.dream_cursor.read_text() == "21"
+    for dry in (True, False):
+        with pytest.raises(Refused, match=f"history.jsonl:{first + 1}") as caught:
+            on.dreams.run(dry_run=dry)
+        assert caught.value.exit_code == 2
+    assert on.paths.dream_cursor.read_text() == "21"
+
+
+def test_an_unreadable_line_before_the_cursor_holds_nothing_up(tmp_path: Path) -> None:
+    on = bench(tmp_path)
+    on.remember("- User prefers tea", "- User prefers cake", first=21)
+    on.dreams.run()
+    damage(on, 2)
+    on.remember("- User prefers rain", first=23)
+    result = on.dreams.run()
+    assert (result.read, result.cursor_after, result.unreadable) == (1, 23, ())
