@@ -48,7 +48,7 @@ def test_an_export_into_no_folder_says_what_to_do(home: Home, run: Run, tmp_path
     home("ftswal")
     found = run("memory", "export", "--to", tmp_path / "no" / "e.jsonl")
     assert found.code == 2
-    assert "no such folder" in found.err
+    assert "its folder is not there" in found.err
     assert "make it" in found.err
     assert "doctor" not in found.err
 

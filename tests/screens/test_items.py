@@ -538,5 +538,5 @@ async def test_a_value_that_no_row_has_is_told(demo: Path) -> None:
         for typed in ("kind:prefrence", "kind:prefrence coffee"):
             await on.press("slash")
             await on.type(typed)
-            await on.shows("No kind `prefrence`: there are", "preference")
+            await on.shows("No kind `prefrence`: there are fact")
             await on.press("escape", "escape")

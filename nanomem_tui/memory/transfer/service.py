@@ -125,9 +125,8 @@ class Transfer:
         if path.name == detect.FORBIDDEN:
             raise Refused("that file is the agent's reply context", str(path), "name a new file")
         if not path.parent.is_dir():
-            raise BadInput(
-                "no such folder", str(path.parent), "make it, or name a file in a folder that is there"
-            )
+            fix = "make it, or name a file in a folder that is there"
+            raise BadInput("its folder is not there", str(path), fix)
         if path.is_symlink():
             raise Refused("a link", str(path), "name the file itself")
         if not os.path.lexists(path):
