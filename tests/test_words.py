@@ -1,0 +1,30 @@
+"""Small things said right: what counts as a problem, rows that go and come back, scrollbars without blocks."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from nanomem_tui.errors import Problem
+from nanomem_tui.looking import _attention
+from nanomem_tui.memory.health_store import _version
+from nanomem_tui.screens.rows import in_pairs
+from nanomem_tui.widgets.look import PlainBars
+
+
+def test_a_note_wants_no_attention() -> None:
+    found = [*_version((3, 45, 0)), Problem("damaged", "nanomem.db")]
+    assert [problem.severity for problem in found] == ["note", "error"]
+    assert _attention(cast(Any, SimpleNamespace(problems=lambda: found))) == 1
+
+
+def test_a_deleted_row_goes_and_comes_back_in_words() -> None:
+    assert in_pairs("is_deleted", True, False) == ("", "deleted", "back")
+    assert in_pairs("is_deleted", False, True) == ("", "there", "deleted")
+    assert in_pairs("enabled", True, False) == ("enabled: ", "yes", "no")
+
+
+def test_a_plain_scrollbar_is_of_blanks() -> None:
+    for position in range(40):
+        bar = PlainBars.render_bar(size=10, virtual_size=50, window_size=10, position=position)
+        assert "".join(segment.text for segment in bar.segments).isascii()
