@@ -37,6 +37,7 @@ def status(state: State) -> None:
     unread = [name for name in COUNTED if (found[name] or {}).get("total") is None] + [
         name for name in ("sessions", "notes") if found[name] is None
     ]
+    unread += ["history"] if found["history"]["entries"] is None else []
     if unread and found["problems"]:
         first = found["problems"][0]
         raise NanomemError(f"{', '.join(unread)} could not be counted: {first['what']}", first["where"], first["fix"])

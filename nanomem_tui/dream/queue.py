@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import Problem
+from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.formats.history import HistoryEntry, clamp_cursor, parse_cursor, parse_history
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic
@@ -56,11 +56,20 @@ class DreamQueue:
         self._presence = presence
 
     def queue(self) -> Queue:
-        """The entries that wait for a Dream, in the order of their cursors. Reads only."""
+        """The entries that wait for a Dream, in the order of their cursors. Reads only.
+
+        Raises AccessDenied when the history cannot be read."""
         try:
             data = atomic.read_stable(self._paths.history)
         except FileNotFoundError:
             data = b""
+        except (OSError, NanomemError) as error:
+            said = (
+                error
+                if isinstance(error, NanomemError)
+                else from_os_error(error, f"reading {self._paths.history.name}")
+            )
+            raise type(said)(said.what, self._paths.relative(self._paths.history), said.fix) from error
         entries, problems = parse_history(data, self._paths.relative(self._paths.history))
         latest = max((entry.cursor for entry in entries), default=0)
         cursor = clamp_cursor(parse_cursor(self._files.load(DREAM_CURSOR).data), latest)

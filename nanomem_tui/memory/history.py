@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from nanomem_tui.errors import NotFound, Problem
+from nanomem_tui.errors import AccessDenied, NotFound, Problem
 from nanomem_tui.formats.history import HistoryEntry, parse_cursor, parse_history, parse_history_md
 from nanomem_tui.memory.reading import Parsed
 from nanomem_tui.paths import Paths
@@ -33,9 +33,12 @@ class History:
     def count(self) -> dict[str, int]:
         """`entries`, how many of them Dream has not read (`unprocessed`), the last `cursor` given, and Dream's own.
 
-        In `HISTORY.md` nothing waits: there was no Dream, and the migration takes all of it as read.
+        In `HISTORY.md` nothing waits: there was no Dream, and the migration takes all of it as read. Raises
+        AccessDenied when the archive cannot be read at all: it is not empty then.
         """
-        entries = self._entries()
+        (entries, _), unreadable = self._read()
+        if unreadable is not None:
+            raise AccessDenied(unreadable.what, unreadable.where, unreadable.fix)
         latest = max((entry.cursor for entry in entries), default=0)
         dreamt = self.dream_cursor if self._is_lines() else latest
         return {

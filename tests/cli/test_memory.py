@@ -532,3 +532,17 @@ def test_stdout_is_utf8_json_whatever_the_locale(ramfirst: Path) -> None:
     line = [sys.executable, "-m", "nanomem_tui", "memory", "list", "--json"]
     done = subprocess.run(line, capture_output=True, env=env, check=True)
     assert any("一" <= c <= "鿿" for c in done.stdout.decode("utf-8"))
+
+
+def test_a_history_that_cannot_be_read_is_not_an_empty_one(home, run) -> None:
+    workspace = home("nb035")
+    history = workspace / "memory" / "history.jsonl"
+    history.unlink()
+    history.mkdir()
+    result = run("memory", "status")
+    assert result.code == 2
+    assert "? entries" in result.out
+    assert "history could not be counted" in result.err
+    found = json.loads(run("memory", "status", "--json").out)["problems"]
+    named = [problem for problem in found if "history.jsonl" in problem["where"]]
+    assert len(named) == 1

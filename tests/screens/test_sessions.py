@@ -266,3 +266,13 @@ def test_sizes_read_well() -> None:
     assert [size_text(size) for size in (0, 999, 1_000, 27_123, 1_440_000, 3_000_000_000)] == [
         "0", "999", "1.0k", "27k", "1.4M", "3.0G",
     ]  # fmt: skip
+
+
+async def test_an_archive_that_cannot_be_read_is_no_empty_one(sample: Callable[[str], Path]) -> None:
+    workspace = sample("nb035")
+    history = workspace / "memory" / "history.jsonl"
+    history.unlink()
+    history.mkdir()
+    async with console(workspace, "archive") as on:
+        await on.shows("memory/history.jsonl")
+        assert "No summaries yet" not in on.text
