@@ -37,6 +37,7 @@ def log(state: State, key: str | None, full: bool, limit: int, offset: int) -> N
     """
     with state.open() as ws:
         entries = ws.log(limit=limit, offset=offset, key=key)
+        state.tell_damage(ws)
     body = [values.log_entry(entry, changes=full) for entry in entries]
     state.show(body, lambda: entry_lines(entries) or ["No change recorded."])
 

@@ -145,6 +145,7 @@ def list_items(
     with state.open() as ws:
         ws.items.known_kind(kind)
         found = [*ws.items.all(), *ws.items.foreign()]
+        state.tell_damage(ws)
         note = "" if found or state.json else elsewhere.note(ws)
     if scope is not None and not (scope in SCOPES or ":" in scope or any(row.scope_key == scope for row in found)):
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPES)}, or a whole scope key")

@@ -52,6 +52,12 @@ class State:
 
         return open_workspace(self.workspace)
 
+    @staticmethod
+    def tell_damage(ws: Workspace) -> None:
+        """Say on stderr when what was read is not the database, but what stands in for it."""
+        if ws.store.source.damage is not None:
+            output.notes([f"Note: {ws.store.source.damage.text()}"])
+
     def show(self, value: Any, human: Lines) -> None:
         """Print `value` as JSON, or the lines of `human`, whichever was asked for."""
         if self.json:
