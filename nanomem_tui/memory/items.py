@@ -150,6 +150,7 @@ class Items:
         a sender without a channel.
         """
         from nanomem_tui.memory.recall import Question
+        from nanomem_tui.memory.scopes import Audience
 
         self.known_kind(kind)
         audience = Audience(channel, chat_id, sender_id)
@@ -226,17 +227,17 @@ class Items:
         unknown = fields.keys() - set(EDITABLE)
         if unknown:
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", item_id, f"one of {', '.join(EDITABLE)}")
-        row = self._active(item_id)
         if expected is not None:
             self._store.catch_up("item", expected.id)
+        row = self._active(item_id)
         if "text" in fields:
             fields["text"] = checked(fields["text"])
         if "kind" in fields:
             fields["kind"] = _one_of(fields["kind"], KINDS, "--kind")
         if "importance" in fields:
             fields["importance"] = _fraction(fields["importance"])
-        unsettled = row.meta.get("conflict", {})
         as_shown(row, expected, fields)
+        unsettled = row.meta.get("conflict", {})
         if all(getattr(row, name) == value and name not in unsettled for name, value in fields.items()):
             raise NothingToDo("nothing to change", row.id)
         after = row._replace(**fields, updated_at=clock.iso(clock.now()), meta_json=_settled(row, fields))

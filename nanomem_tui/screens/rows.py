@@ -62,16 +62,19 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         """The id of the row."""
         return str(row.id)
 
+    def row_read_only(self, row: Row) -> str:
+        """Whose row it is, and how to have it."""
+        if not self.foreign(row):
+            return ""
+        whose = row.source.removeprefix("foreign:")
+        return f"read-only: a row of {whose}, which its agent owns; nanomem memory import takes it over"
+
     def own_targets(self) -> list[Row]:
         """The rows an action means that are ours to change. Raises Refused when none of them is."""
         rows = self.targets()
         own = [row for row in rows if not self.foreign(row)]
         if rows and not own:
-            raise Refused(
-                "this row is another system's and can only be read",
-                rows[0].source,
-                "its agent owns it; add an item of your own with a",
-            )
+            raise Refused(self.row_read_only(rows[0]))
         if len(own) < len(rows):
             left = len(rows) - len(own)
             are = "is left as it is" if left == 1 else "are left as they are"
@@ -185,11 +188,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         if row is None:
             raise NotFound("there is no row here")
         if self.foreign(row):
-            raise Refused(
-                "this row is another system's and can only be read",
-                row.source,
-                "its agent owns it; add an item of your own with a",
-            )
+            raise Refused(self.row_read_only(row))
         return row
 
     async def do_compact(self) -> None:
@@ -307,11 +306,17 @@ def _before_and_after(change: Change) -> list[Block]:
     blocks: list[Block] = []
     for name, value in change.after.items():
         if name not in {"updated_at", "meta_json", "key"}:
-            old, new = (one_line(shown(name, one), 160) for one in (change.before.get(name), value))
-            blocks.append(
-                Spans((("    ", ""), (f"{name}: ", "dim"), (old, "removed"), (" → ", "dim"), (new, "added")), 6)
-            )
+            label, *both = in_pairs(name, change.before.get(name), value)
+            old, new = (one_line(one, 160) for one in both)
+            blocks.append(Spans((("    ", ""), (label, "dim"), (old, "removed"), (" → ", "dim"), (new, "added")), 6))
     return blocks
+
+
+def in_pairs(name: str, old: object, new: object) -> tuple[str, str, str]:
+    """What a recorded field is called, and its value before and after, in words: a row goes, or comes back."""
+    if name == "is_deleted" and bool(old) is not bool(new):
+        return ("", "there", "deleted") if new else ("", "deleted", "back")
+    return f"{name}: ", shown(name, old), shown(name, new)
 
 
 def shown(name: str, value: object) -> str:
