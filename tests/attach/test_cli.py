@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -78,6 +79,7 @@ def test_status_asks_the_memory_as_the_hook_would(nanomem: Any) -> None:
     assert (code, err) == (0, "")
     assert said["agent"]["python"] == sys.executable
     assert said["memory"]["answers"] is True
-    assert (said["running"], said["tool"]) == (None, False)
+    installed = {point.name for point in importlib.metadata.entry_points(group="nanobot.tools")}
+    assert (said["running"], said["tool"]) == (None, "memory_recall" in installed)
     human = nanomem("status")[1]
     assert human.splitlines()[-1].startswith("Memory   answers")
