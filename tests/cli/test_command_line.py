@@ -339,7 +339,8 @@ def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
     file.write_bytes(b"this is no database" * 300)
     before = file.read_bytes()
     result = run("memory", "list")
-    assert (result.code, result.err) == (0, "")
+    assert (result.code, result.err.count("\n")) == (0, 1)
+    assert "shown is the copy" in result.err
     assert "makes the database" in result.out, "from the copy and the operations since"
     assert any("shown is the copy" in problem["what"] for problem in run("memory", "status", "--json").json["problems"])
     assert file.read_bytes() == before
