@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -153,7 +153,7 @@ def enable(state: State, ids: Sequence[str], dry_run: bool) -> None:
     Example:
       nanomem memory enable ltm_1739443200123_1
     """
-    _switch(state, ids, enabled=True, dry_run=dry_run)
+    switch(state, ids, "enabled", True, dry_run=dry_run)
 
 
 @click.command(cls=Command)
@@ -167,16 +167,21 @@ def disable(state: State, ids: Sequence[str], dry_run: bool) -> None:
     Example:
       nanomem memory disable ltm_1739443200123_1
     """
-    _switch(state, ids, enabled=False, dry_run=dry_run)
+    switch(state, ids, "enabled", False, dry_run=dry_run)
 
 
-def _switch(state: State, ids: Sequence[str], *, enabled: bool, dry_run: bool) -> None:
+def switch(
+    state: State, ids: Sequence[str], field: Literal["enabled", "pinned"], wanted: bool, *, dry_run: bool
+) -> None:
+    """Set one of the two switches of items; those that are set so already are left alone."""
     with state.open(dry_run=dry_run) as ws:
         rows = items_of(ws, ids)
-        wrong = [row.id for row in rows if bool(row.enabled) != enabled]
-        done = [ws.items.set_enabled(wrong, enabled)] if wrong else []
+        wrong = [row.id for row in rows if bool(getattr(row, field)) != wanted]
+        change = {"enabled": ws.items.set_enabled, "pinned": ws.items.set_pinned}[field]
+        done = [change(wrong, wanted)] if wrong else []
         body = {"items": [values.item(ws.items.get(row.id)) for row in rows]}
-    tell(state, done, body, f"Already {'enabled' if enabled else 'disabled'}.", dry_run=dry_run)
+    word = field if wanted else {"enabled": "disabled", "pinned": "unpinned"}[field]
+    tell(state, done, body, f"Already {word}.", dry_run=dry_run)
 
 
 @click.command(cls=Command)

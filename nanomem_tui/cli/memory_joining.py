@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from nanomem_tui.cli import values
-from nanomem_tui.cli.memory_changes import ids_argument, items_of
+from nanomem_tui.cli.memory_changes import ids_argument, items_of, switch
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Command, pass_state, rehearsable
 from nanomem_tui.cli.state import State
@@ -43,7 +43,7 @@ def pin(state: State, ids: Sequence[str], dry_run: bool) -> None:
     Example:
       nanomem memory pin ltm_1739443200123_1
     """
-    _pin(state, ids, pinned=True, dry_run=dry_run)
+    switch(state, ids, "pinned", True, dry_run=dry_run)
 
 
 @click.command(cls=Command)
@@ -57,13 +57,4 @@ def unpin(state: State, ids: Sequence[str], dry_run: bool) -> None:
     Example:
       nanomem memory unpin ltm_1739443200123_1
     """
-    _pin(state, ids, pinned=False, dry_run=dry_run)
-
-
-def _pin(state: State, ids: Sequence[str], *, pinned: bool, dry_run: bool) -> None:
-    with state.open(dry_run=dry_run) as ws:
-        rows = items_of(ws, ids)
-        wrong = [row.id for row in rows if bool(row.pinned) != pinned]
-        done = [ws.items.set_pinned(wrong, pinned)] if wrong else []
-        body = {"items": [values.item(ws.items.get(row.id)) for row in rows]}
-    tell(state, done, body, f"Already {'pinned' if pinned else 'unpinned'}.", dry_run=dry_run)
+    switch(state, ids, "pinned", False, dry_run=dry_run)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
@@ -19,8 +19,8 @@ from textual.worker import get_current_worker
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.matching import Range, matcher
+from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.line_table import LineTable
 
@@ -88,16 +88,10 @@ def show_message(console: NanomemApp, key: str, index: int) -> None:
     screen.call_later(screen.show_message, key, index)
 
 
-class FindScreen(Dialog["Found | None"]):
+class FindScreen(ChoosingDialog[Found]):
     """A field and the list of what was found; the result is the place chosen, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "close", show=False, priority=True),
-        Binding("down,tab", "move(1)", "down", show=False, priority=True),
-        Binding("up,shift+tab", "move(-1)", "up", show=False, priority=True),
-        Binding("pagedown", "move(10)", "page down", show=False, priority=True),
-        Binding("pageup", "move(-10)", "page up", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = PAGE_KEYS
 
     class Results(Message):
         """From the searching thread: what was found so far for `query`."""
@@ -132,13 +126,8 @@ class FindScreen(Dialog["Found | None"]):
         return [*enter, (" ↑ ↓", "key"), (" choose ", ""), (" esc", "key"), (" back", "")]
 
     def on_mount(self) -> None:
-        """Type at once."""
-        self._table.set_rows([], empty="Type what to look for.")
-        self.query_one(LineInput).focus()
-
-    @property
-    def _table(self) -> LineTable[Found]:
-        return self.query_one(LineTable)
+        """Nothing is asked yet."""
+        self.table.set_rows([], empty="Type what to look for.")
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -151,7 +140,7 @@ class FindScreen(Dialog["Found | None"]):
             self._search(self._asked)
         else:
             self.workers.cancel_group(self, "view")
-            self._table.set_rows([], empty="Type what to look for.")
+            self.table.set_rows([], empty="Type what to look for.")
 
     @work(thread=True, exclusive=True, group="view", exit_on_error=False)
     def _search(self, query: str) -> None:
@@ -177,35 +166,12 @@ class FindScreen(Dialog["Found | None"]):
         if event.query != self._asked:
             return
         self._done = event.done
-        self._table.set_rows(event.found, empty="Nothing found." if event.done else "Searching …")
+        self.table.set_rows(event.found, empty="Nothing found." if event.done else "Searching …")
         if self._shown != event.query:  # another search begins at its first result
             self._shown = event.query
-            self._table.move_cursor(0)
+            self.table.move_cursor(0)
         count = f" {len(event.found):,} found"
         if event.error:
             self.say_keys([(f" {event.error}", "bad")])
         else:
             self.say_keys([*self.keys(), (count if event.done else f"{count}, searching …", "dim")])
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._choose()
-
-    @on(LineTable.RowActivated)
-    def _activated(self, event: LineTable.RowActivated) -> None:
-        event.stop()
-        self._choose()
-
-    def _choose(self) -> None:
-        row = self._table.cursor_row
-        if row is not None:
-            self.dismiss(row)
-
-    def action_move(self, rows: int) -> None:
-        """Move the cursor of the list while typing goes on."""
-        self._table.move_by(rows)
-
-    def action_close(self) -> None:
-        """Back without a choice."""
-        self.dismiss(None)

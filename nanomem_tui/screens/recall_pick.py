@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
 
 from textual import on, work
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
@@ -20,8 +20,8 @@ from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.screens.listing import Listing, View
 from nanomem_tui.screens.recall_rows import audience_words
 from nanomem_tui.screens.rows import age_of
+from nanomem_tui.widgets.choosing import PAGE_KEYS, ChoosingDialog
 from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.line_table import LineTable
 
@@ -35,16 +35,10 @@ SOME_TURNS = 2_000  # the newest, among which people are looked for
 _SCOPE = re.compile(r"channel:([^:]+):(chat|user):(.+)", re.DOTALL)
 
 
-class PickScreen(Dialog[Row | None], Generic[Row]):
+class PickScreen(ChoosingDialog[Row], Generic[Row]):
     """A field and a list; the result is the row chosen, or None. `typed` makes a row of what was typed, if it can."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "close", show=False, priority=True),
-        Binding("down,tab", "move(1)", "down", show=False, priority=True),
-        Binding("up,shift+tab", "move(-1)", "up", show=False, priority=True),
-        Binding("pagedown", "move(10)", "page down", show=False, priority=True),
-        Binding("pageup", "move(-10)", "page up", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = PAGE_KEYS
 
     class Loaded(Message):
         """From the loading thread: the rows, or why there are none."""
@@ -92,13 +86,8 @@ class PickScreen(Dialog[Row | None], Generic[Row]):
         return [(" enter", "key"), (" choose ", ""), (" ↑ ↓", "key"), (" move ", ""), (" esc", "key"), (" back", "")]
 
     def on_mount(self) -> None:
-        """Type at once; the rows come."""
-        self.query_one(LineInput).focus()
+        """The rows come."""
         self._load_in_thread()
-
-    @property
-    def _table(self) -> LineTable[Row]:
-        return self.query_one(LineTable)
 
     @work(thread=True, group="view", exit_on_error=False)
     def _load_in_thread(self) -> None:
@@ -137,30 +126,7 @@ class PickScreen(Dialog[Row | None], Generic[Row]):
         typed = self._typed(self._listing.filter.source)
         known = typed is not None and self._row_id(typed) in {self._row_id(row) for row in view.rows}
         rows = view.rows if typed is None or known else [typed, *view.rows]
-        self._table.set_rows(rows, empty=self._error or "Nothing of that name.", from_top=True)
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._choose()
-
-    @on(LineTable.RowActivated)
-    def _activated(self, event: LineTable.RowActivated) -> None:
-        event.stop()
-        self._choose()
-
-    def _choose(self) -> None:
-        row = self._table.cursor_row
-        if row is not None:
-            self.dismiss(row)
-
-    def action_move(self, rows: int) -> None:
-        """Move the cursor of the list while typing goes on."""
-        self._table.move_by(rows)
-
-    def action_close(self) -> None:
-        """Back without a choice."""
-        self.dismiss(None)
+        self.table.set_rows(rows, empty=self._error or "Nothing of that name.", from_top=True)
 
 
 class Asker(NamedTuple):

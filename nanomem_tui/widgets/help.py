@@ -21,6 +21,7 @@ from nanomem_tui.actions import (
     way_to,
 )
 from nanomem_tui.memory.filters import fold, parse, ranked, search
+from nanomem_tui.widgets.choosing import ChoosingDialog
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.document import Block, Body, Document, Heading, Spans
@@ -96,14 +97,10 @@ class Choice(NamedTuple):
         return f"{self.screen} {self.action.name}"
 
 
-class PaletteScreen(Dialog[Choice | None]):
+class PaletteScreen(ChoosingDialog[Choice]):
     """Every action of every screen by name, those of this one first; the result is the chosen one, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+p", "close", "close", show=False, priority=True),
-        Binding("down,tab", "move(1)", "down", show=False, priority=True),
-        Binding("up,shift+tab", "move(-1)", "up", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+p", "close", "close", show=False, priority=True)]
 
     def __init__(self, context: Context) -> None:
         super().__init__("Commands", tall=True)
@@ -133,12 +130,7 @@ class PaletteScreen(Dialog[Choice | None]):
 
     def on_mount(self) -> None:
         """Show all."""
-        self._table.set_rows(self._choices)
-        self.query_one(LineInput).focus()
-
-    @property
-    def _table(self) -> LineTable[Choice]:
-        return self.query_one(LineTable)
+        self.table.set_rows(self._choices)
 
     def _label(self, choice: Choice) -> str:
         label = choice.action.label_on(choice.screen)
@@ -164,32 +156,13 @@ class PaletteScreen(Dialog[Choice | None]):
         found = ranked(self._texts, search(self._texts, parse(event.value, {})))
         words = fold(event.value).split()
         found = sorted(found, key=lambda index: not all(word in self._names[index] for word in words))
-        self._table.set_rows([self._choices[index] for index in found], empty="No command of that name.")
-        self._table.move_cursor(0)
+        self.table.set_rows([self._choices[index] for index in found], empty="No command of that name.")
+        self.table.move_cursor(0)
 
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._choose()
-
-    @on(LineTable.RowActivated)
-    def _activated(self, event: LineTable.RowActivated) -> None:
-        event.stop()
-        self._choose()
-
-    def _choose(self) -> None:
-        choice = self._table.cursor_row
-        if choice is not None:
-            why = self._why(choice)
-            if why:
-                self.say_keys([(f" not now: {why}", "bad")])
-            else:
-                self.dismiss(choice)
-
-    def action_move(self, rows: int) -> None:
-        """Move the cursor of the list while typing goes on."""
-        self._table.move_by(rows)
-
-    def action_close(self) -> None:
-        """Back to the screen."""
-        self.dismiss(None)
+    def choose(self, row: Choice) -> None:
+        """Do it, unless it can't be done now."""
+        why = self._why(row)
+        if why:
+            self.say_keys([(f" not now: {why}", "bad")])
+        else:
+            self.dismiss(row)

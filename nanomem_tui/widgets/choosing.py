@@ -1,0 +1,63 @@
+"""A dialog with a field and a list: typing narrows the list, the arrows move in it meanwhile, enter chooses.
+
+Owns the keys and the choice. What is listed for what was typed, a subclass says.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic, TypeVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from nanomem_tui.widgets.dialog import Dialog
+from nanomem_tui.widgets.filter_bar import LineInput
+from nanomem_tui.widgets.line_table import LineTable
+
+Row = TypeVar("Row")
+
+PAGE_KEYS: list[BindingType] = [
+    Binding("pagedown", "move(10)", "page down", show=False, priority=True),
+    Binding("pageup", "move(-10)", "page up", show=False, priority=True),
+]
+"""For lists that are longer than a screen."""
+
+
+class ChoosingDialog(Dialog[Row | None], Generic[Row]):
+    """A `LineInput` over a `LineTable`; the result is the row chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "close", show=False, priority=True),
+        Binding("down,tab", "move(1)", "down", show=False, priority=True),
+        Binding("up,shift+tab", "move(-1)", "up", show=False, priority=True),
+    ]
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self.query_one(LineInput).focus()
+
+    @property
+    def table(self) -> LineTable[Row]:
+        """The list."""
+        return self.query_one(LineTable)
+
+    def choose(self, row: Row) -> None:
+        """What enter on a row does."""
+        self.dismiss(row)
+
+    @on(Input.Submitted)
+    @on(LineTable.RowActivated)
+    def _entered(self, event: Input.Submitted | LineTable.RowActivated) -> None:
+        event.stop()
+        row = self.table.cursor_row
+        if row is not None:
+            self.choose(row)
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor of the list while typing goes on."""
+        self.table.move_by(rows)
+
+    def action_close(self) -> None:
+        """Back without a choice."""
+        self.dismiss(None)
