@@ -197,6 +197,11 @@ def one_line(text: str, limit: int = 0, ellipsis: str = ELLIPSIS) -> str:
     return cut(shown, limit, ellipsis)
 
 
+def normalised(text: str) -> str:
+    """`text` as seeds 000 and 001 compare it: lower case, white space collapsed. What is equal so is one memory."""
+    return " ".join(text.lower().split())
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """`1 item`, `2 items`, `1,234 items`; `many` is the plural where it is not `one` and an s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.text import normalised
 
 R = TypeVar("R", Item, Lesson)
 
@@ -31,7 +32,7 @@ def compact_items(items: Iterable[Item], limit: int) -> Compaction[Item]:
     return _compact(
         rows,
         limit,
-        same=lambda row: (row.scope_key, row.kind, " ".join(row.text.lower().split())),
+        same=lambda row: (row.scope_key, row.kind, normalised(row.text)),
         fixed=lambda row: not row.enabled,
         protected=lambda row: row.pinned,
     )
@@ -50,7 +51,7 @@ def compact_lessons(lessons: Iterable[Lesson], limit: int) -> Compaction[Lesson]
 
 
 def _words(lesson: Lesson) -> tuple[str, str]:
-    return " ".join(lesson.trigger.lower().split()), " ".join(lesson.better_action.lower().split())
+    return normalised(lesson.trigger), normalised(lesson.better_action)
 
 
 def _compact(

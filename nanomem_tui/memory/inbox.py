@@ -16,7 +16,7 @@ from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.store.values import Item, Lesson, Row, lesson_key
 from nanomem_tui.text import counted, quoted
 
 
@@ -154,10 +154,9 @@ def _accepted_item(row: Item, text: str | None, at: str, expires: str | None) ->
 
 def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
     from nanomem_tui.memory.items import checked
-    from nanomem_tui.memory.learning import key_of
 
     words = row.better_action if text is None else checked(text)
-    key = row.key if words == row.better_action else key_of(row.trigger, words, row.scope, row.session_key)
+    key = row.key if words == row.better_action else lesson_key(row.trigger, words, row.scope, row.session_key)
     return accepted(row)._replace(better_action=words, key=key, updated_at=at)
 
 

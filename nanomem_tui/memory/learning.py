@@ -18,7 +18,7 @@ from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.memory import corrections, efficacy, injection, secrets
 from nanomem_tui.operations import new_key
-from nanomem_tui.store.values import Lesson
+from nanomem_tui.store.values import Lesson, lesson_key
 from nanomem_tui.tokens import fold, tokens
 
 TRIGGER, ACTION = 120, 260
@@ -62,11 +62,6 @@ class Taught(NamedTuple):
     lesson: Lesson
     before: Lesson | None
     what: What
-
-
-def key_of(trigger: str, better_action: str, scope: str, session_key: str) -> str:
-    """The key of seed 000: two events with the same key teach one lesson."""
-    return "|".join((" ".join(trigger.lower().split()), " ".join(better_action.lower().split()), scope, session_key))
 
 
 def shorten(text: str, limit: int = ACTION, head: int = HEAD) -> str:
@@ -146,7 +141,7 @@ def _teach(
 ) -> list[Taught]:
     trigger, better = trigger[:TRIGGER], shorten(secrets.mask(better))
     bad = shorten(secrets.mask(bad))
-    key = key_of(trigger, better, "session", session)
+    key = lesson_key(trigger, better, "session", session)
     at, step = clock.iso(now), FIRST[source]
     same = next((one for one in lessons if one.key == key), None)
     if same is not None and not same.enabled:
@@ -172,7 +167,7 @@ def _promote(taught: list[Taught], lessons: Sequence[Lesson], settings: Settings
     if not taught or not settings.promotion_enabled or taught[0].lesson.trigger not in settings.promotion_triggers:
         return taught
     own, at = taught[0], clock.iso(now)
-    key = key_of(own.lesson.trigger, own.lesson.better_action, "global", "")
+    key = lesson_key(own.lesson.trigger, own.lesson.better_action, "global", "")
     alike = [one for one in lessons if one.scope == "session" and one.enabled and _global_key(one) == key]
     actors = {one.actor_key for one in alike if one.actor_key}
     known = next((one for one in lessons if one.key == key), None)
@@ -195,7 +190,7 @@ def _promote(taught: list[Taught], lessons: Sequence[Lesson], settings: Settings
 
 
 def _global_key(lesson: Lesson) -> str:
-    return key_of(lesson.trigger, lesson.better_action, "global", "")
+    return lesson_key(lesson.trigger, lesson.better_action, "global", "")
 
 
 _ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (

@@ -14,7 +14,7 @@ from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore, active_lessons
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Lesson
+from nanomem_tui.store.values import Lesson, lesson_key
 from nanomem_tui.text import counted, quoted
 
 if TYPE_CHECKING:
@@ -186,9 +186,7 @@ class Lessons:
 
 
 def _key(lesson: Lesson) -> str:
-    """The key of seed 000: normalised trigger, better action, scope, session."""
-    words = (" ".join(text.lower().split()) for text in (lesson.trigger, lesson.better_action))
-    return "|".join((*words, lesson.scope, lesson.session_key))
+    return lesson_key(lesson.trigger, lesson.better_action, lesson.scope, lesson.session_key)
 
 
 def _checked(fields: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from nanomem_tui.store.merge_rows import merge_row, only_ours
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
 from nanomem_tui.store.values import Item, Lesson, Row, row_hash
+from nanomem_tui.text import normalised
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 from nanomem_tui.tokens import tokens
 
@@ -146,7 +147,7 @@ def _merged(entry: DirtyRow, present: Row | None, revision: int) -> Row:
 def _item_values(item: Item, workspace_id: str, number: int) -> dict[str, Any]:
     values = item._asdict()
     content = values.pop("text")
-    norm = " ".join(content.lower().split())
+    norm = normalised(content)
     values.update(
         workspace_id=workspace_id,
         number=number,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nanomem_tui.errors import Problem
 from nanomem_tui.store import copies, reader
 from nanomem_tui.store.values import Item
+from nanomem_tui.text import normalised
 from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | 
 
 def same_text(store: MemoryStore, text: str) -> list[Item]:
     """The active items whose normalised text is that of `text`, by the database's index and what waits for it."""
-    norm = " ".join(text.lower().split())
+    norm = normalised(text)
     snapshot = store.load()
     with snapshot.lock:
         keys: Iterable[str] = list(snapshot.items)
@@ -108,7 +109,7 @@ def same_text(store: MemoryStore, text: str) -> list[Item]:
         if found is not None:
             keys = found | {key for layer, key in snapshot.unwritten() if layer == "item"}
         rows = [snapshot.items[key] for key in keys if key in snapshot.items]
-    return [row for row in rows if not row.is_deleted and " ".join(row.text.lower().split()) == norm]
+    return [row for row in rows if not row.is_deleted and normalised(row.text) == norm]
 
 
 def _of_text(connection: Connection, workspace_id: str, norm: str) -> set[str] | None:

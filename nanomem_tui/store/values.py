@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, NamedTuple
 
+from nanomem_tui.text import normalised
+
 Kind = Literal["preference", "fact", "decision", "episodic"]
 KINDS: tuple[str, ...] = ("preference", "fact", "decision", "episodic")
 SCOPE_TYPES: tuple[str, ...] = ("chat", "user", "global")
@@ -121,6 +123,11 @@ class Hit(NamedTuple):
 def says_why(meta_json: object) -> bool:
     """Whether free fields say why a row waits in the inbox; a flipped bit can make them something else than text."""
     return isinstance(meta_json, str) and '"inbox"' in meta_json and bool(_object(meta_json).get("inbox"))
+
+
+def lesson_key(trigger: str, better_action: str, scope: str, session_key: str) -> str:
+    """The key of seed 000: two lessons with the same key are one."""
+    return "|".join((normalised(trigger), normalised(better_action), scope, session_key))
 
 
 def row_hash(row: Row) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nanomem_tui.memory.transfer.values import Entry, Found, Prefer, Reading
 from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.text import normalised
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
 """Fields that move by use: a difference in them alone is no conflict."""
@@ -92,10 +93,6 @@ def differs(one: Row, other: Row, name: str) -> bool:
 def key_of(row: Row) -> tuple[str, ...]:
     """What makes two rows the same memory: scope and normalised words."""
     if isinstance(row, Item):
-        return ("item", row.scope_key, _norm(row.text))
+        return ("item", row.scope_key, normalised(row.text))
     scope = row.session_key if row.scope != "global" else ""
-    return ("lesson", row.scope, scope, _norm(row.trigger), _norm(row.better_action))
-
-
-def _norm(text: str) -> str:
-    return " ".join(text.lower().split())
+    return ("lesson", row.scope, scope, normalised(row.trigger), normalised(row.better_action))
