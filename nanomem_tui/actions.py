@@ -1,12 +1,13 @@
 """Every action of a person, once: its name, keys, words, danger, command-line twin and when it can't be done.
 
 The key bindings, the footer, the help screen, the command palette and ``docs/keys.md`` are all made from `ACTIONS`.
-This module holds no behaviour and imports no Textual: a screen does an action in its ``do_<name>`` method.
+This module holds no behaviour and imports no Textual: a screen does an action in its ``do_<name>`` method. Which keys
+are in force, and how a key reads, is in `keymap`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -218,6 +219,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen",
            ("dream", "sessions", "wal", "injections"), enabled=with_row,
            labels={"sessions": "last message", "wal": "last turn", "injections": "last item"}),
+    Action("reply_to", ("Q",), "reply to", "Type the words of the message that it replies to; they count half.",
+           "screen", ("recall",), headless="recall MESSAGE --reply-to TEXT", footer=11),
     Action("asker", ("A",), "who asks", "Choose who asks: the owner, a chat, a person; or type channel:chat sender.",
            "screen", ("recall",), headless="recall MESSAGE --channel C --chat-id X --sender-id Y", footer=10),
     Action("profile", ("P",), "profile", "Rank by the next profile: our own way, as seed 000, as seed 001.", "screen",
@@ -300,98 +303,3 @@ BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
 def actions_on(screen: str, *groups: Group) -> list[Action]:
     """The actions of `screen`, of these groups (none given: all), in the order of the registry."""
     return [action for action in ACTIONS if action.on(screen) and (not groups or action.group in groups)]
-
-
-def way_to(screen: str) -> tuple[str, ...]:
-    """The keys that lead to a screen from any other."""
-    go = BY_NAME.get(f"go_{screen}")
-    return go.keys[:1] if go else _WAYS[screen]
-
-
-_WAYS: Mapping[str, tuple[str, ...]] = {
-    "ledger": ("U",), "notes": ("3", "l"), "archive": ("3", "l", "l"), "files": ("5", "l"),
-    "injections": ("6", "l"),
-}  # fmt: skip
-
-_KEY_NAMES = {
-    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "down": "↓", "up": "↑", "left": "←", "right": "→",
-}  # fmt: skip
-
-
-def key_text(key: str, ascii_only: bool = False) -> str:
-    """A key as people read it: ``esc``, ``↓``, ``^s``."""
-    if key.startswith("ctrl+"):
-        return "^" + key[5:]
-    if ascii_only and key in {"down", "up", "left", "right"}:
-        return key
-    return _KEY_NAMES.get(key, key)
-
-
-def keys_text(action: Action, ascii_only: bool = False) -> str:
-    """All keys of an action, separated by spaces; how to reach it when it has none."""
-    return " ".join(key_text(key, ascii_only) for key in action.keys) or ": palette"
-
-
-def remap(overrides: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The keymap for `overrides` (action name → keys, separated by commas) and what is wrong with them, in words.
-
-    An override that names no action or takes a key of another action is left out. The result is what
-    ``App.set_keymap`` takes.
-    """
-    known = {name: keys for name, keys in overrides.items() if name in BY_NAME}
-    problems = [f"keys: there is no action “{name}”" for name in overrides if name not in BY_NAME]
-    if not conflicts(known):  # two keys may change places: judge them together first
-        return known, problems
-    wanted: dict[str, str] = {}
-    for name, keys in known.items():
-        clash = conflicts({**wanted, name: keys})
-        problems.extend(f"keys: {sentence}" for sentence in clash)
-        if not clash:
-            wanted[name] = keys
-    return wanted, problems
-
-
-def staying_keys(keymap: Mapping[str, str]) -> set[str]:
-    """The keys that only move or select, after which the next key belongs where they did."""
-    staying = [action for action in ACTIONS if action.group in {"move", "select"}]
-    return {
-        key.strip() for action in staying for key in keymap.get(action.name, ",".join(action.keys)).split(",") if key
-    }
-
-
-def conflicts(keymap: Mapping[str, str] | None = None) -> list[str]:
-    """The keys that would do two things on one screen, as sentences; empty when all is well."""
-    found: list[str] = []
-    for screen, title in SCREENS.items():
-        taken: dict[str, str] = {}
-        for action in actions_on(screen):
-            keys: Iterable[str] = action.keys
-            if keymap and action.name in keymap:
-                keys = [key.strip() for key in keymap[action.name].split(",") if key.strip()]
-            for key in keys:
-                other = taken.setdefault(key, action.name)
-                if other != action.name:
-                    found.append(f"{key} is both {other} and {action.name} on {title}")
-    return found
-
-
-def keys_markdown() -> str:
-    """The text of ``docs/keys.md``."""
-    lines = ["# Keys", "", "Made from the registry of actions (`nanomem_tui/actions.py`); change it there.", ""]
-    for screen, title in SCREENS.items():
-        own = actions_on(screen, "screen")
-        if own:
-            lines += [f"## {title}", "", *_table(own, screen)]
-    for group in ("global", "select", "move", "go"):
-        lines += [f"## {GROUP_TITLES[group]}", "", *_table([a for a in ACTIONS if a.group == group], "")]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _table(actions: Iterable[Action], screen: str) -> list[str]:
-    asks = {"none": "", "preview": " Shows first what will change.", "typed": " Asks for a typed word."}
-    rows = ["| Key | Action | What it does | Command |", "|---|---|---|---|"]
-    for action in actions:
-        keys = " ".join(f"`{key_text(key)}`" for key in action.keys) or "`:`"
-        twin = " · ".join(f"`nanomem {part}`" for part in action.twin(screen).split(" · ") if part)
-        rows.append(f"| {keys} | {action.label_on(screen)} | {action.help_on(screen)}{asks[action.danger]} | {twin} |")
-    return [*rows, ""]

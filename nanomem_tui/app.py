@@ -28,14 +28,16 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
-from nanomem_tui.actions import Context, remap, staying_keys
+from nanomem_tui.actions import Context
 from nanomem_tui.errors import NanomemError, in_words
+from nanomem_tui.keymap import remap, staying_keys
 from nanomem_tui.looking import State, context_of, looked_at, saving_of, status_of
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted, one_line, safe_text
+from nanomem_tui.widgets.bindings import as_keymap, key_names
 from nanomem_tui.widgets.key_order import KeysInOrder
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
 from nanomem_tui.widgets.toast import say
@@ -103,6 +105,9 @@ class NanomemApp(KeysInOrder):
         self._stale: set[str] = set()
         self._notice = ""
         self._notice_timer: Timer | None = None
+        self.moved_keys, self._key_problems = remap(loaded.settings.keys)
+        self.set_keymap(as_keymap(self.moved_keys))
+        self.staying_keys = key_names(staying_keys(self.moved_keys))
         self.hold_keys()
         self._leaving = False
         self._first_rows = threading.Event()
@@ -153,10 +158,7 @@ class NanomemApp(KeysInOrder):
 
     def on_mount(self) -> None:
         """Keys, signals, and the first look after the first frame."""
-        keymap, problems = remap(self.opening.loaded.settings.keys)
-        self.set_keymap(keymap)
-        self.staying_keys = frozenset(staying_keys(keymap))
-        for problem in problems:
+        for problem in self._key_problems:
             say(self.main_screen, problem, "warning")
         self._catch_signals()
         self.set_interval(LOOK_SECONDS, self.look)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nanomem_tui import actions
+from nanomem_tui import keymap
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = {"keys.md": actions.keys_markdown}
+PAGES = {"keys.md": keymap.keys_markdown}
 
 
 def main(arguments: list[str]) -> int:

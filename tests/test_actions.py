@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, Context, actions_on, conflicts, keys_markdown, remap
+from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, Context, actions_on
+from nanomem_tui.keymap import conflicts, keys_markdown, remap
 
 
 def test_no_key_does_two_things_on_a_screen() -> None:
@@ -45,11 +46,17 @@ def test_what_cannot_be_done_says_why() -> None:
 
 def test_keys_can_be_moved_but_not_onto_each_other() -> None:
     keymap, problems = remap({"delete": "X", "toggle": "d", "fly": "f", "pin": "X"})
-    assert keymap == {"delete": "X", "toggle": "d"}
+    assert keymap == {"delete": ("X",), "toggle": ("d",)}
     assert len(problems) == 2
     assert "no action “fly”" in problems[0]
     assert "X is both delete and pin" in problems[1]
-    assert remap({"delete": "x", "toggle": "d"}) == ({"delete": "x", "toggle": "d"}, [])
+    assert remap({"delete": "x", "toggle": "d"}) == ({"delete": ("x",), "toggle": ("d",)}, [])
+
+
+def test_a_key_may_be_written_as_its_sign_or_by_its_name() -> None:
+    assert remap({"doctor": "ctrl+d2, number_sign , plus,f9"})[0] == {"doctor": ("ctrl+d2", "#", "+", "f9")}
+    assert "? is both doctor and help" in remap({"doctor": "question_mark"})[1][0]
+    assert remap({"doctor": " , "}) == ({}, ["keys: no key is given for “doctor”"])
 
 
 def test_the_key_page_lists_every_action() -> None:

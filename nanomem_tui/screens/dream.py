@@ -15,7 +15,7 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.paths import DREAM_CURSOR
 from nanomem_tui.screens.diff_dialog import DiffDialog, Part, ProposalView, Shown, restore_shown
 from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, message_beside, proposal
-from nanomem_tui.screens.rows import age_of, key_of, when
+from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.git_values import Commit
 from nanomem_tui.widgets.columns import Column
@@ -191,8 +191,8 @@ class DreamScreen(WorkspaceScreen[Commit]):
             self._run()
 
         self.ask(
-            ConfirmScreen("Run a Dream", blocks, "One commit, which t or u takes back.", opened_by=key_of("dream_run"),
-                          refused=refused), run,
+            ConfirmScreen("Run a Dream", blocks, "One commit, which t or u takes back.",
+                          opened_by=self.key_of("dream_run"), refused=refused), run,
         )  # fmt: skip
 
     def do_dream_review(self) -> None:

@@ -12,7 +12,7 @@ from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.item_columns import FOREIGN, is_foreign, item_columns, scope_of, sign_of, source_of
-from nanomem_tui.screens.rows import RowsScreen, key_of, when
+from nanomem_tui.screens.rows import RowsScreen, when
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
@@ -230,7 +230,7 @@ class ItemsScreen(RowsScreen[Item]):
             await self.done(await self.change(lambda ws: ws.items.merge(ids)))
             self.table.clear_selection()
 
-        self.confirm(f"Merge {len(rows)} items into the newest", blocks, merge, opened_by=key_of("merge"))
+        self.confirm(f"Merge {len(rows)} items into the newest", blocks, merge, opened_by=self.key_of("merge"))
 
     def do_why_not(self) -> None:
         """Ask on the Recall screen why the item at the cursor is not recalled."""

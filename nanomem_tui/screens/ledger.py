@@ -9,7 +9,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.screens.rows import SAID, age_of, in_pairs, key_of, when
+from nanomem_tui.screens.rows import SAID, age_of, in_pairs, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
 from nanomem_tui.text import counted, one_line
@@ -121,7 +121,7 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
                 say(self, f"{one_line(done.label, SAID)} (^r does it again)")
 
         title = f"Take back: {one_line(operation.label, 50)}"
-        self.confirm(title, blocks, take_back, opened_by=key_of("dream_restore"))
+        self.confirm(title, blocks, take_back, opened_by=self.key_of("dream_restore"))
 
     def do_back(self) -> None:
         """From the list, with nothing to clear, back to the screen before."""

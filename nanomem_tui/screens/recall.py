@@ -53,9 +53,10 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
     FLASHES = False  # another message brings other rows: nothing went away
     EMPTY = "Type / and a message: what the agent would be given for it, and why."
     HELP = (
-        "What a message brings back: nothing is written by asking. / types the message, A chooses who asks, P the "
-        "profile. Above the rule is what the model gets, below it what was cut, and why. Each part of a score has a "
-        "bar. ] chooses a weight, > and < turn it: for this screen only. Signs: ? the item that you asked about."
+        "What a message brings back: nothing is written by asking. / types the message, Q what it replies to, A "
+        "chooses who asks, P the profile. Above the rule is what the model gets, below it what was cut, and why. Each "
+        "part of a score has a bar. ] chooses a weight, > and < turn it: for this screen only. Signs: ? the item that "
+        "you asked about."
     )
 
     def __init__(self) -> None:
@@ -168,7 +169,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
         if asked == self._asked:
             return
         other_profile = asked.profile != self._asked.profile
-        self._from_top = asked[:2] != self._asked[:2]
+        self._from_top = asked[:3] != self._asked[:3]  # another question
         self._asked = asked
         if other_profile:
             self.table.set_columns(self.columns())
@@ -182,7 +183,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     @on(AskBar.MessageChanged)
     def _message_changed(self, event: AskBar.MessageChanged) -> None:
-        self.ask_about(text=event.text)
+        self.ask_about(text=event.text, reply_to=event.reply_to)
 
     @on(AskBar.Left)
     def _message_left(self) -> None:
@@ -193,6 +194,12 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
         if self._pane == "detail":
             self.show_pane("list")
         self.query_one(AskBar).open()
+
+    def do_reply_to(self) -> None:
+        """Type what the message replies to."""
+        if self._pane == "detail":
+            self.show_pane("list")
+        self.query_one(AskBar).open("reply")
 
     def do_back(self) -> None:
         """To the list; then without selection, without the item asked about, without the message."""

@@ -1,4 +1,6 @@
-"""The two lines above the Recall screen: the message, told at each key, and who asks, by which profile and weights."""
+"""The lines above the Recall screen: the message and what it replies to, told at each key; who asks, by which profile
+and weights.
+"""
 
 from __future__ import annotations
 
@@ -47,25 +49,54 @@ class AskedBar(LineBar):
         self.set_parts([(" as ", "dim"), (who, "key"), ("  ", ""), *weights])
 
 
+class AskLine(Horizontal):
+    """A name and a field of one line."""
+
+    DEFAULT_CSS = """
+    AskLine { height: 1; }
+    AskLine > LineBar { width: 10; }
+    """
+
+    def __init__(self, name: str, hint: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self._said = name
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        """The two of them."""
+        name = LineBar()
+        name.set_parts([(f" {self._said} ", "key")])
+        yield name
+        yield LineInput(placeholder=self._hint, id=f"ask-{self.id}")
+
+    @property
+    def field(self) -> LineInput:
+        """Where it is typed."""
+        return self.query_one(LineInput)
+
+
 class AskBar(Vertical):
-    """The message and who asks. Enter, tab and the down key go to the answer; esc clears the message first."""
+    """The message, what it replies to, and who asks. Enter, tab and the down key go to the answer; esc clears the field
+    first. The line of the reply is there while it is typed, or holds something.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "clear", "clear", show=False),
         Binding("down,tab", "keep", "to the list", show=False),
     ]
     DEFAULT_CSS = """
-    AskBar { height: 2; background: $panel; }
-    AskBar Horizontal { height: 1; }
-    AskBar #ask-sign { width: 10; }
+    AskBar { height: auto; background: $panel; }
+    AskBar #reply { display: none; }
+    AskBar.-reply #reply { display: block; }
     """
 
     class MessageChanged(Message):
-        """The message is now `text`; several in a row become one."""
+        """The message is now `text`, and replies to `reply_to`; several in a row become one."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, reply_to: str) -> None:
             super().__init__()
             self.text = text
+            self.reply_to = reply_to
 
         def can_replace(self, message: Message) -> bool:
             """Only what was typed last matters."""
@@ -75,32 +106,37 @@ class AskBar(Vertical):
         """The person went back to the list."""
 
     def compose(self) -> ComposeResult:
-        """The field, and the line below it."""
-        with Horizontal():
-            yield LineBar(id="ask-sign")
-            yield LineInput(placeholder="/ and the words of a message, as the agent would get it", id="ask-message")
+        """The fields, and the line below them."""
+        yield AskLine("Message", "/ and the words of a message, as the agent would get it", id="message")
+        yield AskLine("Reply to", "the words of the message that it replies to", id="reply")
         yield AskedBar()
 
-    def on_mount(self) -> None:
-        """Say once what the field is."""
-        self.query_one("#ask-sign", LineBar).set_parts([(" Message ", "key")])
+    def _line(self, name: str) -> AskLine:
+        return self.query_one(f"#{name}", AskLine)
 
     def show(self, asked: Asked, weight: str) -> None:
         """Show who asks and how it is ranked."""
         self.query_one(AskedBar).show(asked, weight)
 
-    def open(self) -> None:
-        """Let the person type."""
-        self.query_one(LineInput).focus()
+    def open(self, name: str = "message") -> None:
+        """Let the person type: the `message`, or what it is a `reply` to."""
+        if name == "reply":
+            self.add_class("-reply")
+        self._line(name).field.focus()
 
-    def set_text(self, text: str) -> None:
+    def set_text(self, text: str, reply_to: str = "") -> None:
         """Another message, as if it had been typed."""
-        self.query_one(LineInput).value = one_line(text)
+        self._line("message").field.value = one_line(text)
+        self._line("reply").field.value = one_line(reply_to)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.set_class(bool(self._line("reply").field.value), "-reply")
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
-        self.post_message(self.MessageChanged(event.value))
+        self.post_message(self.MessageChanged(self._line("message").field.value, self._line("reply").field.value))
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -109,12 +145,15 @@ class AskBar(Vertical):
 
     def action_keep(self) -> None:
         """To the answer."""
+        self._fit()
         self.post_message(self.Left())
 
     def action_clear(self) -> None:
-        """No message any more."""
-        self.set_text("")
-        self.post_message(self.Left())
+        """Nothing in this field any more."""
+        for line in self.query(AskLine):
+            if line.field.has_focus:
+                line.field.value = ""
+        self.action_keep()
 
 
 def weight_parts(asked: Asked, weight: str, *, was: bool = True, letters: int = 0) -> list[Span]:

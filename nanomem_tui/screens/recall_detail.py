@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nanomem_tui.memory import prompt
+from nanomem_tui.memory.questions import REPLY_WEIGHT
 from nanomem_tui.memory.scoring import PROFILES
 from nanomem_tui.screens.recall_rows import Answer, RecallRow, share
 from nanomem_tui.screens.rows import when
@@ -103,6 +104,9 @@ def _whole(answer: Answer, begun: Begun) -> Iterator[Block]:
     if found is not None:
         yield Heading("The question")
         yield Field("words", ", ".join(query_words(answer.asked.text).values()) or "none that say anything")
+        replied = query_words(answer.asked.reply_to).values()
+        if replied:
+            yield Field("replies to", f"{', '.join(replied)}: each counts {REPLY_WEIGHT:g} of a word of the message")
         for written, meant in found.corrected.items():
             yield Field("spelling", f"{written} is read as {meant}", "warn")
         yield Field("found by", f"{found.backend} in {found.ms:,.1f} ms" if answer.asked.text else "")

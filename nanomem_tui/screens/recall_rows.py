@@ -36,12 +36,14 @@ SHORT = {"lexical": "Lexic.", "overlap": "Overl.", "fts": "FTS", "coverage": "Co
 
 
 class Asked(NamedTuple):
-    """What a person wants to know: the message, who says it, how it is ranked, and the item that is asked about.
+    """What a person wants to know: the message, what it replies to, who says it, how it is ranked, and the item that is
+    asked about.
 
     `changed` are the weights that differ from the profile; `chosen` an item's id, or empty.
     """
 
     text: str = ""
+    reply_to: str = ""
     audience: Audience = Audience()
     profile: str = "default"
     changed: Mapping[str, float] = MappingProxyType({})
@@ -50,7 +52,7 @@ class Asked(NamedTuple):
     @property
     def question(self) -> Question:
         """As recall takes it."""
-        return Question(self.text, audience=self.audience, profile=self.profile, weights=self.changed or None)
+        return Question(self.text, self.reply_to, self.audience, profile=self.profile, weights=self.changed or None)
 
     @property
     def weights(self) -> dict[str, float]:
@@ -111,6 +113,8 @@ def answer(ws: Workspace, asked: Asked) -> Answer:
     if not asked.text.strip():
         return Answer(asked, why_not="no message yet" if asked.chosen else "")
     message(asked.text)
+    if asked.reply_to.strip():
+        message(asked.reply_to, "reply to")
     begun = ws.engine.look(asked.question)
     found = [*begun.hits, *(cut.hit for cut in begun.cut)]
     weights = asked.weights

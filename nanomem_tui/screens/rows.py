@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar
 from textual import on
 
 from nanomem_tui import clock
-from nanomem_tui.actions import BY_NAME
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.screens.list_screen import ListScreen
@@ -121,7 +120,9 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
                 self.table.clear_selection()
 
         if len(rows) > most:
-            self.confirm(f"{verb} {counted(len(rows), self.NOUN)}", self.listed(rows), do, opened_by=key_of(action))
+            self.confirm(
+                f"{verb} {counted(len(rows), self.NOUN)}", self.listed(rows), do, opened_by=self.key_of(action)
+            )
         else:
             await do()
 
@@ -206,7 +207,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         async def compact(_yes: bool) -> None:
             await self.done(await self.change(lambda ws: self.part().compact()))
 
-        self.confirm(title, blocks, compact, opened_by=key_of("compact"))
+        self.confirm(title, blocks, compact, opened_by=self.key_of("compact"))
 
     def listed(self, rows: Sequence[Row]) -> list[Block]:
         """Rows in a preview, one line each."""
@@ -344,10 +345,6 @@ def _patched(rows: Sequence[Row], now: dict[str, Row | None]) -> tuple[list[Row]
 
 def _more(count: int) -> list[Block]:
     return [Body(f"… and {count - LISTED:,} more", "dim")] if count > LISTED else []
-
-
-def key_of(action: str) -> str:
-    return BY_NAME[action].keys[0]
 
 
 def age_of(text: str | None) -> str:

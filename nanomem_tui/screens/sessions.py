@@ -12,7 +12,7 @@ from textual.widget import Widget
 from nanomem_tui.errors import NanomemError, NothingToDo
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.found_screen import FoundScreen
-from nanomem_tui.screens.rows import age_of, key_of, when
+from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.transcript import message_key, parts_of
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
@@ -222,7 +222,7 @@ class SessionsScreen(FoundScreen["SessionInfo"]):
                 say(self, f"{operation.label} (u undoes it)")
 
         title = f"Compact {plans[0].key}" if len(plans) == 1 else f"Compact {len(can)} of {len(plans)} sessions"
-        self.ask(ConfirmScreen(title, blocks, opened_by=key_of("compact"), refused=refused), compact)
+        self.ask(ConfirmScreen(title, blocks, opened_by=self.key_of("compact"), refused=refused), compact)
 
 
 def states(row: SessionInfo) -> list[tuple[str, str]]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from textual import on
 from textual.screen import ModalScreen
 
-from nanomem_tui.actions import Context
+from nanomem_tui.actions import BY_NAME, Context
+from nanomem_tui.keymap import keys_of
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.listing import View
@@ -60,6 +61,10 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     def workspace_context(self) -> Context:
         """Dirty, undo, agent: as the app last saw them."""
         return self.console.context_for(self.SCREEN)
+
+    def key_of(self, action: str) -> str:
+        """The key that does an action, as the settings have it; "" for one of the palette only."""
+        return next(iter(keys_of(BY_NAME[action], self.console.moved_keys)), "")
 
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what became of it. Raises the errors of the tree; nothing is shown then.

@@ -13,8 +13,10 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from nanomem_tui.actions import SCREENS, Context, actions_on, key_text
+from nanomem_tui.actions import SCREENS, Context, actions_on
+from nanomem_tui.keymap import key_text, keys_of
 from nanomem_tui.text import cell_width, counted, one_line, safe_text
+from nanomem_tui.widgets.bindings import moved_keys
 from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.document import Span
 from nanomem_tui.widgets.look import glyphs
@@ -87,8 +89,12 @@ class TitleBar(LineBar):
         """All screens where they fit, close together if need be, else only this one; a screen without a key of its own
         stands after them."""
         text, tone = self._right
+        moved = moved_keys(self)
         tabs = [
-            (f" {action.keys[0]} {action.label}", "here" if action.name == f"go_{self._shown}" else "dim")
+            (
+                f" {key_text(keys_of(action, moved)[0])} {action.label}",
+                "here" if action.name == f"go_{self._shown}" else "dim",
+            )
             for action in actions_on(self._shown, "go")
         ]
         if all(tone != "here" for _, tone in tabs):
@@ -188,11 +194,12 @@ class ActionFooter(LineBar):
     def fit(self) -> None:
         """The most useful keys that fit; filter, help and quit always."""
         screen = self._for.screen
-        offered = [a for a in actions_on(screen) if a.footer and a.keys and a.enabled(self._for) is None]
+        keys = {a.name: keys_of(a, moved_keys(self)) for a in actions_on(screen)}
+        offered = [a for a in actions_on(screen) if a.footer and keys[a.name] and a.enabled(self._for) is None]
         offered.sort(key=lambda action: action.footer)
         always = [action for action in offered if action.footer >= 89]
         ascii_only = bool(getattr(self.app, "ascii_only", False))
-        texts = {a.name: (key_text(a.keys[0], ascii_only), a.label_on(screen)) for a in offered}
+        texts = {a.name: (key_text(keys[a.name][0], ascii_only), a.label_on(screen)) for a in offered}
         room = self.size.width - sum(len(key) + len(label) + 3 for key, label in (texts[a.name] for a in always))
         chosen: list[str] = []
         for action in offered:

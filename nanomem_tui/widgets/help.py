@@ -16,11 +16,10 @@ from nanomem_tui.actions import (
     Context,
     Group,
     actions_on,
-    key_text,
-    keys_text,
-    way_to,
 )
+from nanomem_tui.keymap import Moved, key_text, keys_of, keys_text, way_to
 from nanomem_tui.memory.filters import fold, parse, ranked, search
+from nanomem_tui.widgets.bindings import moved_keys
 from nanomem_tui.widgets.choosing import ChoosingDialog
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialog import Dialog
@@ -32,7 +31,7 @@ from nanomem_tui.widgets.preview import Preview
 KEY_WIDTH = 13
 
 
-def help_document(context: Context, ascii_only: bool = False, intro: str = "") -> Document:
+def help_document(context: Context, ascii_only: bool = False, intro: str = "", moved: Moved | None = None) -> Document:
     """Every key of the screen, in groups, with the command that does the same and why one can't be used now."""
     blocks: list[Block] = [Body(intro)] if intro else []
     groups: tuple[Group, ...] = ("screen", "select", "global", "move", "go")
@@ -40,12 +39,12 @@ def help_document(context: Context, ascii_only: bool = False, intro: str = "") -
         actions = actions_on(context.screen, group)
         if actions:
             blocks.append(Heading(GROUP_TITLES[group]))
-            blocks.extend(_entry(action, context, ascii_only) for action in actions)
+            blocks.extend(_entry(action, context, ascii_only, moved or {}) for action in actions)
     return Document(tuple(blocks))
 
 
-def _entry(action: Action, context: Context, ascii_only: bool) -> Spans:
-    keys = keys_text(action, ascii_only)
+def _entry(action: Action, context: Context, ascii_only: bool, moved: Moved) -> Spans:
+    keys = keys_text(action, moved, ascii_only)
     why = action.enabled(context)
     twin = action.twin(context.screen)
     parts = [(f"  {keys:<{KEY_WIDTH - 2}}", "accent"), (action.help_on(context.screen), "dim" if why else "")]
@@ -77,7 +76,8 @@ class HelpScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Fill in the keys."""
         preview = self.query_one(Preview)
-        preview.show(help_document(self._asked_for, bool(getattr(self.app, "ascii_only", False)), self._intro))
+        ascii_only = bool(getattr(self.app, "ascii_only", False))
+        preview.show(help_document(self._asked_for, ascii_only, self._intro, moved_keys(self)))
         preview.focus()
 
     def action_close(self) -> None:
@@ -137,10 +137,11 @@ class PaletteScreen(ChoosingDialog[Choice]):
         return label if choice.screen == self._asked_for.screen else f"{SCREENS[choice.screen]}: {label}"
 
     def _keys(self, choice: Choice) -> str:
-        ascii_only = bool(getattr(self.app, "ascii_only", False))
-        if choice.screen == self._asked_for.screen or not choice.action.keys:
-            return keys_text(choice.action, ascii_only)
-        return " ".join(key_text(key, ascii_only) for key in (*way_to(choice.screen), choice.action.keys[0]))
+        ascii_only, moved = bool(getattr(self.app, "ascii_only", False)), moved_keys(self)
+        keys = keys_of(choice.action, moved)
+        if choice.screen == self._asked_for.screen or not keys:
+            return keys_text(choice.action, moved, ascii_only)
+        return " ".join(key_text(key, ascii_only) for key in (*way_to(choice.screen, moved), keys[0]))
 
     def _help(self, choice: Choice) -> str:
         return choice.action.help_on(choice.screen)

@@ -16,6 +16,7 @@ from nanomem_tui.opening import Opening
 from nanomem_tui.screens.files import FileRow, FilesScreen
 from nanomem_tui.screens.registry import PLACES
 from nanomem_tui.widgets.bars import StatusBar
+from nanomem_tui.widgets.preview import Preview
 from tests.screens.console import Console, console
 
 
@@ -190,6 +191,32 @@ async def test_remapped_keys_work_and_wrong_ones_are_named(demo: Path, monkeypat
         assert on.ids == before
         await on.press("X")
         assert on.ids == before[1:]
+
+
+async def test_every_place_that_names_a_key_names_the_one_in_force(demo: Path) -> None:
+    found = paths.locate(demo)
+    loaded = config.load(found)
+    moved = {"delete": "X", "go_lessons": "f2", "palette": "f9, number_sign", "theme": "f3", "next_list": "f4"}
+    app = NanomemApp(Opening(found, loaded._replace(settings=loaded.settings._replace(keys=moved))))
+    async with app.run_test(size=(200, 60), notifications=True) as pilot:
+        await app.settled()
+        on = Console(app, pilot)
+        await on.shows("f2 Lessons", " X delete", " f9 commands")
+        assert "2 Lessons" not in on.text.replace("f2 Lessons", "")
+        await on.press("question_mark")
+        help_text = on.app.screen.query_one(Preview).document.plain()
+        for line in ("  X          Delete one", "  f9 #       Every action", "  f3         Dark, light"):
+            assert line in help_text
+        await on.press("escape", "number_sign")
+        await on.type("delete")
+        choices = on.app.screen.table
+        keys = {row.id: on.app.screen._keys(row) for row in choices.rows}
+        assert keys["items delete"] == "X"
+        assert keys["lessons delete"] == "f2 X"
+        await on.press("escape")
+        before = on.app.theme
+        await on.press("f3")
+        assert on.app.theme != before, "an action of the palette may be given a key"
 
 
 async def test_keys_typed_before_there_are_rows_act_in_order(demo: Path) -> None:

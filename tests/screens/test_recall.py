@@ -11,6 +11,8 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import DiskFull
+from nanomem_tui.memory import regressions
+from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.recall import Recall
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turn_values import TurnEnd, TurnInput
@@ -193,6 +195,30 @@ async def test_hostile_words_reach_no_terminal(demo: Path) -> None:
         assert not {"\x1b", "\x07", "\u202e"} & set(on.text)
         assert "[/foo]" in on.text
         assert on.screen.table.rows[0].answer.begun.block.count("<recalled-memory>") == 1
+
+
+async def test_what_the_message_replies_to_counts_is_told_and_saved(demo: Path) -> None:
+    async with console(demo, "recall", (160, 60)) as on:
+        await ask(on, "what about it")
+        assert given(on) == []
+        assert "Reply to" not in on.text.splitlines()[2], "its line takes no room while there is no reply"
+        await on.press("Q")
+        await on.type("window seats q")
+        await on.press("enter")
+        assert given(on) == ["Prefers window seats, aisle on night flights"]
+        with open_workspace(demo) as ws:
+            asked = Question("what about it", "window seats q")
+            assert on.screen.table.rows[0].hit.score == pytest.approx(ws.recall.ask(asked).hits[0].score, rel=1e-3)
+        await on.shows("Reply to", "replies to   window, seats, q: each counts 0.5")
+        await on.press("M")
+        await on.shows("Saved: it must find 1 item")
+        with open_workspace(demo) as ws:
+            saved = regressions.load(regressions.saved_file(ws.paths.data, ws.id))
+        assert [(one.question.text, one.question.reply_to) for one in saved] == [("what about it", "window seats q")]
+        await on.press("Q", "escape")
+        assert given(on) == [], "esc in its field takes the reply away, and leaves the message"
+        assert "Reply to" not in on.text
+        assert "what about it" in on.text
 
 
 # Who asks
@@ -447,6 +473,7 @@ async def test_status_counts_what_turns_did_and_plots_it_by_day(demo: Path) -> N
             )
             ws.engine.end_turn(TurnEnd(begun.turn, assistant="ok"))
     async with console(demo, "status", (160, 60)) as on:
+        await on.until(lambda: "Recall" in {row.name for row in on.screen.table.rows})
         parts = {row.name: row.value for row in on.screen.table.rows}
         assert parts["Recall"] == "2 of 3 turns given something (67%)"
         await on.at("Recall")
