@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from nanomem_tui.dream import dates
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry, marks
 from nanomem_tui.memory import secrets
 
@@ -178,7 +179,7 @@ def facts_of(entry: HistoryEntry) -> tuple[list[Fact], list[Skipped]]:
         if isinstance(found, Fact) and (kinds := {secret.kind for secret in secrets.find(found.text)}):
             found = f"it holds a secret: {', '.join(sorted(kinds))}"
         if isinstance(found, Fact):
-            facts.append(found)
+            facts.append(replace(found, text=dates.absolute(found.text, entry.timestamp)))
         else:
             skipped.append(Skipped(entry.cursor, secrets.mask(text), found, mark))
     return facts, skipped

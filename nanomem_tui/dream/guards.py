@@ -12,10 +12,10 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nanomem_tui.dream import details
+from nanomem_tui.dream import dates, details, tidy
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.errors import BadInput, Conflict
-from nanomem_tui.memory import injection
+from nanomem_tui.memory import injection, secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,17 @@ class Checked:
 
 
 def check(
-    files: Mapping[str, str], edits: Sequence[LineEdit], evidence: Mapping[int, str], limits: Limits | None = None
+    files: Mapping[str, str],
+    edits: Sequence[LineEdit],
+    evidence: Mapping[int, str],
+    limits: Limits | None = None,
+    today: str = "",
 ) -> Checked:
-    """Let each edit through or refuse it, in order. `evidence` is the text of each history entry by its cursor."""
+    """Let each edit through or refuse it, in order.
+
+    `evidence` is the text of each history entry by its cursor; `today` the day (`YYYY-MM-DD`) that the newest of them
+    tells, by which a line may be over.
+    """
     limits = limits or Limits()
     texts = dict(files)
     allowed = {name: max(2, int(limits.lost_share * _filled(text))) for name, text in files.items()}
@@ -55,21 +63,22 @@ def check(
     refused: list[Refusal] = []
     for edit in edits:
         why = _content(edit, limits)
-        if not why and _loses(edit) and allowed.get(edit.file, 0) < 1:
-            why = f"more than {limits.lost_share:.0%} of the file's lines would go"
         after = texts
         if not why:
             try:
                 after = apply_edits(texts, [edit])
             except (BadInput, Conflict) as error:
                 why = error.what
-        why = why or _unaccounted(edit, after, evidence) or _too_big(edit, texts, after, limits)
+        loses = _loses(edit, after)
+        if not why and loses and allowed.get(edit.file, 0) < 1:
+            why = f"more than {limits.lost_share:.0%} of the file's lines would go"
+        why = why or _unaccounted(edit, after, evidence, today) or _too_big(edit, texts, after, limits)
         if why:
             refused.append(Refusal(edit, why))
             continue
         texts = after
         accepted.append(edit)
-        if _loses(edit):
+        if loses:
             allowed[edit.file] -= 1
     return Checked(tuple(accepted), texts, tuple(refused))
 
@@ -95,20 +104,24 @@ def _content(edit: LineEdit, limits: Limits) -> str:
         return f"a line of more than {limits.max_line} characters"
     if any(unicodedata.category(c) == "Cc" and c != "\t" for c in text):
         return "control characters"
+    if kinds := {secret.kind for secret in secrets.find(text)} - {secret.kind for secret in secrets.find(edit.old)}:
+        return f"it holds a secret: {', '.join(sorted(kinds))}"
     return "it reads as an instruction to the agent" if orders_the_agent(text) else ""
 
 
-def _loses(edit: LineEdit) -> bool:
-    """Whether a line goes: removed, or replaced by one that has little to do with it."""
+def _loses(edit: LineEdit, after: Mapping[str, str]) -> bool:
+    """Whether a line goes: removed with no copy left, or replaced by one that has little to do with it."""
     if edit.op != "replace" or edit.supersedes:
-        return edit.op == "remove"
+        return edit.op == "remove" and not tidy.has_copy(after.get(edit.file, ""), edit.old)
     old, new = details.words(edit.old), details.words(edit.new)
     return bool(old) and len(old & new) * 2 < len(old)
 
 
-def _unaccounted(edit: LineEdit, after: Mapping[str, str], evidence: Mapping[int, str]) -> str:
+def _unaccounted(edit: LineEdit, after: Mapping[str, str], evidence: Mapping[int, str], today: str) -> str:
     """The names, numbers, dates and addresses that would be nowhere: in no file, and in no entry that asks for it."""
     if edit.op not in ("replace", "remove"):
+        return ""
+    if edit.op == "remove" and (dates.is_over(edit.old, today) or tidy.has_copy(after.get(edit.file, ""), edit.old)):
         return ""
     if not edit.evidence:
         return "no history entry asks for it"

@@ -104,3 +104,12 @@ def test_what_orders_the_agent_about_is_refused(text: str) -> None:
 )  # fmt: skip
 def test_plain_memories_pass(text: str) -> None:
     assert why(LineEdit("add", "memory/MEMORY.md", new=f"- {text}")) == ""
+
+
+def test_a_new_secret_is_refused_and_one_that_stands_there_may_stay() -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    add = LineEdit("add", "memory/MEMORY.md", new=f"- The token is {token}", evidence=(1,))
+    assert "secret" in check({"memory/MEMORY.md": ""}, [add], {1: "x"}).refused[0].why
+    old = f"- The token is {token}"
+    replace = LineEdit("replace", "memory/MEMORY.md", line=1, old=old, new=f"{old} (rotated)", evidence=(1,))
+    assert check({"memory/MEMORY.md": old + "\n"}, [replace], {1: "x"}).refused == ()

@@ -248,7 +248,7 @@ def test_facts_carry_their_mark_and_cursor() -> None:
     ("content", "kept"),
     [
         ("[permanent] Evan said: Hey Sam! How're you doing? I had a health scare last week.",
-         "Evan: I had a health scare last week."),
+         "Evan: I had a health scare in the week of 2026-03-23."),
         ("[correction] Sam said: Got some news - I'm a Weight Watchers coach now!",
          "Sam: Got some news - I'm a Weight Watchers coach now!"),
         ("[permanent] Audrey said: Pepper loves lounging on the couch.", "Audrey: Pepper loves lounging on the couch."),
@@ -328,7 +328,7 @@ def test_of_a_real_history_no_permanent_line_is_talk(tmp_path) -> None:
     assert {line.why.partition(":")[0] for line in left} == {"known", "a question", "a greeting"}
     assert len(left) <= 10
     added = "\n".join(edit.new for edit in proposal.edits)
-    assert "Evan: Life's been quite the rollercoaster lately. I had a health scare last week" in added
+    assert "Evan: Life's been quite the rollercoaster lately. I had a health scare in the week of " in added
     assert "I'm a Weight Watchers coach in my group now!" in added
 
 
