@@ -1,9 +1,7 @@
-"""Recall: who sees what, why an item was given or not, the same answer from every backend, nothing read from a disk."""
+"""Recall: who sees what, why an item was given or not, the same answer from every backend."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -252,33 +250,3 @@ def test_what_expires_is_not_recalled_any_more(ws: Workspace) -> None:
     assert ids(recall.ask(Question("tea"))) == ["t"]
     with clock.at(clock.now() + timedelta(hours=2)):
         assert ids(recall.ask(Question("tea"))) == []
-
-
-TRACED = """
-import sys
-from nanomem_tui import open_workspace
-from nanomem_tui.config import Settings
-from nanomem_tui.memory.recall import Question, Recall
-from nanomem_tui.memory.scopes import Audience
-seen = []
-with open_workspace(sys.argv[1]) as ws:
-    recall = Recall(ws.store, Settings())
-    recall.warm(background=False)
-    recall.ask(Question("conding wrods", "", Audience("telegram", "1")))
-    ws.items.add("more coding words")
-    watched = ("open", "os.", "sqlite3.", "import", "socket.")
-    sys.addaudithook(lambda name, args: seen.append((name, args)) if name.startswith(watched) else None)
-    seen.clear()
-    before = len(seen)
-    for query in ("coding words", "wrods of codng", "小满"):
-        for profile in ("default", "seed000", "seed001"):
-            recall.ask(Question(query, "words", Audience("telegram", "1", "7"), profile=profile))
-    found = list(seen)
-print(found)
-"""
-
-
-def test_recall_in_ram_opens_and_reads_no_file(tmp_path: Path) -> None:
-    home = make_home(tmp_path)
-    done = subprocess.run([sys.executable, "-c", TRACED, str(home)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]", done.stdout

@@ -1,0 +1,244 @@
+"""Engines behind one interface, for `recall.py` and for any harness that makes one per collection and calls
+`index(items)` with (id, text, meta), `search(query, k)` and, where it is there, `close()`:
+
+    locomo_retrieval.py --engine benchmarks/adapters.py:Nanomem --engine benchmarks/adapters.py:Taosmd
+
+`Nanomem` is ours for turns in their order, `NanomemFacts` for texts that stand alone (Chinese sentences, items),
+`NanomemSessions` for whole sessions. An engine whose package is not there raises ImportError when it is made or filled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from nanomem_tui import clock
+from nanomem_tui.memory import scoring
+from nanomem_tui.memory.sequences import OrderedRecall, Passage
+from nanomem_tui.store.search import Candidate
+from nanomem_tui.store.values import Item
+from nanomem_tui.store.vocabulary import Vocabulary
+from nanomem_tui.store.word_index import WordIndex, without_common
+from nanomem_tui.tokens import query_weights
+
+DocumentItem = tuple[str, str, dict[str, Any]]
+ROOT = Path(__file__).resolve().parents[1]
+STOP = frozenset(
+    "a about above after again all also am an and any are as at be because been before being below between both "
+    "but by can could did do does doing down during each few for from further had has have having he her here "
+    "hers him his how i if in into is it its itself just me might mine more most my myself no nor not now of off "
+    "on once only or other our ours out over own same she should so some such than that the their theirs them "
+    "then there these they this those through to too under until up us very was we were what when where which "
+    "while who whom whose why will with would you your yours".split()
+)
+
+
+class Nanomem:
+    """Turns in their order: neighbours, session, speaker and dates count."""
+
+    name = "nanomem, ordered"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        self.recall = OrderedRecall(map(_passage, items))
+
+    def search(self, query: str, k: int) -> list[str]:
+        return [hit.passage.key for hit in self.recall.search(query, k)]
+
+
+class NanomemSessions(Nanomem):
+    """Whole sessions, each asked for by its turns: the id of a document is that of its session."""
+
+    name = "nanomem, sessions"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        self.recall = OrderedRecall(
+            Passage(f"{key}#{number}", line.partition(": ")[2] or line, key, line.partition(": ")[0], _day(meta))
+            for key, text, meta in items
+            for number, line in enumerate(text.split("\n"))
+        )
+
+    def search(self, query: str, k: int) -> list[str]:
+        return [session for session, _ in self.recall.sessions(query, k)]
+
+
+class NanomemFacts:
+    """Plain facts: every text for itself, as `memory search` ranks items (profile `default`, RAM index)."""
+
+    name = "nanomem, facts"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        self.words, self.vocabulary = WordIndex(), Vocabulary()
+        self.items = {key: Item(key, text) for key, text, _ in items}
+        for key, text, _ in items:
+            self.vocabulary.add(self.words.put(key, text, 0))
+        self.weights, self.today = scoring.PROFILES["default"], clock.now().date()
+
+    def search(self, query: str, k: int) -> list[str]:
+        words = {}
+        asked = without_common(query_weights(query), len(self.words), self.words.rows_with)
+        for word, weight in asked.items():
+            there = word if self.words.has(word) else self.vocabulary.nearest(word, self.words.rows_with)
+            words[there or word] = weight
+        found = self.words.search(words, k, slack=0.05)
+        rated = [Candidate(self.items[key], score, list(self.words.matched(key, words))) for score, key in found]
+        scored = [scoring.default(one, scoring.shares(one.item, self.weights, self.today)) for one in rated]
+        scored.sort(key=lambda one: -one.score)
+        return [one.item.id for one in scored[:k]]
+
+
+class FullTextPorter:
+    """SQLite's full-text index with its stemmer, the words joined by OR, stop words left out."""
+
+    name = "FTS5 porter"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        self.db = sqlite3.connect(":memory:")
+        self.db.execute("CREATE VIRTUAL TABLE f USING fts5(text, tokenize='porter unicode61')")
+        self.keys = [key for key, _, _ in items]
+        self.db.executemany("INSERT INTO f(rowid, text) VALUES (?, ?)", enumerate(text for _, text, _ in items))
+
+    def search(self, query: str, k: int) -> list[str]:
+        match = " OR ".join(f'"{word}"' for word in _content(query))
+        if not match:
+            return []
+        rows = self.db.execute("SELECT rowid FROM f WHERE f MATCH ? ORDER BY rank LIMIT ?", (match, k))
+        return [self.keys[row] for (row,) in rows]
+
+
+class FullTextBigrams(FullTextPorter):
+    """The same, with runs of Chinese cut into overlapping pairs of characters before SQLite sees them."""
+
+    name = "FTS5 porter, bigrams"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        super().index([(key, _pairs(text), meta) for key, text, meta in items])
+
+    def search(self, query: str, k: int) -> list[str]:
+        return super().search(_pairs(query), k)
+
+
+class Tantivy:
+    """tantivy with its English stemmer."""
+
+    name = "tantivy en_stem"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        import tantivy
+
+        schema = tantivy.SchemaBuilder()
+        schema.add_text_field("body", stored=False, tokenizer_name="en_stem")
+        schema.add_unsigned_field("number", stored=True, fast=True)
+        self.index_ = tantivy.Index(schema.build())
+        writer = self.index_.writer(heap_size=50_000_000, num_threads=1)
+        for number, (_, text, _) in enumerate(items):
+            document = tantivy.Document()
+            document.add_text("body", text)
+            document.add_unsigned("number", number)
+            writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+        self.index_.reload()
+        self.searcher = self.index_.searcher()
+        self.keys = [key for key, _, _ in items]
+
+    def search(self, query: str, k: int) -> list[str]:
+        words = " ".join(f'"{word}"' for word in _content(query) if word.isalnum())
+        if not words:
+            return []
+        try:
+            asked = self.index_.parse_query(words, ["body"])
+        except ValueError:  # its tokenizer drops every word, as it does with long runs of Chinese
+            return []
+        found = self.searcher.search(asked, k)
+        return [self.keys[self.searcher.doc(address)["number"][0]] for _, address in found.hits]
+
+
+class RankBm25:
+    """rank_bm25, the library that most Python memories without a model use."""
+
+    name = "rank_bm25"
+
+    def index(self, items: list[DocumentItem]) -> None:
+        from rank_bm25 import BM25Okapi
+
+        self.keys = [key for key, _, _ in items]
+        self.bm25 = BM25Okapi([_content(text) for _, text, _ in items])
+
+    def search(self, query: str, k: int) -> list[str]:
+        scores = self.bm25.get_scores(_content(query))
+        return [self.keys[at] for at in sorted(range(len(scores)), key=lambda at: -scores[at])[:k]]
+
+
+class Taosmd:
+    """The peer: taosmd, the best memory that runs offline, with MiniLM; in a process and an environment of its own.
+
+    That is `.peers/taosmd` (`make peer`), or the one whose Python NANOMEM_PEER names.
+    """
+
+    name = "taosmd, MiniLM"
+    slow = True
+
+    def __init__(self) -> None:
+        python = Path(os.environ.get("NANOMEM_PEER") or ROOT / ".peers" / "taosmd" / "bin" / "python")
+        if not python.is_file():
+            raise ImportError("taosmd is not installed: `make peer`")
+        program = ROOT / "benchmarks" / "peers" / "taosmd_peer.py"
+        self.child = subprocess.Popen(
+            [str(python), str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self.name = self._answer()["name"]
+
+    def index(self, items: list[DocumentItem]) -> None:
+        self._ask({"index": [(key, text) for key, text, _ in items]})
+
+    def search(self, query: str, k: int) -> list[str]:
+        return self._ask({"search": query, "k": k})["ids"]
+
+    def close(self) -> None:
+        self.child.communicate()
+
+    def _ask(self, value: dict[str, Any]) -> dict[str, Any]:
+        assert self.child.stdin
+        self.child.stdin.write(json.dumps(value).encode() + b"\n")
+        self.child.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.child.stdout
+        line = self.child.stdout.readline()
+        if not line:
+            self.child.communicate()
+            raise ImportError("taosmd does not start: run benchmarks/peers/taosmd_peer.py in its environment")
+        return dict(json.loads(line))
+
+
+ENGINES = (Nanomem, NanomemFacts, FullTextPorter, FullTextBigrams, Tantivy, RankBm25, Taosmd)
+
+
+def _content(text: str) -> list[str]:
+    words = re.findall(r"\w+", text.lower())
+    return list(dict.fromkeys(word for word in words if word not in STOP)) or words
+
+
+def _pairs(text: str) -> str:
+    return re.sub(r"[\u4e00-\u9fff]{2,}", lambda run: " ".join(map("".join, pairwise(run[0]))).join("  "), text)
+
+
+def _passage(item: DocumentItem) -> Passage:
+    key, text, meta = item
+    speaker = meta.get("speaker") or ""
+    return Passage(key, text.removeprefix(f"{speaker}: "), str(meta.get("session", "")), speaker, _day(meta))
+
+
+def _day(meta: dict[str, Any]) -> str:
+    return datetime.fromtimestamp(meta["ts"]).isoformat() if meta.get("ts") else ""
