@@ -92,7 +92,8 @@ def _filled(text: str) -> int:
     return sum(1 for line in text.split("\n") if line.strip())
 
 
-def _content(edit: LineEdit, limits: Limits) -> str:
+def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
+    """Why the edit cannot be a line of a file, whoever asks for it; "" when it can."""
     text = edit.new or edit.section
     try:
         f"{edit.new}{edit.section}".encode()
@@ -100,10 +101,15 @@ def _content(edit: LineEdit, limits: Limits) -> str:
         return "text that is no UTF-8"
     if edit.op in ("add", "replace") and not edit.new.strip():
         return "an empty line"
-    if len(edit.new) > limits.max_line:
-        return f"a line of more than {limits.max_line} characters"
-    if any(unicodedata.category(c) == "Cc" and c != "\t" for c in text):
-        return "control characters"
+    if len(edit.new) > max_line:
+        return f"a line of more than {max_line} characters"
+    return "control characters" if any(unicodedata.category(c) == "Cc" and c != "\t" for c in text) else ""
+
+
+def _content(edit: LineEdit, limits: Limits) -> str:
+    text = edit.new or edit.section
+    if why := impossible(edit, limits.max_line):
+        return why
     if kinds := {secret.kind for secret in secrets.find(text)} - {secret.kind for secret in secrets.find(edit.old)}:
         return f"it holds a secret: {', '.join(sorted(kinds))}"
     return "it reads as an instruction to the agent" if orders_the_agent(text) else ""

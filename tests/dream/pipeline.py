@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nanomem_tui.config import Settings
+from nanomem_tui.dream.hunks import HunkLayer
+from nanomem_tui.dream.review import Review
 from nanomem_tui.dream.service import Dreams
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.paths import Paths
@@ -25,13 +27,20 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.layer = FileLayer(self.paths, lambda: GitHistory.open(self.paths), self.perform)
+        self.hunks = HunkLayer(self.paths)
+        self.review = Review(self.hunks, self.layer, self.perform)
         self.dreams = Dreams(
             self.paths, lambda: GitHistory.open(self.paths), self.layer, self.perform, lambda: self.presence, Settings()
         )
 
     def perform(self, operation: Operation) -> Operation:
-        self.layer.check(operation.changes)
-        self.layer.apply(operation, operation.changes)
+        layers = {layer.name: layer for layer in (self.layer, self.hunks)}
+        by_layer = {name: [c for c in operation.changes if c.layer == name] for name in layers}
+        for name, changes in by_layer.items():
+            layers[name].check(changes)
+        for name, changes in by_layer.items():
+            if changes:
+                layers[name].apply(operation, changes)
         self.done.append(operation)
         return operation
 

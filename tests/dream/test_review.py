@@ -1,0 +1,131 @@
+"""Edits that wait for a person: decided one by one, each decision one operation that undo takes back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.review import waiting_changes
+from nanomem_tui.errors import BadInput, Conflict, NotFound
+from nanomem_tui.operations import new_operation
+from tests.dream.pipeline import Bench
+from tests.dream.test_run import bench
+
+USER = "USER.md"
+TEXT = "# User\n\n- likes tea\n- lives in Bremen\n"
+REPLACE = LineEdit("replace", USER, line=3, old="- likes tea", new="- likes coffee", evidence=(4,), why="contradicts")
+REMOVE = LineEdit("remove", USER, line=4, old="- lives in Bremen", evidence=(5,))
+ADD = LineEdit("add", USER, section="Health", new="- allergic to nuts", evidence=(6,))
+
+
+@pytest.fixture
+def on(tmp_path: Path) -> Bench:
+    """A workspace in which three edits wait."""
+    on = bench(tmp_path)
+    (on.paths.workspace / USER).write_text(TEXT)
+    refused = [Refusal(edit, "nothing accounts for it") for edit in (REPLACE, REMOVE, ADD)]
+    on.perform(new_operation("dream.run", "Dream", waiting_changes(refused, "rules"), actor="dream"))
+    return on
+
+
+def test_what_waits_is_kept_private_and_read_back(on: Bench) -> None:
+    assert [hunk.edit for hunk in on.review.waiting()] == [REPLACE, REMOVE, ADD]
+    assert {(hunk.why, hunk.dreamer) for hunk in on.review.waiting()} == {("nothing accounts for it", "rules")}
+    folder = on.paths.data / "review"
+    assert os.stat(folder).st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    assert on.hunks.count() == 3
+    on.undo()  # the Dream
+    assert on.review.waiting() == []
+
+
+def test_one_is_accepted_and_undo_brings_line_and_hunk_back(on: Bench) -> None:
+    first = on.review.waiting()[0]
+    assert on.review.preview([first.id])[USER][1] == TEXT.replace("tea", "coffee")
+    done = on.review.accept([first.id[:-1]] if len(first.id) > 30 else [first.id])
+    assert on.texts()[USER] == TEXT.replace("tea", "coffee")
+    assert [hunk.edit for hunk in on.review.waiting()] == [REMOVE, ADD]
+    assert done.meta["edits"][0]["evidence"] == (4,)
+    on.undo()
+    assert on.texts()[USER] == TEXT
+    assert [hunk.edit for hunk in on.review.waiting()] == [REPLACE, REMOVE, ADD]
+
+
+def test_several_are_one_operation_and_one_commit(on: Bench) -> None:
+    before = len(on.dreams.commits())
+    on.review.accept([hunk.id for hunk in on.review.waiting()])
+    assert on.texts()[USER] == "# User\n\n- likes coffee\n\n## Health\n- allergic to nuts\n"
+    assert on.review.waiting() == []
+    ours = on.dreams.commits()[: len(on.dreams.commits()) - before]
+    assert [commit.subject for commit in ours if "accept" in commit.subject] == ["nanomem: accept 3 edits"]
+
+
+def test_the_words_may_be_others(on: Bench) -> None:
+    first = on.review.waiting()[0]
+    on.review.accept([first.id], "likes oolong tea")
+    assert on.texts()[USER] == TEXT.replace("likes tea", "likes oolong tea")
+    for bad in ("", "two\nlines", "\x1b[31mred"):
+        with pytest.raises(BadInput):
+            on.review.accept([on.review.waiting()[-1].id], bad)
+    with pytest.raises(BadInput, match="one text for several"):
+        on.review.accept([hunk.id for hunk in on.review.waiting()], "x")
+    assert len(on.review.waiting()) == 2
+
+
+def test_a_rejected_edit_changes_no_file(on: Bench) -> None:
+    on.review.reject([hunk.id for hunk in on.review.waiting()])
+    assert (on.texts()[USER], on.review.waiting()) == (TEXT, [])
+    on.undo()
+    assert len(on.review.waiting()) == 3
+
+
+def test_an_edit_of_a_line_that_is_gone_is_a_conflict_and_waits_on(on: Bench) -> None:
+    (on.paths.workspace / USER).write_text("# User\n")
+    with pytest.raises(Conflict):
+        on.review.accept([on.review.waiting()[0].id])
+    assert len(on.review.waiting()) == 3
+
+
+def test_unknown_ids_are_named(on: Bench) -> None:
+    for bad in ("hunk_1_1", "", "../x", "hunk_../../x"):
+        with pytest.raises(NotFound):
+            on.review.get(bad)
+    with pytest.raises(BadInput, match="3 edits begin"):
+        on.review.get("hunk_")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"{", b"[]", b'{"edit": 3}', b'{"edit": {"op": "add"}}', b"\xff\xfe",
+        b'{"edit": {"op": "add", "file": "../../etc/passwd", "new": "x"}}',
+        b'{"edit": {"op": "write", "file": "USER.md", "new": "x"}}',
+        b'{"edit": {"op": "add", "file": "USER.md", "new": "x", "evidence": ["y"]}}',
+        b'{"edit": {"op": "add", "file": "USER.md", "new": 3}}',
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_a_problem_and_the_others_are_listed(on: Bench, data: bytes) -> None:
+    (on.paths.data / "review" / "hunk_1_2.json").write_bytes(data)
+    assert len(on.review.waiting()) == 3
+    assert [problem.where for problem in on.review.problems()] == ["review/hunk_1_2.json"]
+
+
+def test_of_a_secret_only_masked_words_are_kept(tmp_path: Path) -> None:
+    on = bench(tmp_path)
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    edit = LineEdit("add", USER, new=f"- The token is {token}", evidence=(1,))
+    on.perform(new_operation("dream.run", "Dream", waiting_changes([Refusal(edit, "it holds a secret")], "model")))
+    kept = b"".join(path.read_bytes() for path in (on.paths.data / "review").iterdir())
+    assert token.encode() not in kept
+    assert token not in str([operation.to_json() for operation in on.done])
+
+
+def test_a_dream_can_be_undone_after_one_of_its_edits_was_decided(on: Bench) -> None:
+    on.review.reject([on.review.waiting()[0].id])
+    dream = on.done[0]
+    on.perform(new_operation("undo", "undo: Dream", dream.inverse(), undoes=dream.id))
+    assert on.review.waiting() == []
