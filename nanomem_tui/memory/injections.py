@@ -1,7 +1,7 @@
 """The injection log: which items and lessons each real turn was given, and what the turn saved. Both ways.
 
 Owns one append-only file of ours, a line when a turn begins and one when it ends; beyond a size the oldest half goes.
-Where the session state is switched off the log holds no words of anybody.
+Where the session state is switched off the log holds no words of anybody, and it never holds a secret.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats.keep import text_of, whole
+from nanomem_tui.memory import secrets
 from nanomem_tui.memory.appending import append, opened, read_from
 from nanomem_tui.store import atomic
 
@@ -57,7 +58,7 @@ class Injections:
     def began(self, turn: Injected) -> None:
         """Record what a turn was given. Raises the errors of `from_os_error`."""
         fields = {name: value for name, value in turn._asdict().items() if value not in (None, "", (), 0)}
-        self._append({**fields, "user": turn.user[:MAX_USER]} if turn.user else fields)
+        self._append({**fields, "user": logged_words(turn.user)} if turn.user else fields)
 
     def ended(self, turn: str, at: str, saved: Sequence[str], learned: Sequence[str]) -> None:
         """Record what came of a turn."""
@@ -119,6 +120,11 @@ class Injections:
                 known = self._turns.get(key, Injected(key, "", ""))
                 self._turns[key] = known._replace(**_fields(value))
         return self._turns
+
+
+def logged_words(text: str) -> str:
+    """The words of a message as the log keeps them: their beginning, with a name in place of each secret."""
+    return secrets.mask_start(text)[:MAX_USER]
 
 
 def _fields(value: Mapping[str, Any]) -> dict[str, Any]:

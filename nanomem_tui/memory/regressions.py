@@ -1,6 +1,6 @@
 """Questions whose answers must not get lost: saved with the items that were expected, asked again by `recall --check`.
 
-Owns the file (JSON, a question a line) and what a loss is: an expected item that is not given any more. An item that
+Owns the file (JSON, a question a line, a name in place of each secret) and what a loss is: an expected item that is not given any more. An item that
 was deleted since is a loss too: the file says what a person wants to be remembered.
 """
 
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, from_os_error
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
+from nanomem_tui.memory import secrets
 from nanomem_tui.memory.appending import append
 from nanomem_tui.memory.recall import Question, Recalled
 from nanomem_tui.memory.scopes import Audience
@@ -61,8 +62,8 @@ def save(path: Path, question: Question, expect: Sequence[str]) -> Regression:
     """Add a question to a file, which is made when missing. Raises BadInput when it expects nothing."""
     audience = question.audience
     fields: dict[str, Any] = {
-        "message": question.text,
-        "reply_to": question.reply_to,
+        "message": secrets.mask(question.text),
+        "reply_to": secrets.mask(question.reply_to),
         "channel": audience.channel,
         "chat_id": audience.chat_id,
         "sender_id": audience.sender_id,

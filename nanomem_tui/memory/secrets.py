@@ -104,7 +104,7 @@ _SHAPES: tuple[_Shape, ...] = (
         "private key",
         "PRIVATE KEY",
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:[\s\S]{0,20000}?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?",
+        r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s]{40,20000})?",
     ),
     _Shape("age key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
     _Shape("Anthropic key", "sk-ant-", r"\bsk-ant-[\w-]{20,}"),
@@ -158,7 +158,7 @@ _SHAPES: tuple[_Shape, ...] = (
     _Shape(
         "password",
         "assw|pwd|Pwd|PWD|PASSW|passphrase|assphrase|密码|密碼|口令|pin|PIN|Pin",
-        r"(?i:\b(?:[\w-]*passw(?:or)?d|passphrase|pwd)\b[\"']?\s*(?:is now|is|was|=>|:=|[:=：]|to)\s*"
+        r"(?i:(?:passw(?:or)?d|\b(?:passphrase|pwd))\b[\"']?\s*(?:is now|is|was|=>|:=|[:=：]|to)\s*"
         r"|(?:密码|密碼|口令)\s*(?:是|为|為|设为|改成|[:=：])\s*|\bpin(?: code)?\s*(?:is|[:=：])\s*(?=\d{4,8}\b))"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|[!-~]{4,64}(?<![.,;:?)]))",
         _chosen,
@@ -167,7 +167,7 @@ _SHAPES: tuple[_Shape, ...] = (
     _Shape(
         "key or token",
         "key|Key|KEY|token|Token|TOKEN|secret|Secret|SECRET|密钥|密鑰|令牌",
-        r"(?i:\b[\w-]*(?:api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?key|token|"
+        r"(?i:(?:api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?key|token|"
         r"(?:access|auth|api|bot|refresh)[_ -]?token)"
         r"[\"']?\s*(?:is|was|=>|:=|[:=：])\s*|(?:密钥|密鑰|令牌)\s*(?:是|为|為|[:=：])\s*)"
         r"(?P<v>[\"'`]?[A-Za-z0-9_.~+/-]{16,}={0,2}[\"'`]?)",
@@ -211,6 +211,9 @@ _PERSONAL: tuple[_Shape, ...] = (
 KINDS: tuple[str, ...] = tuple(shape.kind for shape in (*_SHAPES, *_PERSONAL))
 """Every kind that is known, the personal ones last."""
 
+START = 24_000
+"""Characters of a text that `mask_start` looks at: more than the longest secret has."""
+
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
 
 
@@ -249,6 +252,11 @@ def mask(text: str, *, personal: bool = False) -> str:
         parts += [text[last : secret.start], f"[{secret.kind} #{secret.fingerprint}]"]
         last = secret.end
     return "".join((*parts, text[last:]))
+
+
+def mask_start(text: str) -> str:
+    """As `mask`, of the beginning of a text that is cut anyway: a long message must not hold up a turn."""
+    return mask(text[:START])
 
 
 def fingerprint(value: str, *, guessable: bool) -> str:

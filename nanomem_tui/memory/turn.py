@@ -12,15 +12,13 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from datetime import datetime
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.formats.wal_state import parse_wal
 from nanomem_tui.memory import backfill, learning, prompt, retention
-from nanomem_tui.memory.injections import Injected
-from nanomem_tui.memory.own_sessions import OwnSessions
+from nanomem_tui.memory.injections import Injected, logged_words
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.recall import Cut, Question, Recall
 from nanomem_tui.memory.traces import Traces
@@ -28,7 +26,7 @@ from nanomem_tui.memory.turn_keeping import Before, Keeper
 from nanomem_tui.memory.turn_values import Begun, Ended, TurnEnd, TurnInput
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
-from nanomem_tui.memory.working import Exchange, WorkingMemory, from_state
+from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state
 from nanomem_tui.operations import Operation, new_key
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
@@ -211,9 +209,7 @@ class Engine:
         with self._lock:
             given, shown = self._begun(end)
             if end.declined:
-                self._open.pop(shown.turn, None)
-                self.working.forget(given.session_key, given.at)
-                return Ended(shown.turn)
+                return self._declined(given, shown.turn)
             self._ready()
             ended = self._keep_turn(end, given, shown)
             self._open.pop(shown.turn, None)
@@ -225,9 +221,11 @@ class Engine:
         given = end.input
         if given is None:
             raise NotFound("no such turn", end.turn, "give the fields of its begin")
-        if not self._settings.memory_enabled or end.declined:
+        if not self._settings.memory_enabled:
             return Ended("")
         with self._lock:
+            if end.declined:
+                return self._declined(given, "")
             self._ready()
             given = given._replace(at=given.at or clock.iso(clock.now()))
             self._pre(given)
@@ -237,6 +235,17 @@ class Engine:
             self.traces.counters.add("turns_begun")
             self._remember(given, shown)
             return self.end_turn(end._replace(turn=shown.turn))
+
+    def _declined(self, given: TurnInput, turn: str) -> Ended:
+        """Nothing of a turn that the agent declined stays, but that it is counted."""
+        self.traces.counters.add("turns_declined")
+        if turn:
+            self._open.pop(turn, None)
+            self.working.forget(given.session_key, given.at)
+            if self._wal is not None:
+                wal, where = self._wal, (given.session_key, given.channel or "", given.chat_id or "", given.at)
+                self._try("the session state", lambda: wal.take_back(*where))
+        return Ended(turn)
 
     def _begun(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
         """The turn that ends: by its id here or in the log, or the last open one of the described message."""
@@ -366,18 +375,8 @@ class Engine:
         sessions = self.traces.sessions
         if sessions is None or not sessions.get_or_create(session_key).path.is_file():
             return [], []
-        return _from_messages(sessions, session_key, self._settings.short_term_turns), []
-
-
-def _from_messages(sessions: OwnSessions, session_key: str, turns: int) -> list[Exchange]:
-    found: list[Exchange] = []
-    for message in sessions.get_or_create(session_key).read().messages:
-        moment: datetime | None = clock.parse(message.timestamp)
-        if message.role == "user":
-            found.append(Exchange(clock.iso(moment) if moment else "", "user", message.content))
-        elif message.role == "assistant" and message.content and found:
-            found[-1] = found[-1]._replace(assistant=message.content)
-    return found[-turns:] if turns else []
+        messages = sessions.get_or_create(session_key).read().messages
+        return from_messages(messages, self._settings.short_term_turns), []
 
 
 def _same_message(given: TurnInput, session_key: str, message_id: str, text: str) -> bool:
@@ -386,7 +385,7 @@ def _same_message(given: TurnInput, session_key: str, message_id: str, text: str
         return False
     if given.message_id and message_id:
         return given.message_id == message_id
-    return not text or given.text[: len(text)] == text
+    return not text or given.text[: len(text)] == text or logged_words(given.text)[: len(text)] == text
 
 
 def _question(given: TurnInput) -> Question:

@@ -1,6 +1,7 @@
 """Writing WAL state: what a turn is about before the model is called, what became of it after (seed 001 §4.3).
 
-Owns the choice of the file and the append: one write under a lock, never over what is there. Reading is `wal`.
+Owns the choice of the file and the append: one write under a lock, never over what is there. A secret that was said is
+written as its kind and fingerprint. Reading is `wal`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from pathlib import Path
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats import wal_state
+from nanomem_tui.memory import secrets
 from nanomem_tui.memory.appending import opened
 from nanomem_tui.store import atomic
 
 MAX_KEY = 512
 MAX_NAME = 200
 _HEAD = 8192
+_LONGEST_PRE = 4_000_000
+"""Bytes at the end of a file in which a block that is taken back must begin."""
 _BAD_KEY = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[:/\\])\.\.(?:[:/\\]|$)")
 _KEY_LINE = re.compile(rb"^- session_key: ?(.*)$", re.MULTILINE)
 
@@ -44,12 +48,35 @@ class WalWriter:
         Raises BadInput for a key that can name no file, or the errors of `from_os_error`.
         """
         header = wal_state.dump_header(session_key, channel, chat_id)
-        self._append(session_key, header, wal_state.dump_pre(at, fields))
+        masked = {name: secrets.mask_start(value) if name == "user" else value for name, value in fields.items()}
+        self._append(session_key, header, wal_state.dump_pre(at, masked))
 
     def post(self, session_key: str, at: str, assistant: str, pending_actions: Sequence[str] = ()) -> None:
         """The end of the session's last turn. Raises the errors of `from_os_error`."""
         header = wal_state.dump_header(session_key, "", "")
-        self._append(session_key, header, wal_state.dump_post(at, assistant, pending_actions))
+        actions = [secrets.mask_start(action) for action in pending_actions[: wal_state.MAX_ACTIONS]]
+        self._append(session_key, header, wal_state.dump_post(at, secrets.mask_start(assistant), actions))
+
+    def take_back(self, session_key: str, channel: str, chat_id: str, at: str) -> None:
+        """Take the beginning of a turn at `at` away again, unless something was written after it.
+
+        A file that holds nothing else goes. Raises the errors of `from_os_error`.
+        """
+        path = self.file(session_key)
+        if not path.is_file():
+            return
+        with opened(path, "writing the session state") as handle:
+            size = os.fstat(handle).st_size
+            start = max(0, size - _LONGEST_PRE)
+            tail = os.pread(handle, size - start, start)
+            place = tail.rfind(b"\n### " + f"{at} PRE\n".encode())
+            if place < 0 or b"\n### " in tail[place + 1 :]:
+                return
+            place += start + 1
+            if os.pread(handle, place, 0) == wal_state.dump_header(session_key, channel, chat_id):
+                os.unlink(path)
+            else:
+                os.ftruncate(handle, place)
 
     def file(self, session_key: str) -> Path:
         """Where the session's turns lie: the seed's name, or one with a hash where that is another session's.

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui import clock
 from nanomem_tui.formats.wal_state import Turn, WalState
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.sessions import Message
 
 MAX_SESSIONS = 1_000
 """Sessions held at once; the one not used for the longest time goes, and is filled again when it comes back."""
@@ -104,6 +108,18 @@ def from_state(state: WalState, turns: int) -> tuple[list[Exchange], list[str]]:
     """The last finished turns of a session's state file, and what they left pending."""
     finished = [turn for turn in state.turns if not turn.open][-turns:] if turns else []
     return [_exchange(turn) for turn in finished], [action for turn in finished for action in turn.pending_actions]
+
+
+def from_messages(messages: Iterable[Message], turns: int) -> list[Exchange]:
+    """The last turns of a transcript."""
+    found: list[Exchange] = []
+    for message in messages:
+        if message.role == "user":
+            moment = clock.parse(message.timestamp)
+            found.append(Exchange(clock.iso(moment) if moment else "", "user", message.content))
+        elif message.role == "assistant" and message.content and found:
+            found[-1] = found[-1]._replace(assistant=message.content)
+    return found[-turns:] if turns else []
 
 
 def _exchange(turn: Turn) -> Exchange:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -136,6 +137,20 @@ def test_hiding_it_does_not_help() -> None:
         assert [secret.kind for secret in found] == ["AWS access key"]
         assert mask(text).startswith("my key [AWS")
         assert mask(text).endswith("] ok")
+
+
+@pytest.mark.parametrize("word", ["passwd-", "token-", "secret_", "api_key=", "-----BEGIN PRIVATE KEY-----"])
+def test_a_message_made_to_be_slow_is_not(word: str) -> None:
+    started = time.perf_counter()
+    find(word * 3_000)
+    assert time.perf_counter() - started < 3
+
+
+def test_a_private_key_that_was_cut_off_is_covered() -> None:
+    lines = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ=="] * 20)
+    assert mask(f"here: -----BEGIN PRIVATE KEY-----\n{lines}").startswith("here: [private key #")
+    assert "MIIE" not in mask(f"here: -----BEGIN PRIVATE KEY-----\n{lines}")
+    assert mask("a line -----BEGIN PRIVATE KEY----- in prose").endswith("] in prose")
 
 
 def test_the_same_value_has_the_same_fingerprint_and_guessable_ones_a_short_one() -> None:

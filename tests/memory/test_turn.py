@@ -77,15 +77,59 @@ def test_a_preview_leaves_no_trace(workspace: Path) -> None:
 
 def test_a_declined_turn_keeps_nothing(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
+        turn(ws, "hello")
+        before, state = files(workspace.parent), state_file(workspace)
         begun = begin(ws)
-        before = files(workspace.parent)
         end(ws, begun.turn, declined=True)
-        assert files(workspace.parent) == before
-        assert ws.engine.working.turns("telegram:42") == ()
+        changed = {name for name, data in files(workspace.parent).items() if before.get(name) != data}
+        assert {Path(name).parent.name for name in changed} == {"injections"}  # what it was given stays known
+        assert state_file(workspace) == state
+        assert ws.wal.check() == []
+        assert [one.user for one in ws.engine.working.turns("telegram:42")] == ["hello"]
         assert ws.items.get(begun.hits[0].item.id).hits == begun.hits[0].item.hits
+        before = files(workspace.parent)
         whole = turn_end(said("remember that I like tea", declined=True, assistant="x"), whole=True)
         ws.engine.whole_turn(whole)
         assert files(workspace.parent) == before
+        assert ws.traces.counters.read()["turns_declined"] == 2
+    with open_workspace(workspace) as ws:
+        assert ws.traces.counters.read()["turns_declined"] == 2
+
+
+def test_a_first_turn_that_is_declined_leaves_no_session_state(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        begun = begin(ws)
+    with open_workspace(workspace) as ws:  # another process
+        end(ws, begun.turn, declined=True)
+        assert ws.wal.list() == []
+        assert not (workspace / "memory" / "session-state" / "telegram_42.md").exists()
+
+
+def test_a_declined_turn_leaves_what_another_wrote_after_it(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        declined, kept = begin(ws, "one"), begin(ws, "two")
+        end(ws, declined.turn, declined=True)
+        end(ws, kept.turn, "Two it is.")
+        said_now = [(one.pre["user"], one.assistant) for one in ws.wal.get("telegram:42").turns]
+        assert said_now == [("one", None), ("two", "Two it is.")]
+
+
+@pytest.mark.parametrize("secret", ["ghp_" + "a1B2" * 9, "-----BEGIN PRIVATE KEY-----\n" + "MIIEv\n" * 700])
+def test_no_trace_of_a_turn_holds_a_secret(workspace: Path, secret: str) -> None:
+    with open_workspace(workspace) as ws:
+        begun = begin(ws, f"my token: {secret}")
+        last = {"assistant": f"Kept {secret}", "pending_actions": [f"use {secret}"]}
+        by_message = turn_end(said(f"my token: {secret}", **last))
+    with open_workspace(workspace) as ws:
+        assert ws.engine.end_turn(by_message).turn == begun.turn
+        assert "my token: [" in state_file(workspace)
+        logged = ws.traces.injections.get(begun.turn)
+        assert logged is not None
+        assert logged.user.startswith("my token: [")
+        ws.flush()
+    ours = {name: data for name, data in files(workspace.parent).items() if "sessions" not in Path(name).parts}
+    word = secret.split("\n")[-2 if "\n" in secret else 0].encode()
+    assert not {name for name, data in ours.items() if data is not None and word in data}
 
 
 def test_an_end_is_taken_once(workspace: Path) -> None:

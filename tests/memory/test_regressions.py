@@ -1,0 +1,66 @@
+"""Saved questions: read again as they were saved, refused with the line when they cannot be, and free of secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput
+from nanomem_tui.memory import regressions
+from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.scopes import Audience
+from tests.store.homes import make_home
+
+QUESTION = Question("what do I drink?", "the menu", Audience("telegram", "42", "ana"), limit=3)
+
+
+def test_a_saved_question_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "recall" / "saved.jsonl"
+    regressions.save(file, QUESTION, ["ltm_1"])
+    regressions.save(file, Question("plain"), ["ltm_2", "ltm_3"])
+    first, second = regressions.load(file)
+    assert (first.question, first.expect, first.line) == (QUESTION, ("ltm_1",), 1)
+    assert (second.question, second.expect, second.line) == (Question("plain"), ("ltm_2", "ltm_3"), 2)
+
+
+def test_a_saved_question_holds_no_secret(tmp_path: Path) -> None:
+    file = tmp_path / "saved.jsonl"
+    key = "ghp_" + "a1B2" * 9
+    saved = regressions.save(file, Question(f"where is {key} used?", f"I said {key}"), ["ltm_1"])
+    assert key not in file.read_text()
+    assert saved.question == regressions.load(file)[0].question
+    assert saved.question.text.startswith("where is [GitHub token #")
+    assert saved.question.text.endswith("] used?")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "cannot be read"),
+        ('{"message": " ", "expect": ["a"]}', "without a message"),
+        ('{"message": "x", "expect": []}', "expects nothing"),
+        ('{"message": "x", "expect": ["a"], "limit": 0}', "limit"),
+        ('{"message": "x", "expect": ["a"], "why": 1}', "unknown field `why`"),
+    ],
+)
+def test_a_question_that_is_none_names_its_line(tmp_path: Path, line: str, what: str) -> None:
+    file = tmp_path / "saved.jsonl"
+    file.write_text(f'{{"message": "x", "expect": ["a"]}}\n{line}\n')
+    with pytest.raises(BadInput, match=what) as caught:
+        regressions.load(file)
+    assert caught.value.where.endswith(":2")
+
+
+def test_a_question_that_lost_an_item_says_which_and_why(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path)) as ws:
+        kept, lost = ws.items.add("Ana drinks green tea")[1], ws.items.add("Ana drinks black coffee")[1]
+        asked = regressions.Regression(Question("what does Ana drink"), (kept.id, lost.id))
+        assert [one.lost for one in regressions.check([asked], ws.recall.ask, ws.recall.why_not)] == [()]
+        ws.items.set_enabled([lost.id], enabled=False)
+        (found,) = regressions.check([asked], ws.recall.ask, ws.recall.why_not)
+        assert found.found == (kept.id,)
+        assert [key for key, _ in found.lost] == [lost.id]
+        assert "disabled" in found.lost[0][1]
