@@ -15,6 +15,11 @@ Each error carries what went wrong, where, and what to do: the command line make
     ├── StoreError              the database
     │   ├── NewerDatabase       written by a later version
     │   └── CorruptDatabase     cannot be read
+    ├── ModelError              the language model that was asked
+    │   ├── ModelUnavailable    nobody answers, too late or too busy
+    │   ├── ModelRefused        the endpoint or the model will not: the key, the model's name, a filter
+    │   ├── ModelTooLong        the question or the answer is longer than the model can
+    │   └── BadAnswer           what it answered cannot be used
     ├── MissingExtra            an optional part is not installed
     └── NothingToDo             exit code 1: the caller asked to be told
 """
@@ -91,6 +96,26 @@ class NewerDatabase(StoreError):
 
 class CorruptDatabase(StoreError):
     """The database file cannot be read."""
+
+
+class ModelError(NanomemError):
+    """A language model could not be asked, or not with success."""
+
+
+class ModelUnavailable(ModelError):
+    """Nobody answers, not in time, or the endpoint is too busy."""
+
+
+class ModelRefused(ModelError):
+    """The endpoint or the model will not answer this question."""
+
+
+class ModelTooLong(ModelError):
+    """The question or its answer is longer than the model can take or give."""
+
+
+class BadAnswer(ModelError):
+    """The model answered, and the answer cannot be used."""
 
 
 class MissingExtra(NanomemError):

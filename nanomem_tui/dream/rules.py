@@ -1,19 +1,22 @@
 """The rules Dreamer: turns new history entries into edits of lines without any model, the same way each time.
 
 A fact that is known is left alone; one that says more than a line, or contradicts it, takes that line's place; a new
-one goes to the end of the section that fits. Nothing else is touched. Must not read files or apply edits for good.
+one goes to the end of the section that fits. Steps that are left go to copies and to lines that say they are over.
+Nothing else is touched. Must not read files or apply edits for good.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from itertools import islice
 
 from nanomem_tui.dream import details
 from nanomem_tui.dream.claims import Claim, claim_of, old_value
+from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.facts import Fact, Skipped, facts_of, route
+from nanomem_tui.dream.tidy import day_of, tidied
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.tokens import fold
@@ -42,23 +45,6 @@ _NEW_TITLES: Mapping[tuple[str, str], str] = {
     ("memory/MEMORY.md", "people"): "People",
 }
 _COMMON = frozenset(details.words("the project user information important notes context general work my our"))
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """What a Dreamer wants to change, and the lines it read that change nothing, with the reason."""
-
-    edits: tuple[LineEdit, ...]
-    skipped: tuple[Skipped, ...] = ()
-
-
-class Dreamer(Protocol):
-    """Reads new entries and the memory files; returns edits, never texts."""
-
-    name: str
-
-    def propose(self, entries: Sequence[HistoryEntry], files: Mapping[str, str]) -> Proposal:
-        """The edits, in the order of the entries that are their evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +90,10 @@ class RulesDreamer:
 
     name = "rules"
 
-    def propose(self, entries: Sequence[HistoryEntry], files: Mapping[str, str]) -> Proposal:
-        """The edits, in the order of the entries that are their evidence."""
+    def propose(
+        self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int = 0, watch: Watch = nobody
+    ) -> Proposal:
+        """The edits, in the order of the entries that are their evidence; at most `steps` with what is cleared away."""
         state = _State({name: files.get(name, "") for name in TITLES})
         skipped: list[Skipped] = []
         for entry in entries:
@@ -115,6 +103,10 @@ class RulesDreamer:
                 known = _remember(state, fact)
                 if known:
                     skipped.append(Skipped(fact.cursor, fact.text, known, fact.mark))
+        if entries and len(state.edits) < steps:
+            watch("looking for copies and lines that are over")
+            for edit in islice(tidied(state.files, entries[-1].cursor, day_of(entries)), steps - len(state.edits)):
+                state.make(edit)
         return Proposal(tuple(state.edits), tuple(skipped))
 
 

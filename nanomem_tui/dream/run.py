@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Limits, Refusal, check
 from nanomem_tui.dream.queue import DreamQueue, Queue
-from nanomem_tui.dream.rules import Dreamer, RulesDreamer
-from nanomem_tui.errors import NothingToDo, Refused
+from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dream.tidy import day_of
+from nanomem_tui.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.model_client import Usage
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic, merge
@@ -29,13 +32,14 @@ from nanomem_tui.store.presence import Presence
 MAX_BATCH_SIZE = 20
 MAX_ITERATIONS = 10
 _MAX_KEPT = 200
-
-Watch = Callable[[str], None]
+_MAX_ANALYSIS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class DreamResult:
     """What one Dream read, changed and refused. `files`: lines (added, removed) by file. A dry run has no operation.
+
+    `analysis` is what the Dreamer made of the entries, `usage` what a model took for it.
 
     `unreadable`: the lines of the history behind the cursor that are no entry; it read up to the first of them.
     """
@@ -53,6 +57,9 @@ class DreamResult:
     unreadable: tuple[int, ...] = ()
     sha: str | None = None
     operation: Operation | None = None
+    dreamer: str = "rules"
+    analysis: str = ""
+    usage: Usage = field(default_factory=Usage)
 
     def to_json(self) -> dict[str, Any]:
         """The counts and edits as a JSON object."""
@@ -68,11 +75,10 @@ class DreamResult:
             "files": {name: {"added": added, "removed": removed} for name, (added, removed) in self.files.items()},
             "sha": self.sha,
             "operation": self.operation.id if self.operation else None,
+            "dreamer": self.dreamer,
+            "analysis": self.analysis,
+            "usage": self.usage.to_json(),
         }
-
-
-def _nobody(_step: str) -> None:
-    """Nobody watches."""
 
 
 class DreamRunner(DreamQueue):
@@ -102,9 +108,10 @@ class DreamRunner(DreamQueue):
         max_iterations: int = MAX_ITERATIONS,
         timeout: float | None = None,
         started_by: str = "human",
-        watch: Watch = _nobody,
+        watch: Watch = nobody,
+        dreamer: Dreamer | None = None,
     ) -> DreamResult:
-        """One Dream over the oldest `max_batch_size` entries, with at most `max_iterations` edits.
+        """One Dream over the oldest `max_batch_size` entries, with at most `max_iterations` edits, of `dreamer`.
 
         Entries beyond that many edits wait for the next Dream. A dry run writes nothing at all; after `timeout` seconds
         no change is begun. A plain undo takes back what a person started; a schedule names itself in `started_by`.
@@ -113,22 +120,26 @@ class DreamRunner(DreamQueue):
         entry waits, Refused while another Dream runs, when such a line comes first, the time is up or a file holds
         bytes that are no UTF-8, Conflict when somebody changed a line that is to be edited.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        dreamer, step = dreamer or self._dreamer, _in_time(watch, timeout)
         waiting = self._waiting(self.queue(), "no history entry is new since the last Dream")
         if dry_run:
-            return self._propose(max_batch_size, max_iterations)
-        if self._presence().dreaming:
-            raise Refused("the agent is dreaming now", "", "wait until it is done")
+            return self._propose(dreamer, max_batch_size, max_iterations, step)
+        self._refuse_beside_the_agent()
         with self._alone():
-            watch(f"reading {_count(min(len(waiting), max_batch_size), 'entry', 'entries')}")
-            result = self._propose(max_batch_size, max_iterations)
-            watch(f"writing {_summary(result.files)}")
-            if deadline is not None and time.monotonic() > deadline:
-                raise Refused(f"the Dream took longer than {timeout:g} s", "", "nothing was changed; give it more time")
+            step(f"reading {_count(min(len(waiting), max_batch_size), 'entry', 'entries')}")
+            result = self._propose(dreamer, max_batch_size, max_iterations, step)
+            step(f"writing {_summary(result.files)}")
+            self._refuse_beside_the_agent()  # a model takes minutes, in which the agent may have begun
+            if self.queue().cursor != result.cursor_before:
+                raise Conflict("another Dream was quicker", DREAM_CURSOR, "nothing was changed; run it again")
             if self._git() is None:
                 GitHistory.init(self._paths)
             done = self._perform(self._operation(result, started_by))
             return _with(result, done, self._files.commit_of(done))
+
+    def _refuse_beside_the_agent(self) -> None:
+        if self._presence().dreaming:
+            raise Refused("the agent is dreaming now", "", "wait until it is done")
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -154,29 +165,34 @@ class DreamRunner(DreamQueue):
             )
         raise NothingToDo("nothing to dream about", "", why_none)
 
-    def _propose(self, max_batch_size: int, max_iterations: int) -> DreamResult:
+    def _propose(self, dreamer: Dreamer, max_batch_size: int, max_iterations: int, watch: Watch) -> DreamResult:
         queue = self.queue()
         batch = _batch(self._waiting(queue, "another Dream was quicker"), max_batch_size)
         before = {name: self._text(name) for name in TITLES}
-        proposal = self._dreamer.propose(batch, before)
+        proposal = dreamer.propose(batch, before, steps=max_iterations, watch=watch)
+        if proposal.done is not None:
+            batch = [entry for entry in batch if entry.cursor <= proposal.done]
         edits, dropped, last = _within(proposal.edits, batch, max_iterations)
         evidence: dict[int, str] = {}
         for entry in batch:
             evidence[entry.cursor] = f"{evidence.get(entry.cursor, '')}\n{entry.content}"
-        checked = check(before, edits, evidence, self._limits)
+        checked = check(before, edits, evidence, self._limits, day_of(batch))
         changed = {name: text for name, text in checked.files.items() if text != before[name]}
         return DreamResult(
             read=sum(1 for entry in batch if entry.cursor <= last),
             cursor_before=queue.cursor,
             cursor_after=last,
             edits=checked.edits,
-            refused=(*checked.refused, *dropped),
+            refused=(*checked.refused, *dropped, *proposal.refused),
             skipped=tuple(skipped for skipped in proposal.skipped if skipped.cursor <= last),
             files={name: merge.count_changes(before[name], text) for name, text in changed.items()},
             before={name: before[name] for name in changed},
             after=changed,
             remaining=sum(1 for entry in queue.waiting if entry.cursor > last),
             unreadable=tuple(problem.line for problem in queue.unreadable if problem.line is not None),
+            dreamer=dreamer.name,
+            analysis=proposal.analysis,
+            usage=proposal.usage,
         )
 
     def _text(self, name: str) -> str:
@@ -195,14 +211,29 @@ class DreamRunner(DreamQueue):
             changes.append(Change(change.layer, name, before, change.after))
         changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
         meta = {
-            "commit": message(self._dreamer.name, result),
+            "commit": message(result.dreamer, result),
             "started_by": started_by,
+            "dreamer": result.dreamer,
             "entries": result.read,
             "edits": [edit.to_json() for edit in result.edits[:_MAX_KEPT]],
             "refused": [{**r.edit.to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
+        if result.usage.calls:
+            meta |= {"analysis": result.analysis[:_MAX_ANALYSIS], "usage": result.usage.to_json()}
         label = f"Dream: {_count(result.read, 'entry', 'entries')}, {_summary(result.files)}"
         return new_operation("dream.run", label, changes, actor="dream", meta=meta)
+
+
+def _in_time(watch: Watch, timeout: float | None) -> Watch:
+    """`watch`, and an end after `timeout` seconds: no step is begun then. Raises Refused."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+
+    def step(what: str) -> None:
+        watch(what)
+        if deadline is not None and time.monotonic() > deadline:
+            raise Refused(f"the Dream took longer than {timeout:g} s", "", "nothing was changed; give it more time")
+
+    return step
 
 
 def unreadable_line(lines: Sequence[int]) -> str:

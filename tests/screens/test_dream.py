@@ -251,10 +251,10 @@ class Slow:
         self.asked, self.go = threading.Event(), threading.Event()
         real = RulesDreamer.propose
 
-        def propose(dreamer: RulesDreamer, *arguments: Any) -> Any:
+        def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
             self.asked.set()
             self.go.wait(10)
-            return real(dreamer, *arguments)
+            return real(dreamer, *arguments, **named)
 
         monkeypatch.setattr(RulesDreamer, "propose", propose)
 
