@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.store import reader
-from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -107,7 +106,7 @@ def _store(ws: Workspace) -> dict[str, Any]:
         with ws.store.opened() as connection:
             described["database"] = str(ws.paths.database)
             described["schema"] = connection.execute("PRAGMA user_version").fetchone()[0]
-            indexed = reader.meta(connection, ws.id).get("tokens")
-            described["index"] = "current" if indexed == str(TOKENS_VERSION) else "old"
+            current = reader.index_is_current(reader.meta(connection, ws.id))
+            described["index"] = "current" if current else "old"
             described["operations"] = reader.operation_count(connection, ws.id)
     return described

@@ -258,6 +258,10 @@ class AgentFiles:
         limit = self.settings.export_max_items if file.source.layer == "item" else self.settings.max_lessons
         return exchange.export(file.source, file.data, file.rows, table, limit, file.order)
 
+    def keeps_audit(self) -> bool:
+        """Whether there is an audit log to append to."""
+        return self.settings.audit and (self.paths.ltm_audit.exists() or self.paths.lessons_audit.exists())
+
     def append_audit(self, entries: Sequence[LogEntry], tables: Mapping[str, Mapping[str, Row]]) -> bool:
         """Append what our operations did to the agent's audit logs, where it keeps them; False when that failed.
 
@@ -266,13 +270,14 @@ class AgentFiles:
         from nanomem_tui.store import audit_export
 
         void = voided(entry.operation for entry in entries)
-        logs: dict[Path, list[bytes]] = {}
+        logs: dict[str, list[bytes]] = {}
         for entry in entries:
             for name, line in audit_export.lines(entry.operation, tables) if entry.operation.id not in void else ():
-                path = self.paths.memory / name
-                if path.exists():
-                    logs.setdefault(path, []).append(line)
-        for path, lines in logs.items():
+                logs.setdefault(name, []).append(line)
+        for name, lines in logs.items():
+            path = self.paths.memory / name
+            if not path.exists():
+                continue
             try:
                 present = _last_lines(path, sum(map(len, lines)) + AUDIT_TAIL)
                 fresh = [line for line in lines if line not in present]

@@ -6,21 +6,21 @@ holds the two together.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui import tokens
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import reader
+from nanomem_tui.store import ledger, reader
 from nanomem_tui.store.merge_rows import merge_row, only_ours
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
 from nanomem_tui.store.values import Item, Lesson, Row, row_hash
 from nanomem_tui.text import normalised
-from nanomem_tui.tokens import VERSION as TOKENS_VERSION
-from nanomem_tui.tokens import tokens
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -28,41 +28,72 @@ if TYPE_CHECKING:
     from nanomem_tui.store.agent_files import Memo
 
 CHUNK = 500
+MANY, ROOM = 5_000, 64_000
+"""Rows from which a batch is an import, and the kilobytes of pages that it may hold in memory."""
+OLD_INDEX = "old"
+"""The marker of an index that lacks rows."""
 _OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touched", "body_json", "undone")
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one checkpoint writes; `memos`: what it is to remember of the agent's files."""
+    """What one checkpoint writes; `memos`: what it is to remember of the agent's files; `lines`: the operations as the
+    ledger has them, where they are encoded already."""
 
     operations: Sequence[Operation]
     rows: Sequence[DirtyRow]
     memos: Sequence[Memo] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
+    lines: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The rows as the database has them after a checkpoint, and its revision."""
+    """The rows as the database has them after a checkpoint, its revision, and whether the full-text index has them."""
 
     rows: Sequence[tuple[str, Row]]
     revision: int
+    indexed: bool = True
 
 
 def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
-    """Write one batch in the transaction of `connection`. Raises the driver's errors."""
+    """Write one batch in the transaction of `connection`. Raises the driver's errors.
+
+    An index that another version's tokenizer made is left alone, and marked as old: `reindex` makes it anew without
+    keeping others from writing.
+    """
     meta = reader.meta(connection, workspace_id)
     revision = reader.revision_of(meta) + 1
-    _insert_operations(connection, workspace_id, batch.operations)
-    items, new_items = _write_items(connection, workspace_id, _of("item", batch), revision)
-    lessons, new_lessons = _write_lessons(connection, workspace_id, _of("lesson", batch), revision)
-    if meta.get("tokens") != str(TOKENS_VERSION):
-        _rebuild_index(connection, workspace_id)
+    indexed = reader.index_is_current(meta) or ("tokens" not in meta and _has_none(connection, workspace_id))
+    with _room_for(connection, len(batch.rows)):
+        _insert_operations(connection, workspace_id, batch)
+        items, new_items = _write_items(connection, workspace_id, _of("item", batch), revision, indexed=indexed)
+        lessons, new_lessons = _write_lessons(connection, workspace_id, _of("lesson", batch), revision)
     counted = int(meta["rows"]) + new_items + new_lessons if meta.get("rows", "").isdigit() else None
     rows = reader.row_count(connection, workspace_id) if counted is None else counted
-    markers = {"revision": str(revision), "tokens": str(TOKENS_VERSION), "rows": str(rows), **batch.meta}
+    made_by = str(tokens.VERSION) if indexed else OLD_INDEX
+    markers = {"revision": str(revision), "tokens": made_by, "rows": str(rows), **batch.meta}
     remember(connection, workspace_id, batch.memos, markers)
-    return Written([("item", i) for i in items] + [("lesson", lesson) for lesson in lessons], revision)
+    return Written([("item", i) for i in items] + [("lesson", lesson) for lesson in lessons], revision, indexed)
+
+
+def _has_none(connection: Connection, workspace_id: str) -> bool:
+    query = "SELECT 1 FROM memory_entries WHERE workspace_id = ? LIMIT 1"
+    return connection.execute(query, (workspace_id,)).fetchone() is None
+
+
+@contextlib.contextmanager
+def _room_for(connection: Connection, rows: int) -> Iterator[None]:
+    """Memory for many rows: their indexes are written in no order, and pages that do not fit are written twice."""
+    if rows <= MANY:
+        yield
+        return
+    before = connection.execute("PRAGMA cache_size").fetchone()[0]
+    connection.execute(f"PRAGMA cache_size = -{ROOM}")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA cache_size = {before}")
 
 
 def remember(connection: Connection, workspace_id: str, memos: Sequence[Memo], meta: Mapping[str, str]) -> None:
@@ -76,20 +107,12 @@ def remember(connection: Connection, workspace_id: str, memos: Sequence[Memo], m
     _upsert(connection, "memory_meta", ("key",), values)
 
 
-def _rebuild_index(connection: Connection, workspace_id: str) -> None:
-    """Write the full-text index anew from the rows: another version's tokenizer made it, or nobody did."""
-    mine = "SELECT number FROM memory_entries WHERE workspace_id = ?"
-    connection.execute(f"DELETE FROM memory_entries_fts WHERE rowid IN ({mine})", (workspace_id,))
-    query = "SELECT number, id, content FROM memory_entries WHERE workspace_id = ? AND is_deleted = 0"
-    _index(connection, connection.execute(query, (workspace_id,)).fetchall())
-
-
 def _of(layer: str, batch: Batch) -> list[DirtyRow]:
     return [row for row in batch.rows if row.layer == layer]
 
 
 def _write_items(
-    connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int
+    connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int, *, indexed: bool
 ) -> tuple[list[Item], int]:
     """The items as written, and how many of them are new."""
     number = int(connection.execute("SELECT coalesce(max(number), 0) FROM memory_entries").fetchone()[0]) + 1
@@ -100,7 +123,8 @@ def _write_items(
         ids = [entry.row.id for entry in part]
         present = reader.items_by_id(connection, workspace_id, ids)
         places = reader.item_numbers(connection, workspace_id, list(present))
-        values, fresh, stale = [], [], []
+        values: list[tuple[Any, ...]] = []
+        fresh, stale = [], []
         for entry in part:
             found = present.get(entry.row.id)
             merged = _merged(entry, found, revision)
@@ -109,10 +133,10 @@ def _write_items(
             number += found is None
             written.append(merged)
             values.append(_item_values(merged, workspace_id, place))
-            if found is None or found.text != merged.text or found.is_deleted != merged.is_deleted:
+            if indexed and (found is None or found.text != merged.text or found.is_deleted != merged.is_deleted):
                 stale += [(place,)] if found is not None else []
                 fresh += [] if merged.is_deleted else [(place, merged.id, merged.text)]
-        _upsert(connection, "memory_entries", ("workspace_id", "id"), values)
+        connection.executemany(_ITEM_UPSERT, values)
         connection.executemany("DELETE FROM memory_entries_fts WHERE rowid = ?", stale)
         _index(connection, fresh)
     return written, number - first
@@ -144,22 +168,11 @@ def _merged(entry: DirtyRow, present: Row | None, revision: int) -> Row:
     return row._replace(revision=revision)
 
 
-def _item_values(item: Item, workspace_id: str, number: int) -> dict[str, Any]:
-    values = item._asdict()
-    content = values.pop("text")
-    norm = normalised(content)
-    values.update(
-        workspace_id=workspace_id,
-        number=number,
-        content=content,
-        content_norm=norm,
-        content_hash=hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest(),
-        enabled=bool(item.enabled),
-        pinned=bool(item.pinned),
-        is_deleted=bool(item.is_deleted),
-        row_hash=row_hash(item),
-    )
-    return values
+def _item_values(item: Item, workspace_id: str, number: int) -> tuple[Any, ...]:
+    """The values of a row in the order of `_ITEM_NAMES`."""
+    norm = normalised(item.text)
+    digest = hashlib.sha256(norm.encode("utf-8", "surrogatepass")).hexdigest()
+    return (*item, workspace_id, number, norm, digest, row_hash(item))
 
 
 def _lesson_values(lesson: Lesson, workspace_id: str) -> dict[str, Any]:
@@ -174,28 +187,34 @@ def _lesson_values(lesson: Lesson, workspace_id: str) -> dict[str, Any]:
 
 
 def _upsert(connection: Connection, table: str, keys: Sequence[str], values: Sequence[Mapping[str, Any]]) -> None:
-    if not values:
-        return
-    names = list(values[0])
+    if values:
+        rows = [tuple(row.values()) for row in values]
+        connection.executemany(_upserting(table, keys, list(values[0])), rows)
+
+
+def _upserting(table: str, keys: Sequence[str], names: Sequence[str]) -> str:
     changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
-    marks = ", ".join(f":{name}" for name in names)
-    connection.executemany(
-        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})"
-        f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changed}",
-        values,
+    return (
+        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+        f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changed}"
     )
+
+
+_ITEM_NAMES = (*reader.ITEM_COLUMNS, "workspace_id", "number", "content_norm", "content_hash", "row_hash")
+_ITEM_UPSERT = _upserting("memory_entries", ("workspace_id", "id"), _ITEM_NAMES)
 
 
 def _index(connection: Connection, rows: Iterable[tuple[int, str, str]]) -> None:
     connection.executemany(
         "INSERT INTO memory_entries_fts(rowid, entry_id, content) VALUES (?, ?, ?)",
-        [(number, key, " ".join(tokens(content))) for number, key, content in rows],
+        [(number, key, " ".join(tokens.tokens(content))) for number, key, content in rows],
     )
 
 
-def _insert_operations(connection: Connection, workspace_id: str, operations: Sequence[Operation]) -> None:
-    known = reader.known_operations(connection, [operation.id for operation in operations])
-    fresh = list({operation.id: operation for operation in operations if operation.id not in known}.values())
+def _insert_operations(connection: Connection, workspace_id: str, batch: Batch) -> None:
+    known = reader.known_operations(connection, [operation.id for operation in batch.operations])
+    fresh = list({operation.id: operation for operation in batch.operations if operation.id not in known}.values())
+    lines = dict(zip((operation.id for operation in batch.operations), batch.lines, strict=False))
     if not fresh:
         return
     first = int(connection.execute("SELECT coalesce(max(seq), 0) FROM operations").fetchone()[0]) + 1
@@ -204,7 +223,7 @@ def _insert_operations(connection: Connection, workspace_id: str, operations: Se
     for seq, o in enumerate(fresh, first):
         label = o.label.encode("utf-8", "replace").decode()
         touched = dict.fromkeys((change.layer, change.key) for change in o.changes)
-        body = _json(o.to_json())
+        body = _body(o, lines.get(o.id))
         rows.append((seq, workspace_id, o.id, o.at, o.actor, o.kind, label, len(o.changes), body, False))
         keys += [(workspace_id, layer, key, seq) for layer, key in touched]
     marks = ", ".join("?" * len(_OPERATION))
@@ -221,6 +240,14 @@ def _finder(connection: Connection) -> Callable[[str], Operation | None]:
         return Operation.from_json(json.loads(row[0])) if row is not None else None
 
     return find
+
+
+def _body(operation: Operation, line: bytes | None) -> str:
+    """The operation as JSON: that of its line, where it is UTF-8."""
+    if line is not None:
+        with contextlib.suppress(UnicodeDecodeError):
+            return ledger.body_of(line).decode()
+    return _json(operation.to_json())
 
 
 def _json(value: Any) -> str:

@@ -71,9 +71,10 @@ class Copies:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
-    def keep(self, operations: Sequence[Operation]) -> None:
-        """Keep what is about to be committed; survives a power cut. Raises the errors of `from_os_error`."""
-        if not operations:
+    def keep(self, lines: Sequence[bytes]) -> None:
+        """Keep what is about to be committed, as lines of the ledger; survives a power cut. Raises the errors of
+        `from_os_error`."""
+        if not lines:
             return
         try:
             atomic.make_folder(self._folder)
@@ -81,7 +82,7 @@ class Copies:
             raise from_os_error(error, "keeping the operations") from error
         newest = next(iter(self.found()), None)
         path = self._folder / f"{_number(newest) if newest is not None else '0' * 12}{SUFFIX}"
-        atomic.append_line(path, b"".join(map(ledger.encode, operations)), durable=True)
+        atomic.append_line(path, b"".join(lines), durable=True)
 
     def is_due(self, database: Path) -> bool:
         """Whether it is time for a copy: the first write of a day, or much written since the last one."""
@@ -139,14 +140,9 @@ def workspaces(connection: sqlite3.Connection) -> list[str]:
 
 def altered(connection: sqlite3.Connection, workspace_id: str) -> Iterable[tuple[str, str]]:
     """(layer, id) of the rows that are not what was written: a bit flipped on the disk."""
-    hashes = reader.row_hashes(connection, workspace_id)
-    for layer, rows in (
-        ("item", reader.items(connection, workspace_id)),
-        ("lesson", reader.lessons(connection, workspace_id)),
-    ):
-        for row in rows:
-            if hashes.get(row.id) != row_hash(row):
-                yield layer, row.id
+    for layer, (*values, written) in reader.hashed_rows(connection, workspace_id):
+        if row_hash(values) != written:
+            yield layer, values[0]
 
 
 def _number(copy: Path) -> str:

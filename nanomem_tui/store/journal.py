@@ -82,6 +82,12 @@ class Journal:
         found = self._rows.read(lambda connection: reader.operations_after(connection, self._id, seq))
         return [_entry(stored) for stored in found]
 
+    def end(self) -> int:
+        """The place of the newest operation in the database's order, 0 when it has none."""
+        if not self._rows.has_database:
+            return 0
+        return int(self._rows.read(lambda connection: reader.last_position(connection, self._id)))
+
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """The newest operation of a kind by an actor."""
         for entry in self.log(WINDOWS[0]):

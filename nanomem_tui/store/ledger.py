@@ -35,6 +35,11 @@ def encode(operation: Operation) -> bytes:
     return b'{"c":"%08x","r":' % zlib.crc32(body) + body + b"}\n"
 
 
+def body_of(line: bytes) -> bytes:
+    """The JSON of the operation in a line that `encode` made."""
+    return line[20:-2]
+
+
 def decode(line: bytes) -> Operation | None:
     """The operation of one line, None when the line is torn or its checksum is wrong."""
     if not line.startswith(b'{"c":"') or not line.endswith(b"}") or line[14:20] != b'","r":':
@@ -140,6 +145,7 @@ class Ledger:
         self._end = 0
         self._adopted: list[_Adopted] = []
         self.pending: list[Operation] = []
+        self._lines: dict[str, bytes] = {}
 
     def record(self, operation: Operation, *, durable: bool) -> None:
         """Append one operation; with `durable` it survives a power cut. Raises the errors of `from_os_error`."""
@@ -159,6 +165,12 @@ class Ledger:
             except OSError as error:
                 raise from_os_error(error, "recording the change in the ledger") from error
             self.pending.append(operation)
+            self._lines[operation.id] = line
+
+    def line_of(self, operation: Operation) -> bytes:
+        """The line of an operation: the one that was written, where it is this process's own and still pending."""
+        line = self._lines.get(operation.id)
+        return encode(operation) if line is None else line
 
     def sync(self) -> None:
         """Make every line written so far survive a power cut."""
@@ -208,6 +220,8 @@ class Ledger:
         done = {operation.id for operation in operations}
         with self._lock:
             self.pending = [operation for operation in self.pending if operation.id not in done]
+            for key in done:
+                self._lines.pop(key, None)
             if not self.pending and self._handle is not None:
                 with contextlib.suppress(OSError):  # the database has them: what stays behind is known and skipped
                     os.ftruncate(self._handle, 0)
@@ -244,7 +258,7 @@ class Ledger:
         os.close(self._handle)
         self._handle = None
         handle = self._open()
-        atomic.write_all(handle, b"".join(map(encode, self.pending)))
+        atomic.write_all(handle, b"".join(map(self.line_of, self.pending)))
         return handle, os.fstat(handle)
 
     def _open(self) -> int:

@@ -13,7 +13,6 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.store import copies, reader
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import normalised
-from nanomem_tui.tokens import VERSION as TOKENS_VERSION
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -90,7 +89,7 @@ def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | 
     def ask(connection: Connection) -> T | None:
         from nanomem_tui.store.search import FullText
 
-        if reader.meta(connection, store.workspace_id).get("tokens") != str(TOKENS_VERSION):
+        if not reader.index_is_current(reader.meta(connection, store.workspace_id)):
             return None
         return use(FullText(connection, store.workspace_id), pending)
 

@@ -49,7 +49,7 @@ class MemoryStore(RowStore):
         self._checkpointing = threading.Lock()
         self._trouble = {"recording": "", "checkpoint": ""}
         self._exported_at = time.monotonic()
-        self._performed = self._id_kept = False
+        self._performed = self._id_kept = self._index_is_old = False
         self._database: Database | None = None
         self._copy_problem: Problem | None = None
 
@@ -157,7 +157,17 @@ class MemoryStore(RowStore):
             done = CheckpointResult(operations, rows, (time.perf_counter() - started) * 1000, exported)
             if operations or rows:
                 self.after_checkpoint(done)
+            if self._index_is_old:
+                self._make_index()
             return done
+
+    def _make_index(self) -> None:
+        """Make the full-text index of another version anew, once everything is written; a search does without it."""
+        from nanomem_tui.store import reindex
+
+        with contextlib.suppress(NanomemError):  # somebody else makes it, or the next checkpoint does
+            reindex.make(self.database)
+        self._index_is_old = False
 
     def _commit_or_tell(self, started: float) -> tuple[int, int]:
         try:
@@ -191,8 +201,9 @@ class MemoryStore(RowStore):
                 batch, noticed = self._batch(started)
             if not batch.operations and not batch.rows:
                 return 0, 0
-            self.copies.keep(batch.operations)
+            self.copies.keep(batch.lines)
             written = checkpoint.write(connection, self.workspace_id, batch)
+        self._index_is_old = not written.indexed
         self._copy_if_due()
         with self._lock:
             self._replayed = []
@@ -217,7 +228,8 @@ class MemoryStore(RowStore):
         rows = self.snapshot.dirty_rows() if self._adopted else self._everything()
         took = f"{(time.perf_counter() - started) * 1000:.1f}"
         marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
-        return checkpoint.Batch(operations, rows, self.files.memo(), marks), len(self._noticed)
+        lines = [self.ledger.line_of(operation) for operation in operations]
+        return checkpoint.Batch(operations, rows, self.files.memo(), marks, lines), len(self._noticed)
 
     def _repair(self) -> None:
         """Put what stands in for a damaged database in its place, and read everything anew from there."""
@@ -288,11 +300,8 @@ class MemoryStore(RowStore):
                 return ()
             meta = self._meta()
             written, done = self.files.export(self._tables())
-            marks: dict[str, str] = {}
-            entries = self.journal.after(int(meta.get("audit_seq", 0)))
-            if entries and (not self.settings.audit or self.files.append_audit(entries, self._tables())):
-                marks["audit_seq"] = str(entries[-1].position)
-            self._export_due = not done or bool(entries and "audit_seq" not in marks)
+            marks, audited = self._append_audit(int(meta.get("audit_seq", 0)))
+            self._export_due = not (done and audited)
             self._exported_at = time.monotonic()
             if not self._export_due and meta.get("exported") != str(self._revision):
                 marks["exported"] = str(self._revision)
@@ -302,6 +311,18 @@ class MemoryStore(RowStore):
         with self._lock:
             self.files.remembered(memo)
         return written
+
+    def _append_audit(self, since: int) -> tuple[dict[str, str], bool]:
+        """Append what was done behind a place in the order to the agent's logs, where it keeps them: what to remember,
+        and whether it succeeded."""
+        if not self.files.keeps_audit():
+            end = self.journal.end()
+        else:
+            entries = self.journal.after(since)
+            if not self.files.append_audit(entries, self._tables()):
+                return {}, False
+            end = entries[-1].position if entries else since
+        return {"audit_seq": str(end)} if end != since else {}, True
 
     @property
     def database(self) -> Database:

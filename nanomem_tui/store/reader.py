@@ -10,10 +10,11 @@ import errno
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from nanomem_tui import tokens
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.operations import Operation
 from nanomem_tui.store.values import Item, Lesson, says_why
@@ -219,6 +220,13 @@ def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, s
     }
 
 
+def hashed_rows(connection: sqlite3.Connection, workspace_id: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """(layer, values in the order of `Item` or `Lesson`, and the hash that was written) of every row."""
+    for layer, query in (("item", _ITEMS), ("lesson", _LESSONS)):
+        asked = query.replace(" FROM", ", row_hash FROM").replace(" WHERE", " NOT INDEXED WHERE")
+        yield from ((layer, row) for row in _rows(connection, tuple, asked, (workspace_id,)))
+
+
 def newest_items(connection: sqlite3.Connection, workspace_id: str, limit: int) -> list[Item]:
     """The first page of the Items screen: active items, newest first, without reading the rest."""
     query = f"{_ITEMS} AND is_deleted = 0 AND NOT ({_WAITS}) ORDER BY updated_at DESC LIMIT ?"
@@ -317,6 +325,12 @@ def operation_count(connection: sqlite3.Connection, workspace_id: str) -> int:
     )
 
 
+def last_position(connection: sqlite3.Connection, workspace_id: str) -> int:
+    """The place of the newest operation in the order, 0 when there is none."""
+    query = "SELECT coalesce(max(seq), 0) FROM operations WHERE workspace_id = ?"
+    return int(connection.execute(query, (workspace_id,)).fetchone()[0])
+
+
 def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
     """The markers of a workspace, by name without its id."""
     prefix = f"{workspace_id}:"
@@ -325,7 +339,12 @@ def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
     return {key[len(prefix) :]: value for key, value in rows}
 
 
-def revision_of(meta: dict[str, str]) -> int:
+def index_is_current(meta: Mapping[str, str]) -> bool:
+    """Whether the full-text index holds what this version's tokenizer makes of the rows."""
+    return meta.get("tokens") == str(tokens.VERSION)
+
+
+def revision_of(meta: Mapping[str, str]) -> int:
     """The revision of the last checkpoint, 0 before the first. Raises the driver's error when it is no number."""
     try:
         return int(meta.get("revision", 0))

@@ -9,19 +9,17 @@ import sqlite3
 
 from sqlalchemy import create_engine, inspect
 from sqlalchemy.pool import StaticPool
-from sqlmodel import SQLModel
 
 from nanomem_tui.store import models
 
 
 def differences(connection: sqlite3.Connection) -> list[str]:
     """What the database lacks of the declared tables, columns and indexes, in words; empty when all is there."""
-    assert models.MemoryEntry.metadata is SQLModel.metadata
     engine = create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
     found = inspect(engine)
     present = set(found.get_table_names())
     missing: list[str] = []
-    for table in SQLModel.metadata.sorted_tables:
+    for table in models.MemoryEntry.metadata.sorted_tables:
         if table.name not in present:
             missing.append(f"table {table.name}")
             continue

@@ -7,11 +7,13 @@ Tuples because 100,000 of them come straight from a database cursor without a Py
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.text import normalised
 
 Kind = Literal["preference", "fact", "decision", "episodic"]
+_HASHED = json.JSONEncoder(ensure_ascii=False, default=repr, check_circular=False).encode
 KINDS: tuple[str, ...] = ("preference", "fact", "decision", "episodic")
 SCOPE_TYPES: tuple[str, ...] = ("chat", "user", "global")
 
@@ -130,13 +132,13 @@ def lesson_key(trigger: str, better_action: str, scope: str, session_key: str) -
     return "|".join((normalised(trigger), normalised(better_action), scope, session_key))
 
 
-def row_hash(row: Row) -> str:
-    """A hash of every field but the revision, to notice a flipped bit, which can make a text something else too."""
+def row_hash(row: Row | Sequence[Any]) -> str:
+    """A hash of every field but the last, the revision, to notice a flipped bit, which can also make a text something
+    else."""
     import hashlib  # only where rows are written or examined
 
-    body = [int(value) if isinstance(value, bool) else value for value in row[:-1]]
-    data = json.dumps(body, ensure_ascii=False, default=repr).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(data, digest_size=12).hexdigest()
+    body = [int(value) if value is True or value is False else value for value in row[:-1]]
+    return hashlib.blake2b(_HASHED(body).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _object(text: str) -> dict[str, Any]:

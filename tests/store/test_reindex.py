@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NewerDatabase
+from nanomem_tui.errors import Conflict, NewerDatabase, Refused
+from nanomem_tui.operations import new_operation
 from nanomem_tui.store import reindex
+from nanomem_tui.store.database import copy_into
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from nanomem_tui.tokens import tokens
 
 
 @pytest.fixture
@@ -73,3 +82,146 @@ def test_the_index_of_a_later_version_is_left_alone(workspace: Path) -> None:
     spoil(workspace, "PRAGMA user_version = 999")
     with open_workspace(workspace) as ws, pytest.raises(NewerDatabase):
         reindex.rebuild(ws.store)
+
+
+# -- beside others ----------------------------------------------------------------------------------------------------
+
+
+def many(workspace: Path, number: int = 3_000) -> None:
+    """Items enough that the index takes several transactions."""
+    with open_workspace(workspace) as ws:
+        rows = [Item(f"many_{n}", f"walrus number {n}", updated_at="2026-01-01T00:00:00+00:00") for n in range(number)]
+        ws.perform(new_operation("import", "many", [change_of("item", None, row) for row in rows], actor="import"))
+
+
+def tables(workspace: Path) -> list[str]:
+    with closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection:
+        query = "SELECT name FROM sqlite_master WHERE name LIKE 'memory_entries_fts%' ORDER BY name"
+        return [row[0] for row in connection.execute(query)]
+
+
+def start(code: str, workspace: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", code, str(workspace)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+WRITER = """
+import sys, time
+from nanomem_tui import open_workspace
+ws = open_workspace(sys.argv[1])
+ws.items.add("quagga before all")
+ws.store.checkpoint()
+print("writes", flush=True)
+number, longest, end = 0, 0.0, time.monotonic() + 60
+while time.monotonic() < end and not ws.paths.data.joinpath("stop").exists():
+    ws.items.add(f"quagga {number}")
+    ws.items.edit(f"many_{number * 7 % 3000}", text=f"okapi {number}")
+    ws.items.delete([f"many_{number * 7 % 3000 + 1}"])
+    number += 1
+    started = time.monotonic()
+    ws.store.checkpoint()
+    longest = max(longest, time.monotonic() - started)
+ws.close()
+print(number, longest, flush=True)
+"""
+
+
+def test_what_another_process_writes_meanwhile_is_in_the_new_index(workspace: Path) -> None:
+    many(workspace)
+    spoil(workspace, "DELETE FROM memory_entries_fts WHERE rowid % 2")
+    writer = start(WRITER, workspace)
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "writes\n"
+    with open_workspace(workspace) as ws:
+        for _ in range(3):
+            reindex.rebuild(ws.store)
+    (workspace.parent / "nanomem" / "stop").touch()
+    said, trouble = writer.communicate(timeout=60)
+    assert writer.returncode == 0, trouble
+    number, longest = said.split()
+    assert int(number) > 5, "it wrote while the index was made"
+    assert float(longest) < 2.0, "and waited for a chunk, not for the index"
+    with open_workspace(workspace) as ws:
+        assert reindex.state(ws.store).current
+        assert len(ws.items.search("quagga", limit=10_000)) >= min(200, int(number))
+        assert not ws.store.loaded
+        expected = {row.text for row in ws.items.all()}
+    with closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection:
+        query = "SELECT e.content, f.content FROM memory_entries_fts f JOIN memory_entries e ON e.number = f.rowid"
+        rows = dict(connection.execute(query).fetchall())
+        assert rows.keys() == expected
+        assert all(" ".join(tokens(text)) == indexed for text, indexed in rows.items())
+    assert tables(workspace) == INDEX
+
+
+INDEX = ["memory_entries_fts", *(f"memory_entries_fts_{part}" for part in "config content data docsize idx".split())]
+REINDEX = """
+import sys
+from nanomem_tui import open_workspace
+from nanomem_tui.store import reindex
+ws = open_workspace(sys.argv[1])
+step, real = 0, reindex.time.sleep
+def sleep(seconds):
+    global step
+    step += 1
+    if step == int(sys.argv[2]):
+        print("here", flush=True)
+        real(60)
+reindex.time.sleep = sleep
+reindex.rebuild(ws.store)
+"""
+
+
+@pytest.mark.parametrize("step", [1, 4, 7, 9])
+def test_killed_half_way_the_old_index_answers_and_the_next_run_cleans_up(workspace: Path, step: int) -> None:
+    many(workspace, 2_500)
+    command = [sys.executable, "-c", REINDEX, str(workspace), str(step)]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "here\n"
+    with open_workspace(workspace) as ws, pytest.raises(Refused, match="another process"):
+        reindex.rebuild(ws.store)
+    run.kill()
+    run.communicate()
+    assert tables(workspace) != INDEX
+    assert found(workspace, "zebras") == ["zebras graze at dawn"]
+    with open_workspace(workspace) as ws:
+        ws.items.add("zebras at night")
+    assert set(found(workspace, "zebras")) == {"zebras graze at dawn", "zebras at night"}
+    with open_workspace(workspace) as ws:
+        assert reindex.rebuild(ws.store) == (2_658, 2_658, True)
+    assert tables(workspace) == INDEX
+    assert set(found(workspace, "zebras")) == {"zebras graze at dawn", "zebras at night"}
+
+
+def test_a_database_exchanged_beneath_ends_the_run(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many(workspace, 1_200)
+    database = workspace.parent / "nanomem" / "nanomem.db"
+    copy = database.with_name("copy.db")
+    steps = iter(range(100))
+
+    def sleep(_seconds: float) -> None:
+        step = next(steps)
+        if step == 0:
+            copy_into(database, copy)
+        elif step == 1:
+            for end in ("-wal", "-shm"):
+                database.with_name(database.name + end).unlink(missing_ok=True)
+            copy.replace(database)
+
+    monkeypatch.setattr(reindex, "time", SimpleNamespace(sleep=sleep))
+    with open_workspace(workspace) as ws:
+        with pytest.raises(Conflict, match="exchanged"):
+            reindex.rebuild(ws.store)
+        assert reindex.state(ws.store).current, "the old index is still the one in use"
+        assert reindex.rebuild(ws.store) == (1_357, 1_357, True)
+
+
+@pytest.mark.parametrize("part", ["data", "idx", "content", "docsize", "config"])
+def test_an_index_that_lost_one_of_its_tables_is_made_anew(workspace: Path, part: str) -> None:
+    spoil(workspace, f"DROP TABLE memory_entries_fts_{part}")
+    with open_workspace(workspace) as ws:
+        assert reindex.rebuild(ws.store) == (157, 157, True)
+        assert ws.store.read(lambda c: c.execute("PRAGMA integrity_check").fetchall()) == [("ok",)]
+    assert tables(workspace) == INDEX
+    assert found(workspace, "zebras") == ["zebras graze at dawn"]

@@ -141,15 +141,16 @@ def test_an_index_of_another_tokenizer_is_not_used_and_is_made_anew(
 ) -> None:
     from nanomem_tui import tokens as words
     from nanomem_tui.memory import questions
-    from nanomem_tui.store import checkpoint, lookup, search, word_index
+    from nanomem_tui.store import reindex, search, word_index
 
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_1", text="needle")
-    for module in (checkpoint, lookup):
-        monkeypatch.setattr(module, "TOKENS_VERSION", words.VERSION + 1)
-    for module in (checkpoint, search, word_index):
-        monkeypatch.setattr(module, "tokens", lambda text: [word + "x" for word in words.tokens(text)])
+    version, cut = words.VERSION + 1, words.tokens
+    monkeypatch.setattr(words, "VERSION", version)
+    monkeypatch.setattr(reindex, "VERSION", version)
+    for module in (reindex, search, word_index):
+        monkeypatch.setattr(module, "tokens", lambda text: [word + "x" for word in cut(text)])
     monkeypatch.setattr(questions, "query_words", lambda text: {w + "x": w for w in words.query_words(text)})
     monkeypatch.setattr(questions, "query_weights", lambda text: dict.fromkeys(questions.query_words(text), 1.0))
     with open_workspace(workspace) as ws:
