@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import config, paths
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.layers import layer_of
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.store import atomic, lookup, oplog
@@ -23,6 +24,7 @@ from nanomem_tui.store.oplog import LogEntry
 if TYPE_CHECKING:
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.memory.conversations import Conversations
     from nanomem_tui.memory.history import History
     from nanomem_tui.memory.inbox import Inbox
     from nanomem_tui.memory.items import Items
@@ -63,7 +65,7 @@ def save_setting(file: Path, name: str, text: str) -> Any:
     return value
 
 
-class Workspace:
+class Workspace(AbstractContextManager["Workspace"]):
     """One agent's memory. Use as a context manager: leaving it flushes what waits."""
 
     def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
@@ -140,6 +142,13 @@ class Workspace:
         return Notes(self.paths)
 
     @cached_property
+    def conversations(self) -> Conversations:
+        """What was said and noted, recalled by passages."""
+        from nanomem_tui.memory.conversations import Conversations
+
+        return Conversations(self.sessions, self.history, self.notes)
+
+    @cached_property
     def documents(self) -> FileLayer:
         """SOUL.md, USER.md and MEMORY.md."""
         from nanomem_tui.store.files import FileLayer
@@ -191,8 +200,7 @@ class Workspace:
     def _watch(self) -> Watch:
         from nanomem_tui.store.watch import Watch
 
-        folder = self.layout.sessions_dir
-        return Watch(self.paths, (folder,) if folder else (), since=self._opened)
+        return Watch(self.paths, filter(None, (self.layout.sessions_dir,)), since=self._opened)
 
     def agent(self) -> Presence:
         """Whether an agent runs on this workspace now."""
@@ -216,20 +224,7 @@ class Workspace:
     def _register(self, layer: str) -> None:
         if layer in self.store.layers:
             return
-        if layer == "file":
-            self.store.layers[layer] = self.documents
-        elif layer == "session":
-            from nanomem_tui.memory.session_layer import SessionLayer
-
-            self.store.layers[layer] = SessionLayer(self.layout.sessions_dir, self.paths.backups, self.agent)
-        elif layer == "pending":
-            self.store.layers[layer] = self.traces.pending
-        elif layer == "mirror":
-            from nanomem_tui.memory.mirrors import MirrorLayer
-
-            self.store.layers[layer] = MirrorLayer(self.paths)
-        else:
-            raise NotFound("no such kind of thing", layer, "it was written by a newer nanomem")
+        self.store.layers[layer] = layer_of(self, layer)
 
     def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         """Operations, newest first; `key`: those that touched the thing of that key."""
@@ -247,11 +242,11 @@ class Workspace:
         done: list[Operation] = []
         for _ in range(max(1, count)):
             found = self.store.journal.look(oplog.newest_standing)
-            if found is None and not done:
-                raise NothingToDo("nothing to undo", "")
             if found is None:
                 break
             done.append(self._undo(*found, keys))
+        if not done:
+            raise NothingToDo("nothing to undo", "")
         return done
 
     def _undo(self, entry: LogEntry, stands: Sequence[str], keys: Sequence[str] | None) -> Operation:
@@ -267,8 +262,7 @@ class Workspace:
         if len(wanted) < len(touched):
             meta |= {"keys": wanted, "rest": len(wanted) == len(stands)}
         changes = operation.only(wanted).inverse()
-        label = f"undo: {operation.label}"
-        return self.perform(new_operation("undo", label, changes, undoes=operation.id, meta=meta))
+        return self.perform(new_operation("undo", f"undo: {operation.label}", changes, undoes=operation.id, meta=meta))
 
     def redo(self, count: int = 1) -> list[Operation]:
         """Do again what was undone last, `count` times. Raises NothingToDo or Conflict."""
@@ -276,12 +270,12 @@ class Workspace:
         for _ in range(max(1, count)):
             undo = self.store.journal.look(oplog.redo_target)
             if undo is None:
-                if done:
-                    break
-                raise NothingToDo("nothing to redo", "", "redo follows an undo")
+                break
             label = f"redo: {undo.label.removeprefix('undo: ')}"
             meta = {**_carried(undo), "undo": undo.id}
             done.append(self.perform(new_operation("redo", label, undo.inverse(), redoes=undo.undoes, meta=meta)))
+        if not done:
+            raise NothingToDo("nothing to redo", "", "redo follows an undo")
         return done
 
     def _named(self, op_id: str) -> LogEntry:
@@ -326,8 +320,7 @@ class Workspace:
         return {"dirty": store.dirty, "last_at": store.last_at, "last_ms": store.last_ms, "degraded": store.degraded}
 
     def refresh(self) -> set[str]:
-        """Which layers changed on disk since the last call, or since this was opened; rows that others changed are
-        taken into RAM."""
+        """Which layers changed on disk since the last call, or the opening; rows that others changed come into RAM."""
         changed = set(self._watch.look())
         rows = self.store.refresh()
         return (changed - {"items", "lessons"}) | ({"items", "lessons"} if rows else set())
@@ -369,12 +362,7 @@ class Workspace:
         self.traces.close()
         self.store.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -1,0 +1,32 @@
+"""The kinds of things that operations change, and what applies each: made when the first operation touches one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nanomem_tui.errors import NotFound
+
+if TYPE_CHECKING:
+    from nanomem_tui.operations import Layer
+    from nanomem_tui.workspace import Workspace
+
+
+def layer_of(ws: Workspace, name: str) -> Layer:
+    """What applies changes of that kind in `ws`. Raises NotFound for a kind that this release does not know."""
+    if name == "file":
+        return ws.documents
+    if name == "session":
+        from nanomem_tui.memory.session_layer import SessionLayer
+
+        return SessionLayer(ws.layout.sessions_dir, ws.paths.backups, ws.agent)
+    if name == "pending":
+        return ws.traces.pending
+    if name == "mirror":
+        from nanomem_tui.memory.mirrors import MirrorLayer
+
+        return MirrorLayer(ws.paths)
+    if name == "hunk":
+        from nanomem_tui.dream.hunks import HunkLayer
+
+        return HunkLayer(ws.paths)
+    raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
