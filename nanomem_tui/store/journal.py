@@ -70,10 +70,10 @@ class Journal:
 
     def find(self, op_id: str) -> LogEntry | None:
         """One operation by id, wherever it is."""
-        for entry in self.log(WINDOWS[0]):
-            if entry.operation.id == op_id:
-                return entry
-        return self._ask(lambda connection: reader.operation(connection, self._id, op_id))
+        return self._one(
+            lambda operation: operation.id == op_id,
+            lambda connection: reader.operation(connection, self._id, op_id),
+        )
 
     def after(self, seq: int) -> list[LogEntry]:
         """What the database has behind that place in its order, oldest first."""
@@ -90,14 +90,25 @@ class Journal:
 
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """The newest operation of a kind by an actor."""
-        for entry in self.log(WINDOWS[0]):
-            if (entry.operation.kind, entry.operation.actor) == (kind, actor):
-                return entry
-        return self._ask(lambda connection: reader.newest_of_kind(connection, self._id, kind, actor))
+        return self._one(
+            lambda operation: (operation.kind, operation.actor) == (kind, actor),
+            lambda connection: reader.newest_of_kind(connection, self._id, kind, actor),
+        )
 
-    def _ask(self, ask: Callable[[Connection], reader.StoredOperation | None]) -> LogEntry | None:
-        stored = self._rows.read(ask) if self._rows.has_database else None
-        return _entry(stored) if stored is not None else None
+    def _one(
+        self, fits: Callable[[Operation], bool], ask: Callable[[Connection], reader.StoredOperation | None]
+    ) -> LogEntry | None:
+        """The newest operation that fits; no other is read from the database: one of an import takes seconds."""
+        waiting = self._rows.waiting()
+
+        def look(connection: Connection) -> list[LogEntry]:
+            known = reader.known_operations(connection, [operation.id for operation in waiting])
+            stored = ask(connection)
+            fresh = [operation for operation in waiting if operation.id not in known]
+            return oplog.overlay([_entry(stored)] if stored is not None else (), fresh)
+
+        entries = self._rows.read(look) if self._rows.has_database else oplog.overlay((), waiting)
+        return next((entry for entry in entries if fits(entry.operation)), None)
 
 
 def _of_key(entries: list[LogEntry], key: str | None) -> list[LogEntry]:
