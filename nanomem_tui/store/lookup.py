@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import Problem
+from nanomem_tui.operations import Operation
 from nanomem_tui.store import copies, reader
+from nanomem_tui.store.ledger import voided
+from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import normalised
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 Pending = Callable[[list[Item]], list[Item]]
 T = TypeVar("T")
+FEW = 2_000
+"""Changes that wait up to which a search looks at them by themselves, and does not load every row."""
 
 
 def item_groups(store: MemoryStore) -> list[tuple[str, str, str, bool, int, int]]:
@@ -70,30 +75,61 @@ def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | 
     """What `use` makes of the database's full-text index; None where no index of this version's tokenizer is there.
 
     `use` also gets a function that takes the rows that the index found and gives them as they are now, with those that
-    the index lacks or has otherwise. Rows are not loaded when the database is all there is.
+    the index lacks or has otherwise. Rows are not loaded where the database and the ledger files are all there is.
     """
-    complete = not store.loaded and database_is_all(store)
-    if not complete:
+    waiting = _waiting_items(store)
+    if waiting is None:
         store.load("item")
     if not store.has_database:
         return None
-
-    def pending(found: list[Item]) -> list[Item]:
-        if complete:
-            return found
-        snapshot = store.snapshot
-        with snapshot.lock:
-            keys = {item.id for item in found} | {key for layer, key in snapshot.unwritten() if layer == "item"}
-            return [snapshot.items[key] for key in keys if key in snapshot.items]
 
     def ask(connection: Connection) -> T | None:
         from nanomem_tui.store.search import FullText
 
         if not reader.index_is_current(reader.meta(connection, store.workspace_id)):
             return None
+        pending = _from_snapshot(store) if waiting is None else _on_top(connection, store.workspace_id, waiting)
         return use(FullText(connection, store.workspace_id), pending)
 
     return store.read(ask)
+
+
+def _waiting_items(store: MemoryStore) -> list[Operation] | None:
+    """The operations on items that wait in ledger files; None where the rows have to be loaded to know them."""
+    if store.loaded or not _has_files(store):
+        return None
+    found = [operation for operation in store.waiting() if any(change.layer == "item" for change in operation.changes)]
+    return found if sum(len(operation.changes) for operation in found) <= FEW else None
+
+
+def _from_snapshot(store: MemoryStore) -> Pending:
+    """What the loaded rows say about those that were found."""
+
+    def pending(found: list[Item]) -> list[Item]:
+        snapshot = store.snapshot
+        with snapshot.lock:
+            keys = {item.id for item in found} | {key for layer, key in snapshot.unwritten() if layer == "item"}
+            return [snapshot.items[key] for key in keys if key in snapshot.items]
+
+    return pending
+
+
+def _on_top(connection: Connection, workspace_id: str, waiting: list[Operation]) -> Pending:
+    """What operations that wait make of the rows that were found, and of those that they touch."""
+    if not waiting:
+        return lambda found: found
+    done = reader.known_operations(connection, [operation.id for operation in waiting]) | voided(waiting)
+    fresh = [operation for operation in waiting if operation.id not in done]
+    changes = [(operation.id, c) for operation in fresh for c in operation.changes if c.layer == "item"]
+    touched = list({change.key for _, change in changes})
+    snapshot = Snapshot(reader.items_by_id(connection, workspace_id, touched).values())
+    for operation_id, change in changes:
+        snapshot.show(operation_id, change)
+
+    def pending(found: list[Item]) -> list[Item]:
+        return [*(item for item in found if item.id not in snapshot.items), *snapshot.items.values()]
+
+    return pending
 
 
 def same_text(store: MemoryStore, text: str) -> list[Item]:
@@ -119,7 +155,12 @@ def _of_text(connection: Connection, workspace_id: str, norm: str) -> set[str] |
 
 def database_is_all(store: MemoryStore) -> bool:
     """Whether the database is all there is: no operation waits or was lost, and the agent's files are as last seen."""
-    if not store.has_database or store.waiting():
+    return store.has_database and not store.waiting() and _has_files(store)
+
+
+def _has_files(store: MemoryStore) -> bool:
+    """Whether the database has what the agent's files hold."""
+    if not store.has_database:
         return False
     meta = store.read(lambda connection: reader.meta(connection, store.workspace_id))
     return "revision" in meta and all(meta.get(name) == stat for name, stat in store.files.stats().items())

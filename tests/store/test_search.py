@@ -136,6 +136,29 @@ def test_what_waits_in_a_ledger_is_found(tmp_path: Path) -> None:
         assert found(ws, "needle") == {"needle in the ledger"}
 
 
+def test_what_waits_in_ledgers_is_seen_without_loading_every_row(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        for number in (1, 2, 3):
+            ws.items.edit(f"ltm_{number}", text=f"needle {number}")
+    living, killed = open_workspace(workspace), open_workspace(workspace)
+    living.items.edit("ltm_1", text="moved")
+    living.items.edit("ltm_1", text="moved again")
+    living.items.add("needle of the living")
+    undone = living.items.edit("ltm_4", text="needle taken back")
+    living.undo(undone.id)
+    killed.items.delete(["ltm_2"])
+    killed.items.set_enabled(["ltm_3"], False)
+    kill(killed)
+    with open_workspace(workspace) as ws:
+        assert found(ws, "needle") == {"needle of the living"}
+        assert found(ws, "moved") == {"moved again"}
+        assert not ws.store.loaded
+        ws.store.load()
+        assert found(ws, "needle") == {"needle of the living"}
+    living.close()
+
+
 def test_an_index_of_another_tokenizer_is_not_used_and_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
