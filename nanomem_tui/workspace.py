@@ -6,7 +6,7 @@ Opening reads nothing but paths and settings; each part is made when it is first
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 
 if TYPE_CHECKING:
+    from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.memory.conversations import Conversations
@@ -186,7 +187,15 @@ class Workspace(AbstractContextManager["Workspace"]):
         """Dream runs, their history and their restore."""
         from nanomem_tui.dream.service import Dreams
 
-        return Dreams(self.paths, self.git, self.documents, self.perform, self.agent, self.settings)
+        return Dreams(self.paths, self.git, self.documents, self.perform, self.agent, self.settings, self._blames)
+
+    def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
+        from nanomem_tui.dream.blame import Blames
+
+        def dreamt() -> list[Operation]:
+            return [entry.operation for entry in self.store.journal.log(1_000_000, key=paths.DREAM_CURSOR)]
+
+        return Blames(self.paths, git, self.documents, self.history.entries, dreamt, lambda: self.sessions)
 
     def git(self) -> GitHistory | None:
         """The history of the memory files, None where there is none."""

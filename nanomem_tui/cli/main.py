@@ -26,6 +26,7 @@ _COMMANDS = {
     "wal": "nanomem_tui.cli.wal:wal",
     "history": "nanomem_tui.cli.history:history",
     "dream": "nanomem_tui.cli.dream:dream",
+    "blame": "nanomem_tui.cli.blame:blame",
     "inbox": "nanomem_tui.cli.inbox:inbox",
     "log": "nanomem_tui.cli.ledger:log",
     "undo": "nanomem_tui.cli.ledger:undo",

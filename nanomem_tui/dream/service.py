@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from nanomem_tui.paths import Paths
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Settings
+    from nanomem_tui.dream.blame import Blames
+    from nanomem_tui.dream.blamed import BlamedLine
     from nanomem_tui.dream.restore import DreamRestore, RestorePreview
     from nanomem_tui.dream.run import DreamResult, DreamRunner
     from nanomem_tui.store.files import FileLayer
@@ -32,6 +34,7 @@ class Dreams:
         perform: Perform,
         presence: Callable[[], Presence],
         settings: Settings,
+        blames: Callable[[Callable[[], GitHistory | None]], Blames] | None = None,
     ) -> None:
         self._open = git
         self._opened: GitHistory | None = None
@@ -42,6 +45,7 @@ class Dreams:
         self._presence = presence
         self._log = DreamLog(self._git)
         self._queue = DreamQueue(paths, files, presence)
+        self._make_blames = blames
 
     @cached_property
     def _runner(self) -> DreamRunner:
@@ -114,6 +118,23 @@ class Dreams:
             started_by=started_by,
             **({"watch": watch} if watch is not None else {}),
         )
+
+    @cached_property
+    def _blames(self) -> Blames:
+        assert self._make_blames is not None, "who makes the Dreams of a workspace hands it over"
+        return self._make_blames(self._git)
+
+    def blame(self, file: str) -> list[BlamedLine]:
+        """Who wrote each line of a memory file, and which entries asked for it. See `Blames.blame`."""
+        return self._blames.blame(file)
+
+    def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
+        """Blamed lines with the messages that their entries came from."""
+        return self._blames.with_messages(lines)
+
+    def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
+        """The lines that a message of a session led to. Raises NotFound."""
+        return self._blames.led_to(session_key, index)
 
     def restore_preview(
         self,

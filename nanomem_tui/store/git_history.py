@@ -160,8 +160,17 @@ class GitHistory:
 
     def file_at(self, sha: str, path: str) -> bytes | None:
         """The bytes of a file as of a commit; None when it had none. Raises DamagedGit."""
+        blob = self.blob_id(sha, path)
+        return self._objects.blob(blob) if blob is not None else None
+
+    def blob_id(self, sha: str, path: str) -> str | None:
+        """The id of a file's blob as of a commit; None when it had none. Raises DamagedGit."""
         entry = self._entry(self._objects.commit(sha).tree, path)
-        return self._objects.blob(entry.sha) if entry is not None and entry.is_file else None
+        return entry.sha if entry is not None and entry.is_file else None
+
+    def blob(self, blob: str) -> bytes:
+        """The bytes of a blob. Raises DamagedGit."""
+        return self._objects.blob(blob)
 
     def tracks(self, path: str) -> bool:
         """Whether a change of `path` belongs into a commit: an agent's own files, and whatever HEAD holds as a file."""

@@ -1,0 +1,300 @@
+"""Versions of the memory files: ours beside git and beside nanobot's own store, on one repository of --commits commits.
+
+    python benchmarks/git_speed.py [--commits 2000] [--layout loose|packed|both] [--nanobot PYTHON] [--json FILE]
+
+commit, diff and log beside nanobot's `GitStore` (`--nanobot`: a Python that has nanobot-ai) and git; blame beside
+`git blame`, cold and from its cache, inside a process and as a command. `loose` is what an agent's repository looks
+like, `packed` what `git gc` makes of it. Every figure is the median of runs taken in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+FILES = {"SOUL.md": 20, "USER.md": 40, "memory/MEMORY.md": 150}
+BLAMED = "memory/MEMORY.md"
+ENVIRONMENT = dict(
+    os.environ, GIT_AUTHOR_NAME="n", GIT_AUTHOR_EMAIL="n@d", GIT_COMMITTER_NAME="n", GIT_COMMITTER_EMAIL="n@d",
+    GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1",
+)  # fmt: skip
+GOALS = {  # row → (ours, the other, the most that ours may take of the other's time)
+    "commit": ("nanobot", 0.3),
+    "diff": ("nanobot", 0.05),
+    "log": ("nanobot", 1.0),
+    "blame cold": ("git", 20.0),
+    "blame from its cache": ("git", 1.0),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--commits", type=int, default=2000)
+    parser.add_argument("--layout", choices=["loose", "packed", "both"], default="both")
+    parser.add_argument("--nanobot", type=Path, help="a Python that has nanobot-ai")
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--assert", action="store_true", dest="judge", help="fail when a figure is over its goal")
+    options = parser.parse_args()
+    layouts = ["loose", "packed"] if options.layout == "both" else [options.layout]
+    document: dict[str, object] = {"commits": options.commits, "runs": options.runs, "load": os.getloadavg()[0]}
+    over = 0
+    with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
+        base = Path(folder) / "base" / "workspace"
+        build(base, options.commits)
+        for layout in layouts:
+            home = Path(folder) / layout
+            shutil.copytree(base.parent, home)
+            if layout == "loose":
+                unpack(home / "workspace")
+            figures = measure(home, options.runs, options.nanobot)
+            document[layout] = figures
+            over += tell(layout, options.commits, figures)
+    print(json.dumps(document))
+    if options.json:
+        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    return int(options.judge and over > 0)
+
+
+def tell(layout: str, commits: int, figures: dict[str, dict[str, float]]) -> int:
+    """Print a table; returns how many figures are over their goal."""
+    print(f"{layout}, {commits:,} commits (milliseconds; ratio of ours to the other)\n")
+    print(f"  {'':34} {'ours':>9} {'git':>9} {'nanobot':>9} {'to git':>8} {'to nanobot':>11} {'goal':>16}")
+    over = 0
+    for name, row in figures.items():
+        named = next((goal for goal in GOALS if name == goal), "")
+        other, most = GOALS.get(named, ("", 0.0))
+        ratios = {who: row["ours"] / row[who] if row.get(who) else None for who in ("git", "nanobot")}
+        over += bool(named and ratios.get(other) is not None and (ratios[other] or 0) > most)
+        cells = [f"{row[who]:9.2f}" if who in row else f"{'':9}" for who in ("ours", "git", "nanobot")]
+        shown = [f"{ratio:.3g}" if ratio is not None else "" for ratio in ratios.values()]
+        print(
+            f"  {name:34} {' '.join(cells)} {shown[0]:>8} {shown[1]:>11} {f'{most:g} of {other}' if named else '':>16}"
+        )
+    print()
+    return over
+
+
+# The repository
+
+
+class Edits:
+    """Three memory files that change by a few lines at a time."""
+
+    def __init__(self, seed: int = 3) -> None:
+        self.dice = random.Random(seed)
+        self.lines = {name: [f"# {name}", "", *(self.line() for _ in range(count))] for name, count in FILES.items()}
+
+    def line(self) -> str:
+        words = (
+            "amber quiet river window tea winter cargo north signal paper dinner market garden letter copper".split()
+        )
+        return f"- {' '.join(self.dice.choices(words, k=self.dice.randint(5, 16)))} {self.dice.randint(1, 9999)}"
+
+    def data(self, name: str) -> bytes:
+        return ("\n".join(self.lines[name]) + "\n").encode()
+
+    def edit(self) -> str:
+        name = self.dice.choices(list(FILES), (1, 2, 5))[0]
+        lines = self.lines[name]
+        for _ in range(self.dice.choice((1, 1, 2, 3))):
+            at, kind = self.dice.randrange(2, len(lines)), self.dice.random()
+            if kind < 0.5:
+                lines[at] = self.line()
+            elif kind < 0.75 or len(lines) < 10:
+                lines.insert(at, self.line())
+            else:
+                del lines[at]
+        return name
+
+
+def git(workspace: Path, *words: str, data: bytes | None = None) -> bytes:
+    line = ["git", "-C", str(workspace), *words]
+    return subprocess.run(line, input=data, capture_output=True, check=True, env=ENVIRONMENT).stdout
+
+
+def build(workspace: Path, commits: int) -> None:
+    """A repository of that many commits, by git's own fast-import."""
+    (workspace / "memory").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", "-b", "master", str(workspace)], check=True, env=ENVIRONMENT)
+    edits, stream, changed = Edits(), io.BytesIO(), set(FILES)
+    for number in range(commits):
+        message = f"dream: periodic memory consolidation {number}".encode()
+        person = b"nanobot <nanobot@dream> %d +0000" % (1_767_225_600 + number * 7200)
+        stream.write(b"commit refs/heads/master\nmark :%d\ncommitter %s\n" % (number + 1, person))
+        stream.write(b"data %d\n%s\n" % (len(message), message))
+        if number:
+            stream.write(b"from :%d\n" % number)
+        for name in sorted(changed):
+            data = edits.data(name)
+            stream.write(b"M 100644 inline %s\ndata %d\n%s\n" % (name.encode(), len(data), data))
+        stream.write(b"\n")
+        changed = {edits.edit()}
+    git(workspace, "fast-import", "--quiet", data=stream.getvalue())
+    git(workspace, "reset", "-q", "--hard")
+
+
+def unpack(workspace: Path) -> None:
+    """Every object in a file of its own."""
+    packs = workspace / ".git/objects/pack"
+    aside = workspace.parent / "packs"
+    shutil.move(packs, aside)
+    packs.mkdir()
+    for pack in aside.glob("*.pack"):
+        git(workspace, "unpack-objects", "-q", data=pack.read_bytes())
+    shutil.rmtree(aside)
+
+
+# The figures
+
+
+def measure(home: Path, runs: int, nanobot: Path | None) -> dict[str, dict[str, float]]:
+    """The rows of one layout: milliseconds by who."""
+    from nanomem_tui.store.git_history import GitHistory
+
+    workspace = home / "workspace"
+    commits = git(workspace, "log", "--format=%H").decode().split()
+    middle = commits[len(commits) // 2]
+    rows: dict[str, dict[str, float]] = {}
+
+    def log() -> None:
+        history = GitHistory(workspace / ".git")
+        assert [(c.short, c.at, c.subject) for c in history.commits()]
+        history.close()
+
+    def diff() -> None:
+        history = GitHistory(workspace / ".git")
+        assert [file.unified() for file in history.diff(middle)]
+        history.close()
+
+    rows["log"] = turns(runs, ours=log, git=lambda: git(workspace, "log", "--format=%h %ct %s"))
+    rows["diff"] = turns(runs, ours=diff, git=lambda: git(workspace, "show", middle))
+    rows |= blame_rows(home, runs)
+    if nanobot is not None:
+        for name, taken in of_nanobot(home, nanobot, middle, runs).items():
+            rows.setdefault(name, {})["nanobot"] = taken
+    rows["commit"] = {**rows.get("commit", {}), **commit_row(home, runs)}
+    return rows
+
+
+def turns(runs: int, **work: Callable[[], object]) -> dict[str, float]:
+    """The median milliseconds of each, taken in turns after one to warm up."""
+    times: dict[str, list[float]] = {name: [] for name in work}
+    for turn in range(runs + 1):
+        for name, do in work.items():
+            started = time.perf_counter()
+            do()
+            if turn:
+                times[name].append((time.perf_counter() - started) * 1000)
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def commit_row(home: Path, runs: int) -> dict[str, float]:
+    """A commit of one changed file, durable, ours and git's, each in a copy of its own."""
+    from nanomem_tui.store.git_history import GitHistory
+
+    places = {name: home / f"commit-{name}" for name in ("ours", "git")}
+    for place in places.values():
+        shutil.copytree(home / "workspace", place)
+    edits = Edits(7)
+    history = GitHistory(places["ours"] / ".git")
+
+    def ours() -> None:
+        name = edits.edit()
+        history.commit_files({name: edits.data(name)}, "dream: x")
+
+    def theirs() -> None:
+        name = edits.edit()
+        (places["git"] / name).write_bytes(edits.data(name))
+        git(places["git"], "add", "-A")
+        git(places["git"], "commit", "-q", "-m", "dream: x")
+
+    return turns(runs, ours=ours, git=theirs)
+
+
+def blame_rows(home: Path, runs: int) -> dict[str, dict[str, float]]:
+    """Blame of one file: without and with its cache, inside a process and as a command; the same commits as git's."""
+    from nanomem_tui.workspace import open_workspace
+
+    workspace = home / "workspace"
+    cache = home / "nanomem" / "blame"
+    (home / "config.json").write_text("{}")
+    (home / "nanomem").mkdir(mode=0o700, exist_ok=True)
+
+    def theirs() -> bytes:
+        return git(workspace, "blame", "--line-porcelain", BLAMED)
+
+    def ours() -> list[str | None]:
+        with open_workspace(workspace) as ws:
+            return [line.sha for line in ws.dream.blame(BLAMED)]
+
+    def cold() -> None:
+        shutil.rmtree(cache, ignore_errors=True)
+        ours()
+
+    def command() -> None:
+        line = [sys.executable, "-m", "nanomem_tui", "blame", BLAMED, "--workspace", str(workspace)]
+        subprocess.run(line, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+    named = [row.split()[0] for row in theirs().decode().split("\n") if row[:1] != "\t" and row[40:41] == " "]
+    if ours() != [sha for sha in named if len(sha) == 40 and sha.isalnum()]:
+        raise SystemExit("our blame is not git's")
+    return {
+        "blame cold": turns(max(3, runs // 2), ours=cold, git=theirs),
+        "blame from its cache": turns(runs, ours=ours, git=theirs),
+        "blame from its cache, as a command": turns(runs, ours=command, git=theirs),
+    }
+
+
+THEIRS = """
+import json, statistics, sys, time
+from pathlib import Path
+from loguru import logger
+logger.remove()
+sys.path.insert(0, sys.argv[3])
+from git_speed import BLAMED, FILES, Edits, turns
+from nanobot.utils.gitstore import GitStore
+
+root, middle, runs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[4])
+store, edits = GitStore(root, list(FILES)), Edits(7)
+
+def commit():
+    name = edits.edit()
+    (root / name).write_bytes(edits.data(name))
+    assert store.auto_commit("dream: x")
+
+parent = sys.argv[5]
+found = turns(runs, log=lambda: store.log(10**9), diff=lambda: store.diff_commits(parent[:8], middle[:8]))
+print("@@" + json.dumps({**found, **turns(runs, commit=commit)}))
+"""
+
+
+def of_nanobot(home: Path, python: Path, middle: str, runs: int) -> dict[str, float]:
+    """What nanobot's own store takes, in a copy."""
+    place = home / "nanobot"
+    shutil.copytree(home / "workspace", place)
+    parent = git(place, "rev-parse", f"{middle}^").decode().strip()
+    words = [str(python), "-c", THEIRS, str(place), middle, str(ROOT / "benchmarks"), str(runs), parent]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    found = [line for line in done.stdout.splitlines() if line.startswith("@@")]
+    if not found:
+        raise SystemExit(f"nanobot's store could not be measured: {done.stderr[-300:]}")
+    taken: dict[str, float] = json.loads(found[0][2:])
+    return taken
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""`nanomem blame`: who wrote each line of SOUL, USER and MEMORY, why, and from which words of a session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from nanomem_tui import errors
+from nanomem_tui.cli import output, words
+from nanomem_tui.cli.shared import Command, Words, pass_state
+from nanomem_tui.cli.state import State
+from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.text import counted, one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.blamed import BlamedLine, Writer
+
+_PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d{1,9})", re.DOTALL)
+_SHOWN = 400  # characters of an entry or a message
+
+
+@click.command("blame", cls=Command)
+@click.argument("place", metavar="[FILE[:LINE]]", type=Words(), required=False)
+@click.option("--session", "session_key", type=Words(), metavar="KEY", help="The other way: from a session ...")
+@click.option("--message", type=click.IntRange(min=0), metavar="N", help="... and a message of it to the lines.")
+@pass_state
+def blame(state: State, place: str | None, session_key: str | None, message: int | None) -> int | None:
+    """Who wrote each line of SOUL.md, USER.md or MEMORY.md, and which history entries asked for it.
+
+    With a LINE also the words of the session that these came from. With --session and --message the way back: the
+    lines that a message led to. Exit code 1 when it led to none.
+
+    \b
+    Example:
+      nanomem blame USER.md:12
+      nanomem blame --session cli:direct --message 4
+    """
+    if session_key is not None or message is not None:
+        if session_key is None or message is None:
+            raise click.UsageError("--session and --message go together", click.get_current_context())
+        return _led_to(state, place, session_key, message)
+    if place is None:
+        raise click.UsageError("name a file: SOUL.md, USER.md or MEMORY.md", click.get_current_context())
+    match = _PLACE.fullmatch(place)
+    file, number = (match["file"], int(match["line"])) if match else (place, 0)
+    with state.open() as ws:
+        lines = ws.dream.blame(file)
+        if match:
+            if not 1 <= number <= len(lines):
+                raise errors.NotFound("no such line", place, f"the file has {counted(len(lines), 'line')}")
+            lines = ws.dream.with_messages(lines[number - 1 : number])
+        elif state.json:
+            lines = ws.dream.with_messages(lines)
+    body = [line.to_json() for line in lines]
+    if match:
+        state.show(body[0], lambda: _line_lines(lines[0]))
+    else:
+        state.show(body, lambda: _table(lines) or ["The file is empty."])
+    return None
+
+
+def _led_to(state: State, place: str | None, session_key: str, message: int) -> int:
+    with state.open() as ws:
+        found = ws.dream.led_to(session_key, message)
+        if place is not None:
+            from nanomem_tui.dream.blamed import full_name
+
+            name = full_name(place)
+            found = [line for line in found if line.file == name]
+    state.show([line.to_json() for line in found], lambda: _led_lines(found) or ["It led to no line."])
+    return 0 if found else 1
+
+
+def _table(lines: Sequence[BlamedLine]) -> list[str]:
+    columns = [
+        Column("Line", right=True),
+        Column("Commit"),
+        Column("Who"),
+        Column("When", drop=2),
+        Column("Entries", limit=15, drop=3, optional=True),
+        Column("Session", limit=20, least=12, drop=4, optional=True),
+        Column("Text", least=24),
+    ]
+    rows = [
+        (
+            str(line.number),
+            _commit(line),
+            line.who,
+            words.when(line.at)[:10] if line.at else "",
+            " ".join(f"#{cursor}" for cursor in line.cursors),
+            line.session_key or "",
+            line.text,
+        )
+        for line in lines
+    ]
+    back = any(line.first for line in lines)
+    note = ["", "< brought back by an undo or a revert; `nanomem blame FILE:LINE` names who wrote it first."]
+    return [*table(columns, rows, output.terminal_width()), *(note if back else [])]
+
+
+def _commit(line: BlamedLine) -> str:
+    if line.writer is None:
+        return "not yet"
+    return f"{line.writer.short}{'<' if line.first else ''}"
+
+
+def _led_lines(lines: Sequence[BlamedLine]) -> list[str]:
+    columns = [Column("Line", limit=30), Column("Commit"), Column("Who", drop=1), Column("Entries", drop=2, limit=15),
+               Column("Text", least=24)]  # fmt: skip
+    rows = [
+        (f"{line.file}:{line.number}", _commit(line), line.who, " ".join(f"#{c}" for c in line.cursors), line.text)
+        for line in lines
+    ]
+    return table(columns, rows, output.terminal_width())
+
+
+def _line_lines(line: BlamedLine) -> list[str]:
+    width = output.terminal_width()
+    rows = [*paragraph(f"{line.file}:{line.number}  {one_line(line.text)}", width), ""]
+    if line.writer is None:
+        rows += ["It is not committed yet: the next Dream or edit through nanomem commits it."]
+    else:
+        rows += output.fields([*_writer(line.writer, "Brought back" if line.first else "Written")])
+        rows += output.fields([*_writer(line.first, "First written")]) if line.first else []
+    rows += _why(line, width)
+    return rows
+
+
+def _writer(writer: Writer, verb: str) -> list[tuple[str, str]]:
+    said = one_line(writer.subject, 60)
+    return [(verb, f"{words.when(writer.at)} by {writer.who}, commit {writer.short} {said}")]
+
+
+def _why(line: BlamedLine, width: int | None) -> list[str]:
+    origin = line.origin
+    if not line.entries:
+        dreamt = origin is not None and "dream" in origin.who
+        return ["", "No entry that this Dream read says so." if dreamt else "No Dream wrote it."]
+    sure = "it named them" if line.entries[0].recorded else "by the words they share"
+    rows = ["", f"History entries that asked for it ({sure}):"]
+    for entry in line.entries:
+        session = f" {entry.session_key}" if entry.session_key else ""
+        said = entry.text or "(no longer in the archive)"
+        rows += paragraph(f"  #{entry.cursor} {entry.timestamp}{session}: {one_line(said, _SHOWN)}", width)
+    rows += ["", "Said in the session:" if line.messages else "No message of a session shares enough words with it."]
+    for message in line.messages:
+        head = f"  {message.session_key} message {message.index}, {message.role}, {words.when(message.timestamp)}"
+        rows += paragraph(f"{head}: {one_line(message.text, _SHOWN)}", width)
+    return rows

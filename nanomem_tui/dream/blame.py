@@ -1,0 +1,307 @@
+"""Blame: for each line of a memory file the commit that wrote it, who that was, why, and from which words of a session.
+
+Composes what others know: git's blame and its cache, the ledger's record of our own Dreams, the archive, the sessions.
+A commit that only brought a line back (an undo, a revert) is named as git names it, and behind it the one that wrote
+the line first, which is the one that had evidence. Reads only, but for the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui import clock
+from nanomem_tui.dream import evidence
+from nanomem_tui.dream.blamed import BlamedLine, Writer, brings_back, full_name, who_made
+from nanomem_tui.dream.evidence import Candidates, EntryEvidence, MessageEvidence, Recorded, Said
+from nanomem_tui.errors import NanomemError, NotFound
+from nanomem_tui.paths import DREAM_CURSOR, Paths
+from nanomem_tui.store import git_blame, git_blame_cache
+from nanomem_tui.store.git_blame_cache import Kept
+from nanomem_tui.store.git_diff import lines_of
+from nanomem_tui.store.git_objects import CommitObject, DamagedGit
+from nanomem_tui.store.git_values import Commit
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.memory.sessions import Sessions
+    from nanomem_tui.operations import Operation
+    from nanomem_tui.store.files import FileLayer
+    from nanomem_tui.store.git_history import GitHistory
+
+_MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none
+_WORTH_KEEPING = 64  # commits walked: what takes less is as quickly found again
+_SAME_TIME = 600.0  # seconds between an operation and its commit at most
+
+
+class Blames:
+    """Blame in one workspace. What is asked for is a function, so that only a line that needs it reads it."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        git: Callable[[], GitHistory | None],
+        files: FileLayer,
+        entries: Callable[[], Sequence[HistoryEntry]],
+        operations: Callable[[], Iterable[Operation]],
+        sessions: Callable[[], Sessions],
+    ) -> None:
+        self._paths = paths
+        self._git = git
+        self._files = files
+        self._entries = entries
+        self._operations = operations
+        self._sessions = sessions
+
+    def blame(self, file: str) -> list[BlamedLine]:
+        """Every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput, NotFound."""
+        name = full_name(file)
+        loaded = self._files.load(name)
+        if loaded.data is None:
+            raise NotFound("there is no such file", name, "an agent makes it, or `nanomem dream run`")
+        texts = [line.decode("utf-8", "replace").removesuffix("\n") for line in lines_of(loaded.data)]
+        git = self._git()
+        head = git.head() if git else None
+        if git is None or head is None:
+            return [BlamedLine(name, number, text, None) for number, text in enumerate(texts, 1)]
+        kept = self._written(git, head, name)
+        committed = git.file_at(head, name) or b""
+        places = range(len(texts)) if committed == loaded.data else git_blame.uncommitted(committed, loaded.data)
+        work = _Work(self, git, name)
+        return [
+            work.line(number, text, None if place is None else (kept.writers[place], kept.first[place]))
+            for number, (text, place) in enumerate(zip(texts, places, strict=True), 1)
+        ]
+
+    def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
+        """The lines with the messages of sessions that their entries came from; each session is read once."""
+        transcripts = _Transcripts(self._sessions(), self._entries())
+        return [replace(line, messages=transcripts.of(line)) if line.entries else line for line in lines]
+
+    def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
+        """The lines of all memory files that the message `index` of a session led to. Raises NotFound."""
+        messages = self._sessions().get(session_key).messages
+        message = next((message for message in messages if message.index == index), None)
+        if message is None:
+            last = f"its messages are 0 to {len(messages) - 1}" if messages else "it has no messages"
+            raise NotFound("no such message", f"{session_key}, message {index}", last)
+        said = evidence.features(message.content)
+        lines = [line for name in self._files.names() for line in self.blame(name)]
+        likely = [line for line in lines if _may_come_from(line, session_key, said)]
+        wanted = (session_key, index)
+        return [
+            line
+            for line in self.with_messages(likely)
+            if any((m.session_key, m.index) == wanted for m in line.messages)
+        ]
+
+    def _written(self, git: GitHistory, head: str, name: str) -> Kept:
+        """Who wrote each line as of `head`, from the cache as far as it reaches."""
+        folder = self._paths.data / "blame"
+        kept = git_blame_cache.load(folder, git.git_dir, name)
+        if kept is not None and not _fits(git, kept):
+            kept = None
+        if kept is not None and kept.commit == head:
+            return kept
+        # What is known of an older commit is handed through the walk by place, for both answers at once.
+        marks = {f"@{place}": place for place in range(len(kept.writers))} if kept else {}
+        found = git_blame.blame(git, head, name, known={kept.commit: list(marks)} if kept else None)
+        writers = [writer or head for writer in found.writers]
+        fresh = [place for place, writer in enumerate(writers) if writer not in marks]
+        lines = lines_of(git.file_at(head, name) or b"")
+        newest = git_blame.first_writers(
+            git, name, [lines[place] for place in fresh], [writers[place] for place in fresh], brings_back
+        )
+        first = dict(zip(fresh, newest, strict=True))
+        result = Kept(
+            path=name,
+            commit=head,
+            blob=git.blob_id(head, name) or "",
+            writers=tuple(kept.writers[marks[w]] if kept and w in marks else w for w in writers),
+            first=tuple(
+                kept.first[marks[w]] if kept and w in marks else first[place] for place, w in enumerate(writers)
+            ),
+        )
+        if found.looked_at >= _WORTH_KEEPING:
+            git_blame_cache.save(folder, git.git_dir, result)
+        return result
+
+    @cached_property
+    def _runs(self) -> list[Operation]:
+        return [operation for operation in self._operations() if operation.kind == "dream.run"]
+
+    def recorded(self, commit: CommitObject) -> list[Recorded]:
+        """What the Dream of ours that made `commit` recorded of its edits, from the ledger; empty when it is gone."""
+        at = clock.parse(commit.at)
+        same = [
+            (abs((made - at).total_seconds()), operation)
+            for operation in self._runs
+            if str(operation.meta.get("commit", "")).strip() == commit.message.strip()
+            and at is not None
+            and (made := clock.parse(operation.at)) is not None
+        ]
+        apart, operation = min(same, key=lambda pair: pair[0], default=(_SAME_TIME + 1, None))
+        edits = operation.meta.get("edits") if operation is not None and apart <= _SAME_TIME else None
+        return [found for edit in edits or () if (found := _recorded(edit)) is not None]
+
+    def entries_read(self, git: GitHistory, raw: CommitObject) -> list[HistoryEntry]:
+        """The entries that a Dream went through: by the cursors that its commit carries, else by the time."""
+        commit = Commit(raw, git)
+        entries = self._entries()
+        moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(raw.sha))
+        before, after = commit.cursor_before, commit.cursor_after
+        if before is None and _is_first(git, commit):
+            before = 0
+        if moved and before is not None and after is not None:
+            return [entry for entry in entries if before < entry.cursor <= after]
+        start, end = _dreamt_before(git, raw), clock.parse(raw.at)
+        return [
+            entry
+            for entry in entries
+            if (at := clock.parse(entry.timestamp)) is not None
+            and end is not None and at <= end and (start is None or at > start)
+        ]  # fmt: skip
+
+    def by_cursor(self) -> dict[int, HistoryEntry]:
+        """All entries of the archive by cursor."""
+        return {entry.cursor: entry for entry in self._entries()}
+
+
+class _Work:
+    """One blame: what is known of a commit is looked up once for all its lines."""
+
+    def __init__(self, blames: Blames, git: GitHistory, name: str) -> None:
+        self._blames = blames
+        self._git = git
+        self._name = name
+        self._writers: dict[str, Writer] = {}
+        self._recorded: dict[str, list[Recorded]] = {}
+        self._candidates: dict[str, Candidates] = {}
+
+    def line(self, number: int, text: str, written: tuple[str, str] | None) -> BlamedLine:
+        """One line with its entries; `written` holds who git names and who wrote it first."""
+        if written is None:
+            return BlamedLine(self._name, number, text, None)
+        writer, first = (self._writer(sha) for sha in written)
+        entries = self._entries(text, first) if evidence.is_statement(text) else ()
+        return BlamedLine(self._name, number, text, writer, None if first == writer else first, entries)
+
+    def _writer(self, sha: str) -> Writer:
+        found = self._writers.get(sha)
+        if found is None:
+            commit = Commit(self._git.raw(sha), self._git)
+            found = Writer(sha, commit.at, commit.author, commit.subject, who_made(commit.raw))
+            self._writers[sha] = found
+        return found
+
+    def _entries(self, text: str, writer: Writer) -> tuple[EntryEvidence, ...]:
+        if writer.who not in ("nanomem dream", "agent dream"):
+            return ()
+        raw = self._git.raw(writer.sha)
+        if writer.who == "nanomem dream":
+            if writer.sha not in self._recorded:
+                self._recorded[writer.sha] = self._blames.recorded(raw)
+            edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
+            cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
+            if cursors:
+                return evidence.recorded(text, cursors, self._by_cursor)
+        if writer.sha not in self._candidates:
+            self._candidates[writer.sha] = Candidates(self._blames.entries_read(self._git, raw))
+        return self._candidates[writer.sha].about(text)
+
+    @cached_property
+    def _by_cursor(self) -> Mapping[int, HistoryEntry]:
+        return self._blames.by_cursor()
+
+
+class _Transcripts:
+    """The sessions that entries came from, each read once."""
+
+    def __init__(self, sessions: Sessions, entries: Sequence[HistoryEntry]) -> None:
+        self._sessions = sessions
+        self._said: dict[str, Said] = {}
+        self._before: dict[int, str] = {}
+        last: dict[str | None, str] = {}
+        for entry in sorted(entries, key=lambda entry: (entry.cursor, entry.line)):
+            self._before[entry.cursor] = last.get(entry.session_key, "")
+            last[entry.session_key] = entry.timestamp
+
+    def of(self, line: BlamedLine) -> tuple[MessageEvidence, ...]:
+        """The messages that the entries of `line` came from, the best first."""
+        found: dict[tuple[str, int], MessageEvidence] = {}
+        for entry in line.entries:
+            for key in [entry.session_key] if entry.session_key else self._at_that_time(entry):
+                for message in self._of(key).about(line.text, entry, self._before.get(entry.cursor, "")):
+                    place = (message.session_key, message.index)
+                    if place not in found or found[place].score < message.score:
+                        found[place] = message
+        return tuple(sorted(found.values(), key=lambda message: -message.score)[: evidence.MOST])
+
+    def _of(self, key: str) -> Said:
+        if key not in self._said:
+            try:
+                messages = self._sessions.get(key).messages
+            except NanomemError:  # gone, or not to be read: then nothing of it is shown
+                messages = ()
+            self._said[key] = Said(key, messages)
+        return self._said[key]
+
+    @cached_property
+    def _spans(self) -> list[tuple[str, str, str]]:
+        infos = [info for info in self._sessions.list() if not info.key.startswith("dream:")]
+        return [(info.key, info.created_at, info.updated_at) for info in infos]
+
+    def _at_that_time(self, entry: EntryEvidence) -> list[str]:
+        """The sessions that were under way when an entry was written that names none, the least long ago first."""
+        at = clock.parse(entry.timestamp)
+        if at is None:
+            return []
+        begun = [row for row in self._spans if (start := clock.parse(row[1])) is not None and start <= at]
+        return [key for key, _, _ in sorted(begun, key=lambda row: row[2], reverse=True)[:_MOST_SESSIONS]]
+
+
+def _fits(git: GitHistory, kept: Kept) -> bool:
+    try:
+        if git.blob_id(kept.commit, kept.path) != kept.blob:
+            return False
+        return len(lines_of(git.blob(kept.blob))) == len(kept.writers)
+    except DamagedGit:  # of a history that was rewritten since
+        return False
+
+
+def _may_come_from(line: BlamedLine, session_key: str, said: frozenset[str]) -> bool:
+    return any(
+        entry.session_key in (session_key, None)
+        and said & (evidence.features(line.text) | evidence.features(entry.text))
+        for entry in line.entries
+    )
+
+
+def _recorded(edit: Any) -> Recorded | None:
+    """An edit as the ledger holds it; None when it has another shape, or names no evidence."""
+    if not isinstance(edit, Mapping):
+        return None
+    file, line = edit.get("to_file") or edit.get("file"), edit.get("new") or edit.get("old")
+    cursors = edit.get("evidence")
+    if not isinstance(file, str) or not isinstance(line, str) or not isinstance(cursors, (list, tuple)):
+        return None
+    return Recorded(file, line.strip(), tuple(cursor for cursor in cursors if isinstance(cursor, int)))
+
+
+def _is_first(git: GitHistory, commit: Commit) -> bool:
+    """Whether only the commit that made the repository comes before it."""
+    return commit.parent is None or not git.raw(commit.parent).parents
+
+
+def _dreamt_before(git: GitHistory, raw: CommitObject) -> Any:
+    """When the Dream before this one was committed, None when it was the first."""
+    try:
+        while raw.parents:
+            raw = git.raw(raw.parents[0])
+            if raw.message.startswith("dream:"):
+                return clock.parse(raw.at)
+    except DamagedGit:
+        return None
+    return None

@@ -1,0 +1,128 @@
+"""A line of a memory file with who wrote it and why: the values of a blame, and what a commit says of who made it.
+
+Pure; knows no repository, no ledger and no session.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from nanomem_tui.errors import BadInput
+from nanomem_tui.paths import TRACKED_FILES
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.evidence import EntryEvidence, MessageEvidence
+    from nanomem_tui.store.git_objects import CommitObject
+
+Who = Literal["nanomem dream", "agent dream", "person", "outside", "agent"]
+"""A Dream of ours, one of the agent, a person through nanomem, an edit by another program, the agent itself."""
+
+_BACK = ("revert:", 'Revert "', "nanomem: undo", "nanomem: redo", "nanomem: take back", "nanomem: go back to")
+_KEPT_OUTSIDE = "nanomem: keep what was edited outside"
+
+
+class Writer(NamedTuple):
+    """The commit that wrote a line. `at` is UTC ISO, `author` is `Name <mail>`."""
+
+    sha: str
+    at: str
+    author: str
+    subject: str
+    who: Who
+
+    @property
+    def short(self) -> str:
+        """The first 8 digits of the id, as agents print it."""
+        return self.sha[:8]
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as a JSON object."""
+        return {"commit": self.sha, "at": self.at, "who": self.who, "author": self.author, "subject": self.subject}
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedLine:
+    """One line of a memory file, counted from 1. `writer` is None for a line that is not committed yet.
+
+    `first` is who wrote it before `writer` brought it back, None where that is the same. `entries` asked for it, the
+    best first; `messages` are what these came from, where they were looked up.
+    """
+
+    file: str
+    number: int
+    text: str
+    writer: Writer | None
+    first: Writer | None = None
+    entries: tuple[EntryEvidence, ...] = ()
+    messages: tuple[MessageEvidence, ...] = ()
+
+    @property
+    def sha(self) -> str | None:
+        """The id of the commit that git names."""
+        return self.writer.sha if self.writer else None
+
+    @property
+    def origin(self) -> Writer | None:
+        """Who wrote it first: the one who had a reason."""
+        return self.first or self.writer
+
+    @property
+    def at(self) -> str:
+        """When it was written, UTC ISO; "" when it is not committed."""
+        return self.writer.at if self.writer else ""
+
+    @property
+    def who(self) -> str:
+        """Who wrote it, `uncommitted` for nobody yet."""
+        return self.writer.who if self.writer else "uncommitted"
+
+    @property
+    def cursors(self) -> tuple[int, ...]:
+        """The history entries that asked for it, the best first."""
+        return tuple(entry.cursor for entry in self.entries)
+
+    @property
+    def session_key(self) -> str | None:
+        """The session that the best entry came from, None when it is not known."""
+        said = self.messages[0].session_key if self.messages else None
+        return said or next((entry.session_key for entry in self.entries if entry.session_key), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The line as a JSON object."""
+        nobody = {"commit": None, "at": None, "who": "uncommitted", "author": None, "subject": None}
+        return {
+            "file": self.file,
+            "line": self.number,
+            "text": self.text,
+            **(self.writer.to_json() if self.writer else nobody),
+            "first": self.first.to_json() if self.first else None,
+            "cursors": list(self.cursors),
+            "entries": [entry._asdict() for entry in self.entries],
+            "session_key": self.session_key,
+            "messages": [message._asdict() for message in self.messages],
+        }
+
+
+def who_made(raw: CommitObject) -> Who:
+    """Who is behind a commit."""
+    ours = raw.author.startswith("nanomem <")
+    if raw.message.startswith("dream:"):
+        return "nanomem dream" if ours else "agent dream"
+    if ours:
+        return "outside" if raw.message.startswith(_KEPT_OUTSIDE) else "person"
+    return "agent" if "nanobot@dream" in raw.author else "outside"
+
+
+def brings_back(raw: CommitObject) -> bool:
+    """Whether a commit only puts back what was there before."""
+    return raw.message.startswith(_BACK)
+
+
+def full_name(file: str) -> str:
+    """The path of a memory file that may be named short, like `MEMORY.md`. Raises BadInput."""
+    wanted = file.strip().removeprefix("./").casefold()
+    for name in TRACKED_FILES:
+        if wanted in (name.casefold(), name.rpartition("/")[2].casefold()):
+            return name
+    raise BadInput("not a file with versions", file, f"one of {', '.join(TRACKED_FILES)}")
