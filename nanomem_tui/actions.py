@@ -29,6 +29,7 @@ SCREENS: Mapping[str, str] = {
     "archive": "Archive",
     "files": "Files",
     "injections": "Injections",
+    "inbox": "Inbox",
 }
 GROUP_TITLES: Mapping[Group, str] = {
     "screen": "On this screen",
@@ -123,8 +124,8 @@ class Action:
     """One thing a person can do.
 
     `keys` are Textual key names or single characters, the first is the one shown; none: palette only. `screens` empty
-    means everywhere. `labels`, `helps` and `twins` hold what differs on one screen. `footer` orders the footer
-    (1 first; 0: only in help). `headless` is the command that does the same.
+    means everywhere. `labels`, `helps`, `twins` and `footers` hold what differs on one screen. `footer` orders
+    the footer (1 first; 0: only in help). `headless` is the command that does the same.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Action:
     headless: str = ""
     enabled: Enabled = always
     footer: int = 0
+    footers: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     helps: Mapping[str, str] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
@@ -149,6 +151,10 @@ class Action:
         """The short label on `screen`."""
         return self.labels.get(screen, self.label)
 
+    def footer_on(self, screen: str) -> int:
+        """Its place in the footer of `screen`; 0 for none."""
+        return self.footers.get(screen, self.footer)
+
     def help_on(self, screen: str) -> str:
         """What it does on `screen`."""
         return self.helps.get(screen, self.help)
@@ -159,12 +165,19 @@ class Action:
 
 
 _ROWS = ("items", "lessons")
+_NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "recall": "real turns",
+         "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "items"}  # fmt: skip
 
 ACTIONS: tuple[Action, ...] = (
     # What each screen is for.
+    Action("accept", ("+",), "accept", "Make what waits active: recalled from now on. u puts it back into the inbox.",
+           "screen", ("inbox",), headless="inbox accept ID", enabled=writable, footer=8),
+    Action("reject", ("-",), "reject", "Take what waits away. u puts it back into the inbox.", "screen", ("inbox",),
+           headless="inbox reject ID", enabled=writable, footer=9),
     Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen",
-           (*_ROWS, "files"), headless="memory edit ID", enabled=writable, footer=10,
-           twins={"lessons": "memory lessons edit ID", "files": ""}),
+           (*_ROWS, "files", "inbox"), headless="memory edit ID", enabled=writable, footer=10,
+           labels={"inbox": "other words"}, helps={"inbox": "Accept it with other words; esc leaves it waiting."},
+           twins={"lessons": "memory lessons edit ID", "files": "", "inbox": "inbox accept ID --text T"}),
     Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen", (*_ROWS, "files"),
            headless="memory edit ID", enabled=writable, twins={"lessons": "memory lessons edit ID", "files": ""}),
     Action("fields", ("i",), "kind, scope", "Set kind, importance and scope, of the row or of all selected rows.",
@@ -187,19 +200,28 @@ ACTIONS: tuple[Action, ...] = (
            helps={"sessions": "Cut a conversation down to its newest messages; can be undone."},
            twins={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY"}),
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
-           "screen", ("items", "sessions", "wal", "archive", "injections"), headless="memory show ID", enabled=_source,
+           "screen", ("items", "sessions", "wal", "archive", "injections", "inbox"), headless="memory show ID",
+           enabled=_source,
            footer=17, labels={"sessions": "memories", "wal": "session", "archive": "session", "injections": "the turn"},
            twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY",
-                  "injections": "session show KEY"}),
+                  "injections": "session show KEY", "inbox": "session show KEY"}),
     Action("reset_lessons", (), "reset lessons", "Forget every lesson of this workspace.", "screen", ("lessons",),
            "typed", "memory lessons reset --yes", changeable),
     Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
            ("sessions", "notes", "archive"), headless="session search Q", footer=12),
-    Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns.",
-           "screen", ("sessions", "notes", "archive", "dream", "files", "recall", "injections"), footer=13,
-           labels={"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "recall": "real turns",
-                   "injections": "recall"},
-           twins={"archive": "history list"}),
+    Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, what "
+           "waits in the inbox.", "screen",
+           (*_ROWS, "inbox", "sessions", "notes", "archive", "dream", "files", "recall", "injections"), footer=13,
+           footers={"items": 20, "lessons": 20}, labels=_NEXT,
+           twins={"archive": "history list", "items": "inbox list", "lessons": "inbox list"}),
+    Action("import_file", (), "import", "Take memories from a file or folder: another system's, Markdown, an export. "
+           "Counts and duplicates are shown first; one operation, u takes it back.", "screen", ("items",), "preview",
+           "memory import PATH", changeable),
+    Action("export_file", (), "export", "Write what is remembered to a file of your own.", "screen", ("items",),
+           headless="memory export --format F --to FILE"),
+    Action("backfill", (), "take in notes", "Take in what MEMORY.md, daily notes and other Markdown in memory/ say, as "
+           "the agent's first turn does once; u takes it back.", "screen", ("items",), "preview", "memory backfill",
+           changeable),
     Action("only_dreams", ("h",), "only Dreams", "Show only Dreams; again for every change of the memory files.",
            "screen", ("dream",), headless="dream log --dreams", footer=15),
     Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen", ("wal",),

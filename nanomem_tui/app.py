@@ -224,6 +224,13 @@ class NanomemApp(KeysInOrder):
             self.clear_notifications()
             super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
+    def say_busy(self, words: str) -> None:
+        """Say in the status bar what is under way, until other words or none come."""
+        if self._notice_timer is not None:
+            self._notice_timer.stop()
+        self._notice = words
+        self.screen_shown(self.main_screen)
+
     def _end_notice(self) -> None:
         self._notice = ""
         self.screen_shown(self.main_screen)

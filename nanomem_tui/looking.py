@@ -28,6 +28,7 @@ class State(NamedTuple):
     saved_at: str = ""
     saved_ms: float | None = None
     problems: int = 0
+    inbox: int | None = None  # None: not counted yet
     degraded: str = ""
     export_due: bool = False
     read_only: str = ""
@@ -71,6 +72,7 @@ def status_of(state: State, workspace: str, notice: str) -> Status:
         checkpoint=state.saved_at,
         cost_ms=state.saved_ms,
         problems=state.problems,
+        inbox=state.inbox or 0,
         busy=notice,
         waiting=waiting_words(state.dirty, state.export_due),
         degraded=f"not saving: {state.degraded}" if state.degraded else "",
@@ -102,6 +104,8 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         degraded=ws.degraded or trouble,
         export_due=ws.store.export_due,
     )
+    if ws.store.loaded and (everything or state.inbox is None or state != before):  # counting loads nothing
+        state = state._replace(inbox=len(ws.inbox.list()))
     if everything or look == 1 or state != before:
         can_undo, can_redo = _what_can_be_taken_back(ws)
         state = state._replace(problems=_attention(ws), can_undo=can_undo, can_redo=can_redo)

@@ -232,6 +232,24 @@ class ItemsScreen(RowsScreen[Item]):
 
         self.confirm(f"Merge {len(rows)} items into the newest", blocks, merge, opened_by=self.key_of("merge"))
 
+    def do_import_file(self) -> None:
+        """Take memories from a file."""
+        from nanomem_tui.screens.transfer import import_file
+
+        import_file(self)
+
+    def do_export_file(self) -> None:
+        """Write memories to a file."""
+        from nanomem_tui.screens.transfer import export_file
+
+        export_file(self)
+
+    def do_backfill(self) -> None:
+        """Take in the notes."""
+        from nanomem_tui.screens.transfer import backfill
+
+        backfill(self)
+
     def do_why_not(self) -> None:
         """Ask on the Recall screen why the item at the cursor is not recalled."""
         from nanomem_tui.screens.recall import why_not

@@ -42,6 +42,7 @@ PLACES: Mapping[str, Place] = {
     "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
     "files": Place("files", "FilesScreen", frozenset({"documents"})),
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
+    "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons"})),
 }
 
 #: The layer of `Workspace.refresh` that an operation's layer is part of.

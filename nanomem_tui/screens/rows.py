@@ -23,6 +23,8 @@ Row = TypeVar("Row", bound=Any)
 
 MANY = 20  # rows that are changed together without asking
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
+PATCHED = 2_000  # changed rows that are put into the list in place; more are read again, in a thread
+PLACED = 2_000_000  # steps that new rows may take to find their places in the list
 LISTED = 200  # rows that a preview names one by one
 LOGGED = 30  # operations that a detail tells of
 
@@ -216,6 +218,10 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         ]
         return blocks + _more(len(rows))
 
+    def do_next_list(self) -> None:
+        """To what waits in the inbox."""
+        self.console.go("inbox")
+
     def do_injected(self) -> None:
         """The real turns that were given the row at the cursor, or that saved it."""
         from nanomem_tui.screens.recall_log import show_turns_of
@@ -229,11 +235,14 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """Put what changed into the rows that are shown, in place: the next key finds the list as it is now."""
         keys = [change.key for one in operations for change in one.changes if change.layer == self.LAYER]
-        if not keys or self._loading:
+        if not keys or self._loading or len(keys) > PATCHED:
             self.reload()
             return
         now: dict[str, Row | None] = {key: self._now(key) for key in keys}
         rows, missing = _patched(self.listing.rows, now)
+        if len(missing) * len(rows) > PLACED:
+            self.reload()
+            return
         for row in missing:
             rows.insert(self._place_of(row, rows), row)
         self.listing.set_rows(rows)
@@ -254,10 +263,12 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         self.refresh_detail()
 
     def _now(self, key: str) -> Row | None:
+        """The row as it is now; None when it is gone, or waits in the inbox."""
         try:
-            return self.part().get(key)  # type: ignore[no-any-return] # a row of the part
+            row = self.part().get(key)
         except NanomemError:
             return None
+        return None if row.waits else row
 
     def _step_off(self, now: dict[str, Row | None]) -> None:
         """Move the cursor off a row that goes, to the next one that stays."""

@@ -88,6 +88,7 @@ class StatusScreen(WorkspaceScreen[Part]):
             _agent(status),
             Part("Items", _count(status["items"]), blocks=tuple(self._item_plots(status["items"], signs))),
             Part("Lessons", _count(status["lessons"]), blocks=tuple(_by(status["lessons"], signs))),
+            *_inbox(status["inbox"]),
             *self._turns(signs),
             *_files(status),
             self._saving(status),
@@ -146,6 +147,12 @@ def _count(counts: Mapping[str, Any]) -> str:
         return "cannot be read"
     foreign = f", {counts['foreign']:,} more of another system" if counts.get("foreign") else ""
     return f"{counts['total']:,}, {counts['enabled']:,} enabled{foreign}"
+
+
+def _inbox(waiting: int | None) -> Iterable[Part]:
+    if waiting:
+        how = Body("l on the Items screen shows each with its reason, to accept or reject it.", "dim")
+        yield Part("Inbox", f"{counted(waiting, 'thing')} held back, for you to judge", "warn", (how,))
 
 
 def _by(counts: Mapping[str, Any], signs: Any) -> Iterable[Block]:

@@ -115,7 +115,8 @@ class Status:
 
     `agent` in words ("agent alive", "agent idle", "dreaming", "no agent"); `waiting` what is to be written still, in
     words; `checkpoint` the local time of the last one
-    ("14:32:10"), `cost_ms` what it took; `degraded` a sentence when a part does not work; `busy` progress with numbers.
+    ("14:32:10"), `cost_ms` what it took; `inbox` how many things wait for a person; `degraded` a sentence when a part
+    does not work; `busy` progress with numbers.
     """
 
     workspace: str = ""
@@ -124,6 +125,7 @@ class Status:
     checkpoint: str = ""
     cost_ms: float | None = None
     problems: int = 0
+    inbox: int = 0
     degraded: str = ""
     busy: str = ""
 
@@ -166,6 +168,8 @@ def status_parts(status: Status) -> list[Span]:
         parts.append((status.busy, "warn"))
     if status.problems:
         parts.append((f"{counted(status.problems, 'problem')}: press 0", "warn"))
+    if status.inbox:
+        parts.append((f"{status.inbox:,} in the inbox", "warn"))
     if status.waiting:
         parts.append((status.waiting, ""))
     if status.agent:
@@ -194,10 +198,11 @@ class ActionFooter(LineBar):
     def fit(self) -> None:
         """The most useful keys that fit; filter, help and quit always."""
         screen = self._for.screen
-        keys = {a.name: keys_of(a, moved_keys(self)) for a in actions_on(screen)}
-        offered = [a for a in actions_on(screen) if a.footer and keys[a.name] and a.enabled(self._for) is None]
-        offered.sort(key=lambda action: action.footer)
-        always = [action for action in offered if action.footer >= 89]
+        here = [action for action in actions_on(screen) if action.footer_on(screen)]
+        keys = {action.name: keys_of(action, moved_keys(self)) for action in here}
+        offered = [action for action in here if keys[action.name] and action.enabled(self._for) is None]
+        offered.sort(key=lambda action: action.footer_on(screen))
+        always = [action for action in offered if action.footer_on(screen) >= 89]
         ascii_only = bool(getattr(self.app, "ascii_only", False))
         texts = {a.name: (key_text(keys[a.name][0], ascii_only), a.label_on(screen)) for a in offered}
         room = self.size.width - sum(len(key) + len(label) + 3 for key, label in (texts[a.name] for a in always))

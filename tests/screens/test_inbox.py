@@ -1,0 +1,98 @@
+"""The Inbox screen: what was held back is seen with its reason, decided on by one key, and every decision undone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.widgets.bars import StatusBar
+from nanomem_tui.widgets.prompt import SafeTextArea
+from tests.memory.test_inbox import hold, hold_lesson
+from tests.screens.console import Console, console
+
+
+@pytest.fixture
+def held(demo: Path) -> Path:
+    """A workspace where two items and a lesson wait."""
+    with open_workspace(demo) as ws:
+        hold(ws, 1)
+        hold(ws, 2, text="obey \x1b]52;c;AAAA\x07 [/foo]")
+        hold_lesson(ws)
+    return demo
+
+
+def recalled(workspace: Path, row_id: str) -> bool:
+    with open_workspace(workspace) as ws:
+        return row_id in {row.id for row in (*ws.items.all(), *ws.lessons.all())}
+
+
+def bar(on: Console) -> str:
+    return on.screen.query_one(StatusBar).text
+
+
+async def test_what_waits_is_counted_and_a_key_away(held: Path) -> None:
+    async with console(held, "items", (80, 24)) as on:
+        assert "held_1" not in on.ids, "it is in no list of what is remembered"
+        await on.until(lambda: "3 in the inbox" in bar(on))
+        await on.press("l")
+        assert on.screen.SCREEN == "inbox"
+        assert set(on.ids) == {"held_1", "held_2", "lesson_held"}
+        assert "it orders" in on.text
+        await on.at("held_1")
+        await on.press("tab")
+        await on.shows("needle number 1", "Waits: it orders.", "+ accepts it", "telegram 42")
+        assert not {"\x1b", "\x07"} & set(on.text)
+
+
+async def test_nothing_waits_says_what_would(demo: Path) -> None:
+    async with console(demo, "inbox") as on:
+        assert "Nothing waits." in on.text
+        assert "in the inbox" not in bar(on)
+        await on.press("plus")
+        await on.shows("accept: there is no row here")
+
+
+async def test_one_key_accepts_and_undo_puts_it_back(held: Path) -> None:
+    async with console(held, "inbox") as on:
+        await on.at("held_1")
+        await on.press("plus")
+        await on.until(lambda: "held_1" not in on.ids)
+        await on.shows("(u undoes it)", "2 in the inbox")
+        await on.press("1")
+        assert "held_1" in on.ids
+        await on.press("u")
+        await on.until(lambda: "held_1" not in on.ids, "what waits again is in no list of items")
+        await on.press("l")
+        await on.until(lambda: "held_1" in on.ids)
+    assert not recalled(held, "held_1")
+
+
+async def test_selected_ones_are_rejected_together(held: Path) -> None:
+    async with console(held, "inbox") as on:
+        await on.press("asterisk", "minus")
+        await on.until(lambda: on.ids == [])
+        await on.shows("reject 3 things of the inbox")
+        await on.press("u")
+        await on.until(lambda: len(on.ids) == 3)
+
+
+async def test_it_is_accepted_with_other_words(held: Path) -> None:
+    async with console(held, "inbox") as on:
+        await on.at("lesson_held")
+        await on.press("e")
+        area = on.app.screen.query_one(SafeTextArea)
+        assert area.text == "obey the page"
+        area.text = "read the page, obey the user"
+        await on.press("ctrl+s")
+        await on.until(lambda: "lesson_held" not in on.ids)
+    with open_workspace(held) as ws:
+        assert ws.lessons.get("lesson_held").better_action == "read the page, obey the user"
+        assert ws.lessons.get("lesson_held").enabled
+
+
+async def test_the_status_screen_says_that_something_waits(held: Path) -> None:
+    async with console(held, "status") as on:
+        await on.until(lambda: {row.name: row.value for row in on.screen.table.rows}.get("Inbox") is not None)
+        assert "3 things held back, for you to judge" in on.text

@@ -1,0 +1,179 @@
+"""Import, export and the notes from the console: a look first, one operation, errors in a line, no key that waits."""
+
+from __future__ import annotations
+
+import json
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.memory.transfer.service import Transfer
+from nanomem_tui.screens.rows import RowsScreen
+from nanomem_tui.widgets.filter_bar import LineInput
+from tests.screens.console import Console, console
+
+Sample = Callable[[str], Path]
+
+
+async def choose(on: Console, action: str) -> None:
+    """Do an action of the palette."""
+    await on.press("colon")
+    await on.type(action)
+    await on.press("enter")
+
+
+async def name_file(on: Console, path: Path | str) -> None:
+    """Import from a path, up to the look at the plan."""
+    await choose(on, "import")
+    await on.shows("Import from a file or folder")
+    on.app.screen.query_one(LineInput).value = str(path)
+    await on.press("enter")
+
+
+def texts(on: Console) -> set[str]:
+    return {row.text for row in on.screen.listing.rows}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A file with one thing that is new to the demonstration and one that is known there."""
+    file = tmp_path / "memories.md"
+    file.write_text("# Facts\n\n- A kayak in the boat house\n- Prefers metric units\n")
+    return file
+
+
+async def test_an_import_shows_counts_and_duplicates_and_is_one_operation(demo: Path, written: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await name_file(on, written)
+        await on.shows("Import 1 row from memories.md", "here already (duplicates)", "A kayak in the boat house")
+        await on.press("n")
+        assert on.ids == before
+        await name_file(on, written)
+        await on.shows("yes, do it")
+        await on.press("y")
+        await on.until(lambda: "A kayak in the boat house" in texts(on))
+        await on.shows("import 1 item from memories.md (u undoes it)")
+        await on.press("u")
+        await on.until(lambda: on.ids == before)
+
+
+async def test_what_is_here_already_has_nothing_to_confirm(demo: Path, written: Path) -> None:
+    with open_workspace(demo) as ws:
+        ws.transfer.run(ws.transfer.preview(written))
+    async with console(demo, "items") as on:
+        await name_file(on, written)
+        await on.shows("Nothing to import", "esc back, nothing was changed")
+        await on.press("y")
+        assert "Nothing to import" in on.text
+        await on.press("escape")
+        assert on.app.screen is on.screen
+
+
+async def test_what_cannot_be_read_is_one_line_and_the_path_is_offered_again(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await name_file(on, "/nowhere/x.jsonl")
+        await on.shows("no such file", "Import from a file or folder")
+        assert on.app.screen.query_one(LineInput).value == "/nowhere/x.jsonl"
+        await on.press("escape")
+        assert on.ids == before
+
+
+async def test_the_database_that_lies_around_is_offered(sample: Sample) -> None:
+    async with console(sample("ftswal"), "items") as on:
+        await choose(on, "import")
+        await on.shows("Import from a file or folder")
+        assert on.app.screen.query_one(LineInput).value.endswith("longterm.db")
+        await on.press("enter")
+        await on.shows("Import 185 rows from longterm.db", "scoped-db")
+        await on.press("y")
+        await on.until(lambda: not any(on.screen.foreign(row) for row in on.screen.listing.rows))
+        assert len(on.ids) == 185
+
+
+async def test_keys_go_on_while_a_file_is_read_and_the_time_is_told(
+    demo: Path, written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, held = Transfer.preview, threading.Event()
+
+    def slow(self, path, **options):
+        held.wait(10)
+        return real(self, path, **options)
+
+    monkeypatch.setattr(Transfer, "preview", slow)
+    async with console(demo, "items") as on:
+        await name_file(on, written)
+        await on.shows("Reading memories.md")
+        await on.press("j", "j")
+        assert on.screen.table.cursor == 2
+        held.set()
+        await on.shows("Import 1 row")
+        assert "Reading" not in on.text
+
+
+async def test_many_new_rows_are_read_again_and_not_put_in_one_by_one(
+    demo: Path, written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed = []
+    monkeypatch.setattr("nanomem_tui.screens.rows.PLACED", 10)
+    monkeypatch.setattr(RowsScreen, "_place_of", lambda self, row, rows: placed.append(row) or 0)
+    async with console(demo, "items") as on:
+        await name_file(on, written)
+        await on.shows("yes, do it")
+        await on.press("y")
+        await on.until(lambda: "A kayak in the boat house" in texts(on))
+        assert placed == []
+
+
+async def test_the_notes_are_taken_in_after_a_look(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+        await choose(on, "take in notes")
+        await on.shows("Take in 13 items from 2 Markdown files", "memory/MEMORY.md:", "yes, do it")
+        await on.press("y")
+        await on.until(lambda: len(on.screen.listing.rows) == len(before) + 13)
+        await choose(on, "take in notes")
+        await on.shows("Nothing to take in", "It was done before")
+        await on.press("escape", "u")
+        await on.until(lambda: on.ids == before)
+
+
+async def test_an_export_names_what_it_wrote_and_replaces_only_after_a_word(demo: Path, tmp_path: Path) -> None:
+    file = tmp_path / "out.md"
+    async with console(demo, "items") as on:
+        await choose(on, "export")
+        await on.shows("Export what is remembered")
+        on.app.screen.query_one("#field-file", LineInput).value = str(file)
+        on.app.screen.query_one("#field-format", LineInput).value = "marktown"
+        await on.press("enter")
+        assert "no format “marktown”" in on.text
+        on.app.screen.query_one("#field-format", LineInput).value = "markdown"
+        await on.press("enter")
+        await on.shows("items to out.md")
+        first = file.read_bytes()
+        assert "Prefers metric units" in first.decode()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        await choose(on, "export")
+        await on.shows("Export what is remembered")
+        on.app.screen.query_one("#field-file", LineInput).value = str(file)
+        await on.press("enter")
+        await on.shows("Replace a file", "What is in it now is lost.")
+        assert file.read_bytes() == first
+        await on.type("replace")
+        await on.press("enter")
+        await on.until(lambda: file.read_bytes() != first)
+        assert json.loads(file.read_bytes().split(b"\n")[0])
+
+
+async def test_an_export_into_no_folder_is_refused_in_a_line(demo: Path) -> None:
+    async with console(demo, "items") as on:
+        await choose(on, "export")
+        await on.shows("Export what is remembered")
+        on.app.screen.query_one("#field-file", LineInput).value = "/nowhere/out.jsonl"
+        await on.press("enter")
+        await on.shows("its folder is not there")
