@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.looking import waiting_words
@@ -19,6 +20,11 @@ from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 from nanomem_tui.widgets.look import ASCII, UNICODE
 from nanomem_tui.widgets.plots import bars, sparkline
 from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.paths import Paths
+
+_Stamp = tuple[int, int] | None
 
 PLOT_WIDTH = 44  # cells
 MONTHS = 12
@@ -48,7 +54,7 @@ class StatusScreen(WorkspaceScreen[Part]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._findings: tuple[Problem, ...] = ()
+        self._findings: tuple[tuple[Problem, _Stamp], ...] = ()
         self._examined = False
 
     def columns(self) -> Sequence[Column[Part]]:
@@ -95,7 +101,8 @@ class StatusScreen(WorkspaceScreen[Part]):
             *_database(status),
             *_foreign(status),
         ]
-        found = list(dict.fromkeys([*problems, *self._findings]))
+        self._findings = tuple(one for one in self._findings if one[1] == _stamp(self.ws.paths, one[0]))
+        found = list(dict.fromkeys([*problems, *(problem for problem, _ in self._findings)]))
         if not found:
             said = "none, says the doctor" if self._examined else "none seen; D looks everywhere"
             parts.append(Part("Problems", said, "good"))
@@ -135,11 +142,28 @@ class StatusScreen(WorkspaceScreen[Part]):
     async def do_doctor(self) -> None:
         """Look at every file and table."""
         say(self, "The doctor looks at every file and table …")
-        self._findings = tuple(await self.console.in_thread(lambda ws: ws.doctor()))
+        self._findings = await self.console.in_thread(
+            lambda ws: tuple((problem, _stamp(ws.paths, problem)) for problem in ws.doctor())
+        )
         self._examined = True
         count = len(self._findings)
         say(self, f"The doctor found {counted(count, 'thing') if count else 'nothing'}")
         self.reload()
+
+
+def _stamp(paths: Paths, problem: Problem) -> _Stamp:
+    """When the file that a finding is about was written, and its size: what was said of another one is out of date.
+
+    None for what is no file.
+    """
+    for base in filter(None, (paths.workspace, paths.home)):
+        try:
+            found = (base / problem.where).stat() if problem.where else None
+        except (OSError, ValueError):
+            continue
+        if found is not None and S_ISREG(found.st_mode):
+            return found.st_mtime_ns, found.st_size
+    return None
 
 
 def _count(counts: Mapping[str, Any]) -> str:

@@ -97,3 +97,14 @@ async def test_a_broken_database_leaves_the_rest_usable(demo: Path) -> None:
         assert said(on)["Items"].startswith("33,"), "from its copy"
         assert int(said(on)["Sessions"]) > 0
         assert any("cannot be read" in row.value for row in on.screen.table.rows if row.health == "bad")
+
+
+async def test_what_a_save_mended_is_no_longer_listed_not_even_as_a_finding_of_the_doctor(sample: Sample) -> None:
+    async with console(sample("torn"), "status", (160, 45)) as on:
+        await on.press("D")
+        await on.shows("The doctor found")
+        await on.until(lambda: any(row.name.startswith("memory/LESSONS.jsonl") for row in on.screen.table.rows))
+        await on.press("2", "x", "0", "ctrl+s")
+        await on.until(lambda: "Saving" in said(on) and said(on)["Saving"].startswith("all saved"))
+        await on.until(lambda: not any(row.name.startswith("memory/LESSONS.jsonl") for row in on.screen.table.rows))
+        assert any(row.name.startswith("sessions/") for row in on.screen.table.rows), "the rest is as it was"
