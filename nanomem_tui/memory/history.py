@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+from bisect import bisect_left
+from operator import attrgetter
 
 from nanomem_tui.errors import AccessDenied, NotFound, Problem
 from nanomem_tui.formats.history import HistoryEntry, parse_cursor, parse_history, parse_history_md
@@ -29,6 +31,17 @@ class History:
         """The entries, the newest first; `limit` None is all of them."""
         entries = self._entries()[::-1]
         return list(entries[offset : None if limit is None else offset + limit])
+
+    def in_order(self) -> tuple[HistoryEntry, ...]:
+        """The entries, the oldest first; the same object while the file is the same."""
+        return self._entries()
+
+    def neighbours(self, entry: HistoryEntry, many: int = 2) -> tuple[list[HistoryEntry], list[HistoryEntry]]:
+        """The entries before and after one in the file, at most `many` each, in their order."""
+        entries = self._entries()
+        by = attrgetter("line" if entry.line else "cursor")  # HISTORY.md has no lines
+        at = bisect_left(entries, by(entry), key=by)
+        return list(entries[max(0, at - many) : at]), list(entries[at + 1 : at + 1 + many])
 
     def count(self) -> dict[str, int]:
         """`entries`, how many of them Dream has not read (`unprocessed`), the last `cursor` given, and Dream's own.

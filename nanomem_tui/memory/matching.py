@@ -1,4 +1,5 @@
-"""Finding words in long texts: the query language of the filters, and where in the original text each hit lies.
+"""Finding words in long texts: the query language of the filters, where in the original text each hit lies, and what
+stands around it.
 
 Must not know a file: transcripts, history and notes are searched by their own modules with this.
 """
@@ -6,7 +7,10 @@ Must not know a file: transcripts, history and notes are searched by their own m
 from __future__ import annotations
 
 import unicodedata
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
+from typing import NamedTuple, TypeVar
 
 from nanomem_tui.memory import filters
 
@@ -17,11 +21,30 @@ EXCERPT = 240
 """Characters of an excerpt, so that a message of megabytes costs a search no memory."""
 
 
+AROUND = 2
+"""Neighbours on each side of a hit."""
+
+Value = TypeVar("Value")
+
+
+class Neighbour(NamedTuple):
+    """What stands beside a hit: its id in its source, who said it (or ""), when, and its text."""
+
+    id: str
+    role: str
+    timestamp: str
+    text: str
+
+
 class Matcher(NamedTuple):
-    """A query made ready: all `needles` must occur and none of `excluded`, without regard to case or width."""
+    """A query made ready: all `needles` must occur and none of `excluded`, without regard to case or width.
+
+    `precise`: it says exactly what is looked for, by a phrase or by what must not be there.
+    """
 
     needles: tuple[str, ...]
     excluded: tuple[str, ...] = ()
+    precise: bool = False
 
     def __bool__(self) -> bool:
         """Whether the query asks for anything; an empty one finds nothing."""
@@ -65,7 +88,21 @@ class Matcher(NamedTuple):
 def matcher(query: str) -> Matcher:
     """The matcher of a query as people type it: words, `"exact phrases"`, `-without`."""
     parsed = filters.parse(query, {})
-    return Matcher(parsed.words + parsed.phrases, parsed.excluded)
+    precise = bool(parsed.phrases or parsed.excluded)
+    return Matcher(parsed.words + parsed.phrases, parsed.excluded, precise)
+
+
+def around(stream: Iterable[Value], many: int = AROUND) -> Iterator[tuple[Value, deque[Value | None]]]:
+    """Each value of a stream with the window that it is in the middle of; None where the stream ends.
+
+    The window is one object that moves on: read it before the next value.
+    """
+    window: deque[Value | None] = deque(repeat(None, 2 * many + 1), maxlen=2 * many + 1)
+    for value in chain(stream, repeat(None, many)):
+        window.append(value)
+        middle = window[many]
+        if middle is not None:
+            yield middle, window
 
 
 def _folded_with_origin(text: str) -> tuple[str, range | list[int]]:

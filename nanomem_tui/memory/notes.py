@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,6 +71,15 @@ class Notes:
             if wanted.matches(line)
         )
         return [hit for hit, _ in zip(found, range(max(0, limit)), strict=False)]
+
+    def neighbours(self, name: str, line: int, many: int = 2) -> tuple[builtins.list[NoteHit], builtins.list[NoteHit]]:
+        """The lines before and after one that are not empty, at most `many` each, in their order. Raises NotFound."""
+        lines = self.read(name).split("\n")
+
+        def told(numbers: Iterable[int]) -> builtins.list[NoteHit]:
+            return list(islice((NoteHit(name, at + 1, lines[at]) for at in numbers if lines[at].strip()), many))
+
+        return told(range(line - 2, -1, -1))[::-1], told(range(line, len(lines)))
 
     def problems(self) -> builtins.list[Problem]:
         """What could not be read, line by line."""

@@ -47,6 +47,17 @@ def read_file(path: Path) -> bytes:
     return data
 
 
+def read_end(path: Path, start: int, size: int) -> bytes:
+    """The lines that begin behind `start` in the first `size` bytes of a file. Raises the errors of `from_os_error`."""
+    try:
+        with opened(path) as file:
+            file.seek(start)
+            data = file.read(size - start)
+    except OSError as error:
+        raise from_os_error(error, f"reading {path.name}") from error
+    return data[data.find(b"\n") + 1 :]
+
+
 def chunks(path: Path, size: int = CHUNK) -> Iterator[bytes]:
     """A file in pieces of about `size` bytes that end where a line ends. Raises the errors of `from_os_error`."""
     try:

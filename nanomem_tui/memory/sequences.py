@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
@@ -53,6 +53,9 @@ RELATED = 0.8
 
 MOST_MEANINGS = 10_000
 
+AROUND = 2
+"""Neighbours on each side of a passage that a hit names: those that give and get."""
+
 
 class Passage(NamedTuple):
     """One passage of an ordered source: its key, text, session, speaker, and time (ISO, empty: unknown)."""
@@ -66,7 +69,9 @@ class Passage(NamedTuple):
 
 class PassageHit(NamedTuple):
     """A passage that was found, its score, and what that is the sum of: its own words, those of its neighbours, its
-    session, its length, and the rest: who speaks, whether it asks, and whether it tells what the question waits for."""
+    session, its length, and the rest: who speaks, whether it asks, and whether it tells what the question waits for.
+    `terms` are the words of the question that it holds, corrected and reduced as they are indexed; `before` and `after`
+    are its neighbours, at most `AROUND`, in their order."""
 
     passage: Passage
     score: float
@@ -74,6 +79,9 @@ class PassageHit(NamedTuple):
     near: float
     session: float
     length: float
+    terms: tuple[str, ...] = ()
+    before: tuple[Passage, ...] = ()
+    after: tuple[Passage, ...] = ()
 
     @property
     def parts(self) -> dict[str, float]:
@@ -92,9 +100,14 @@ class _Asked(NamedTuple):
 
 
 class OrderedRecall:
-    """Passages in the order in which they were added, session by session or mixed. Not thread-safe by itself."""
+    """Passages in the order in which they were added, session by session or mixed. Not thread-safe by itself.
 
-    def __init__(self, passages: Iterable[Passage] = ()) -> None:
+    `roles` are speakers whose name in a question is a plain word (`user`): only who asks can say that they are meant.
+    """
+
+    def __init__(self, passages: Iterable[Passage] = (), roles: Collection[str] = ()) -> None:
+        self._roles = frozenset(roles)
+        self._forgotten: set[int] = set()
         self._index = WordIndex()
         self._passages: list[Passage] = []
         self._next: list[int] = []
@@ -118,10 +131,10 @@ class OrderedRecall:
         return len(self._passages)
 
     def add(self, passage: Passage) -> None:
-        """Add a passage behind the others of its session. Its key must be new."""
+        """Add a passage behind the others of its session."""
         place = len(self._passages)
         self._meanings.clear()
-        session = self._sessions.setdefault(passage.session, len(self._sessions))
+        session = self._sessions.setdefault(passage.session, len(self._places))
         if session == len(self._places):
             self._places.append([])
             self._days.append(_day(passage.at))
@@ -135,22 +148,35 @@ class OrderedRecall:
         self._session_of.append(session)
         self._speaker_of.append(self._speaker(passage.speaker))
         self._shapes.append(cues.shape(passage.text))
-        self._words.add(self._index.put(passage.key, passage.text, 0))
-        self._worth.append(LENGTH * math.log1p(max(1, self._index.length(passage.key))))
+        row = str(place)
+        self._words.add(self._index.put(row, passage.text, 0))
+        self._worth.append(LENGTH * math.log1p(max(1, self._index.length(row))))
+
+    def forget(self, session: str) -> None:
+        """Find nothing of a session any more; a passage that is added to it later begins it anew.
+
+        What it held still takes memory and counts among how common a word is: make a new index when that is much.
+        """
+        number = self._sessions.pop(session, None)
+        if number is not None:
+            self._forgotten.add(number)
 
     def _speaker(self, name: str) -> int:
         number = self._speakers.setdefault(name, len(self._speakers))
-        if name:
+        if name and name not in self._roles:
             for word in tokens(name):
                 self._names.setdefault(word, number)
         return number
 
-    def search(self, query: str, limit: int = 20) -> list[PassageHit]:
-        """The best passages for a question, best first; equal ones in their order."""
+    def search(self, query: str, limit: int = 20, speaker: str = "") -> list[PassageHit]:
+        """The best passages for a question, best first; equal ones in their order. `speaker`: whose words are meant."""
         asked = self._asked(query)
+        if speaker and speaker in self._speakers:
+            asked = asked._replace(subject=self._speakers[speaker])
         own, base, scores, bonus = self._score(asked)
-        best = sorted(scores, key=scores.__getitem__, reverse=True)[:limit]
+        best = heapq.nlargest(limit, scores, key=scores.__getitem__)
         found, worth, session_of = self._passages, self._worth, self._session_of
+        terms = self._index.terms(map(str, best), dict.fromkeys(word for group in asked.groups for word in group))
         return [
             PassageHit(
                 found[place],
@@ -159,9 +185,19 @@ class OrderedRecall:
                 base[place] - own.get(place, 0.0),
                 bonus[session_of[place]],
                 worth[place],
+                tuple(terms[str(place)]),
+                self._along(self._previous, place)[::-1],
+                self._along(self._next, place),
             )
             for place in best
         ]
+
+    def _along(self, ways: list[int], place: int) -> tuple[Passage, ...]:
+        """The next neighbours one way."""
+        found: list[Passage] = []
+        while len(found) < AROUND and (place := ways[place]) >= 0:
+            found.append(self._passages[place])
+        return tuple(found)
 
     def sessions(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
         """The best sessions for a question with their scores, best first: by their two best passages."""
@@ -169,7 +205,7 @@ class OrderedRecall:
         found: dict[int, list[float]] = {}
         for place, score in scores.items():
             found.setdefault(self._session_of[place], []).append(score)
-        names = list(self._sessions)
+        names = {number: name for name, number in self._sessions.items()}
         ranked = sorted(
             (
                 (sum(heapq.nlargest(2, values)) / 2 + bonus[session], names[session])
@@ -228,6 +264,8 @@ class OrderedRecall:
             weight = SESSION * asked.scale * next(iter(group.values()))
             for session in held:
                 bonus[session] += weight
+        if self._forgotten:
+            own = {place: score for place, score in own.items() if session_at(place) not in self._forgotten}
         base = self._spread(own)
         if asked.waits.months:
             self._add_dated(asked.waits, base, bonus)
@@ -237,7 +275,7 @@ class OrderedRecall:
         """Raise the sessions of the days that the question names; their passages may be what is asked, without a word
         in common."""
         for session, day in enumerate(self._days):
-            fits = waits.fits(day) if day else 0.0
+            fits = waits.fits(day) if day and session not in self._forgotten else 0.0
             if fits:
                 bonus[session] += DATED * fits
                 for place in self._places[session]:

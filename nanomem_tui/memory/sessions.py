@@ -15,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.formats.keep import text_of
-from nanomem_tui.memory.reading import Stamp, chunks, read_file
+from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_file
 from nanomem_tui.memory.session_files import (
     SessionFile,
     Summary,
@@ -34,7 +34,7 @@ from nanomem_tui.text import counted
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.formats.sessions import Compacted, Message, Session
-    from nanomem_tui.memory.matching import Matcher, Range
+    from nanomem_tui.memory.matching import Matcher, Neighbour, Range
     from nanomem_tui.store.presence import Presence
 
 __all__ = ["KEEP", "SessionCompaction", "SessionInfo", "Sessions", "TranscriptHit"]
@@ -68,7 +68,8 @@ class SessionInfo(NamedTuple):
 
 
 class TranscriptHit(NamedTuple):
-    """A message that matches: `text` is an excerpt, `ranges` are the hits in it (start and end in characters)."""
+    """A message that matches: `text` is an excerpt, `ranges` are the hits in it (start and end in characters), `before`
+    and `after` are the messages around it."""
 
     session_key: str
     index: int  # type: ignore[assignment]  # a tuple's own `index` is never asked for
@@ -76,6 +77,8 @@ class TranscriptHit(NamedTuple):
     timestamp: str
     text: str
     ranges: tuple[Range, ...]
+    before: tuple[Neighbour, ...] = ()
+    after: tuple[Neighbour, ...] = ()
 
 
 class SessionCompaction(NamedTuple):
@@ -153,8 +156,8 @@ class Sessions:
         """
         return list(self.hits(query, limit))
 
-    def hits(self, query: str, limit: int = 100) -> Iterator[TranscriptHit]:
-        """What `search` finds, each hit as soon as its transcript is read."""
+    def hits(self, query: str, limit: int = 100, stop: Callable[[], bool] = lambda: False) -> Iterator[TranscriptHit]:
+        """What `search` finds, each hit as soon as its transcript is read; `stop` is asked before each of them."""
         from nanomem_tui.memory.matching import matcher
 
         wanted = matcher(query)
@@ -163,8 +166,42 @@ class Sessions:
             newest = deque(self._hits(info, wanted), maxlen=left)
             yield from reversed(newest)
             left -= len(newest)
-            if left <= 0:
+            if left <= 0 or stop():
                 return
+
+    def files(self) -> builtins.list[SessionFile]:
+        """The files of all transcripts but links, the newest first, without opening one."""
+        return newest_first(file for file in session_files(self._paths, self._layout) if not file.link)
+
+    def end_of(self, file: SessionFile, most: int) -> tuple[str, int, tuple[Message, ...]]:
+        """The key of a transcript, the index of the first message returned, and the messages of its last bytes.
+
+        They are all, or `most` bytes to a quarter more: so their beginning moves seldom while the file grows. Raises
+        the errors of `from_os_error`.
+        """
+        from nanomem_tui.formats.sessions import parse_session
+
+        size = file.stamp[1]
+        if size <= most:
+            whole = parse_session(read_file(file.path), "", "")
+            return key_of(file.path.name, {"key": whole.key}), 0, whole.messages
+        key, count = self._counted(file)
+        start = (size - most) // (most // 4) * (most // 4)
+        messages = parse_session(read_end(file.path, start, size), "", "").messages
+        return key, max(0, count - len(messages)), messages
+
+    def _counted(self, file: SessionFile) -> tuple[str, int]:
+        """The key of a long transcript and its messages: as counted before, else by its lines, which takes no time."""
+        from nanomem_tui.formats.sessions import count_messages, session_header
+
+        kept = self._summaries.get(str(file.path))
+        if kept is not None and kept[0] == file.stamp:
+            return key_of(file.path.name, kept[1].header), kept[1].messages
+        header, count = None, 0
+        for chunk in chunks(file.path):
+            header = header or session_header(chunk, "")
+            count += count_messages(chunk)
+        return key_of(file.path.name, header), count
 
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
         """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
@@ -292,22 +329,30 @@ class Sessions:
 
     def _hits(self, info: SessionInfo, wanted: Matcher) -> Iterator[TranscriptHit]:
         """The hits of one transcript, oldest first, a piece of the file at a time; an unreadable file has none."""
+        from nanomem_tui.memory.matching import AROUND, around
+
+        try:
+            for (index, message), window in around(self._numbered(info)):
+                text = _searched(message, wanted)
+                if text is not None:
+                    excerpt, ranges = wanted.excerpt(text)
+                    beside = [_neighbour(info.key, *one) if one else None for one in window]
+                    before, after = (tuple(filter(None, part)) for part in (beside[:AROUND], beside[AROUND + 1 :]))
+                    yield TranscriptHit(
+                        info.key, index, message.role, message.timestamp, excerpt, ranges, before, after
+                    )
+        except NanomemError:
+            return
+
+    def _numbered(self, info: SessionInfo) -> Iterator[tuple[int, Message]]:
+        """The messages of a transcript with their index, a piece of the file at a time."""
         from nanomem_tui.formats.sessions import parse_session
 
         start = 0
-        try:
-            for chunk in chunks(self._paths.workspace / info.path):
-                messages = parse_session(chunk, "", info.key).messages
-                for message in messages:
-                    text = _searched(message, wanted)
-                    if text is not None:
-                        excerpt, ranges = wanted.excerpt(text)
-                        yield TranscriptHit(
-                            info.key, start + message.index, message.role, message.timestamp, excerpt, ranges
-                        )
-                start += len(messages)
-        except NanomemError:
-            return
+        for chunk in chunks(self._paths.workspace / info.path):
+            messages = parse_session(chunk, "", info.key).messages
+            yield from ((start + message.index, message) for message in messages)
+            start += len(messages)
 
 
 def _compacted(data: bytes, keep: int) -> Compacted:
@@ -322,8 +367,19 @@ def _searched(message: Message, wanted: Matcher) -> str | None:
     """The text of a message that matches: what was said, else the tool calls; None when neither does."""
     if wanted.matches(message.content):
         return message.content
-    calls = "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
+    calls = _calls(message)
     return calls if calls and wanted.matches(calls) else None
+
+
+def _calls(message: Message) -> str:
+    return "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
+
+
+def _neighbour(key: str, index: int, message: Message) -> Neighbour:
+    from nanomem_tui.memory.matching import EXCERPT, Neighbour
+
+    text = (message.content or _calls(message))[:EXCERPT]
+    return Neighbour(f"{key}#{index}", message.role, message.timestamp, text)
 
 
 def _value(file: SessionFile, data: bytes, blob: str, messages: int) -> dict[str, object]:

@@ -1,0 +1,341 @@
+"""Recall in what was said and noted: passages of sessions, of the archive and of notes, ranked, with what is around.
+
+Owns which text of each source is a passage, how much of it is kept in RAM, and when it is read anew. The ranking is
+`sequences`'; the search for exact words is that of each source. Reads only.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.formats.history import HistoryEntry, marks
+from nanomem_tui.formats.sessions import Message
+from nanomem_tui.memory.history import History
+from nanomem_tui.memory.matching import Matcher, Neighbour
+from nanomem_tui.memory.notes import Note, Notes
+from nanomem_tui.memory.sequences import Passage, PassageHit
+from nanomem_tui.memory.session_files import SessionFile
+from nanomem_tui.memory.sessions import Sessions
+from nanomem_tui.memory.shelf import Room, Shelf
+from nanomem_tui.text import counted
+
+SOURCES = ("sessions", "history", "notes")
+ROLES = ("user", "assistant")
+
+MOST_BYTES = 8_000_000
+"""The end of one transcript that is read."""
+
+LONGEST = 2_000
+"""Characters of a passage that are kept; the index takes 255 words of it."""
+
+SITTING = timedelta(hours=4)
+"""A longer silence ends a sitting: a chat may go on for years, and what was said last month is no neighbour."""
+
+FEW = 10
+"""Passages that follow where others hold every word."""
+
+_DREAMS = "dream:"  # how the key of the transcript of a Dream begins
+
+_STEP = 16  # files between two looks whether anybody still waits
+
+_LINES = 3  # lines of one archive entry that may stand before another entry
+
+_BY_USER = re.compile(
+    r"\b(?:did|do|does|have|has|had|was|am) (?:i|we|the user)\b"
+    r"|\b(?:i|we) (?:said|told|asked|mentioned|wrote|wanted|decided)\b"
+    r"|我们?(?:之前|以前|上次|曾经?|当时)*(?:说|问|提|告诉|要求|决定)",
+    re.IGNORECASE,
+)
+_BY_ASSISTANT = re.compile(
+    r"\b(?:did|have|had) (?:you|the (?:assistant|agent|bot))\b"
+    r"|\byou (?:said|told|suggested|recommended|answered|advised|wrote)\b"
+    r"|你(?:之前|以前|上次|曾经?|当时)*(?:说|建议|推荐|告诉|回答)",
+    re.IGNORECASE,
+)
+
+
+class Told(NamedTuple):
+    """A passage that was found. `id` is that of the exact search of its source; `key` is that of the session (of an
+    archive entry: where it came from, or "") or the name of the note; `number` is the message, the cursor or the line.
+
+    `at` as the source tells it. `parts` are what the score is the sum of, and `terms`, the words that it holds.
+    `place` begins with the cursor and the line of an archive entry, which tell two of one cursor apart.
+    """
+
+    source: str
+    id: str
+    key: str
+    number: int
+    role: str
+    at: str
+    text: str
+    score: float
+    parts: dict[str, Any]
+    before: tuple[Neighbour, ...]
+    after: tuple[Neighbour, ...]
+    place: str
+
+
+class Recalled(NamedTuple):
+    """What was found, best first, and in words what was not looked at."""
+
+    hits: tuple[Told, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def nearest_wanted(wanted: Matcher, found: int) -> int | None:
+    """How many of the nearest passages follow the `found` ones that hold all that is `wanted`; None: as many as fit.
+
+    None of them (0) where a person says precisely what (a phrase, or what it must not hold), or one word, which
+    somebody wrote; a few where several words were; all where nobody wrote them.
+    """
+    if not wanted or wanted.precise:
+        return 0
+    if not found:
+        return None
+    return FEW if len(wanted.needles) > 1 else 0
+
+
+class Conversations:
+    """The passages of one workspace. Each source is read when it is first asked and again where its files changed;
+    several threads may ask."""
+
+    def __init__(self, sessions: Sessions, history: History, notes: Notes) -> None:
+        self._sessions = sessions
+        self._history = history
+        self._notes = notes
+        self._shelves = {source: Shelf(ROLES) for source in SOURCES}
+        self._lock = threading.Lock()
+
+    def recall(
+        self,
+        query: str,
+        sources: Sequence[str] = SOURCES,
+        limit: int = 20,
+        *,
+        without: Collection[str] = (),
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Recalled:
+        """The nearest passages of these sources, best first, but those of the ids `without`.
+
+        `stop` is asked now and then: once it says so, nothing is found. What could not be read has nothing to find.
+        """
+        if limit < 1:
+            return Recalled(())
+        while not self._lock.acquire(timeout=0.05):
+            if stop():
+                return Recalled(())
+        try:
+            return self._recall(query, sources, limit, without, stop)
+        finally:
+            self._lock.release()
+
+    def _recall(
+        self, query: str, sources: Sequence[str], limit: int, without: Collection[str], stop: Callable[[], bool]
+    ) -> Recalled:
+        renew = {"sessions": self._renew_sessions, "history": self._renew_history, "notes": self._renew_notes}
+        hits: list[Told] = []
+        left_out: list[str] = []
+        speaker = asked_speaker(query)
+        for source in sources:
+            shelf = self._shelves[source]
+            state = self._state(source)
+            if shelf.state != state:
+                shelf.state, said = None, renew[source](shelf, stop)
+                if stop():
+                    return Recalled(())
+                shelf.state, shelf.left_out = state, said
+            left_out += shelf.left_out
+            hits += _distinct(source, shelf.index.search(query, _LINES * limit + len(without), speaker), without, limit)
+        hits.sort(key=lambda told: -told.score)
+        return Recalled(tuple(hits[:limit]), tuple(left_out))
+
+    def _state(self, source: str) -> object:
+        """What tells whether a source changed since: stamps, or what was parsed of a file of the same stamp."""
+        if source == "sessions":
+            return [(file.path, file.stamp) for file in self._sessions.files()]
+        return self._history.in_order() if source == "history" else self._notes.list()
+
+    # -- reading the sources --------------------------------------------------------------------------------------
+
+    def _renew_sessions(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
+        room = Room()
+        unread = shortened = 0
+        files = self._sessions.files()
+        shelf.keep_only({str(file.path) for file in files})
+        for number, file in enumerate(files, 1):
+            name = str(file.path)
+            if number % _STEP == 0 and stop():
+                return []
+            if room.full:
+                shelf.drop(name)
+                unread += 1
+                continue
+            passages, whole = shelf.known(name, file.stamp), file.stamp[1] <= MOST_BYTES
+            if passages is None:
+                passages = self._passages(file)
+            taken = room.take(passages)
+            shortened += not whole or len(taken) < len(passages)
+            if not shelf.put(name, file.stamp, taken, stop):
+                return []
+        shelf.tidy()
+        said = [f"{counted(unread, 'older session')}"] if unread else []
+        return [*said, f"the beginning of {counted(shortened, 'long session')}"] if shortened else said
+
+    def _passages(self, file: SessionFile) -> list[Passage]:
+        """What was said in a transcript, tool calls and hidden messages left out; nothing when it cannot be read, and
+        nothing of a Dream, which only reads the archive out."""
+        try:
+            key, first, messages = self._sessions.end_of(file, MOST_BYTES)
+        except NanomemError:
+            return []
+        said = [] if key.startswith(_DREAMS) else [message for message in messages if _is_said(message)]
+        sittings = _sittings(message.timestamp for message in said)
+        return [
+            Passage(
+                f"{key}#{first + message.index}",
+                message.content[:LONGEST],
+                f"{file.path}\n{sitting}",
+                message.role,
+                message.timestamp,
+            )
+            for message, sitting in zip(said, sittings, strict=True)
+        ]
+
+    def _renew_history(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
+        entries = self._history.in_order()
+        room = Room()
+        by_key: dict[str, list[HistoryEntry]] = {}
+        for entry in entries:
+            by_key.setdefault(entry.session_key or "", []).append(entry)
+        sitting_of = {
+            id(entry): f"{key}\n{sitting}"
+            for key, group in by_key.items()
+            for entry, sitting in zip(group, _sittings(entry.timestamp for entry in group), strict=True)
+        }
+        passages = [passage for entry in entries for passage in _entry_passages(entry, sitting_of[id(entry)])]
+        taken = room.take(passages)
+        shelf.put("", None, taken, stop)
+        shelf.tidy()
+        left = len(passages) - len(taken)
+        return [counted(left, "older line of the archive", "older lines of the archive")] if left else []
+
+    def _renew_notes(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
+        room = Room()
+        unread = 0
+        notes = self._notes.list()
+        shelf.keep_only({note.name for note in notes})
+        for note in notes:
+            if room.full:
+                shelf.drop(note.name)
+                unread += 1
+                continue
+            stamp = (note.size, note.updated_at)
+            passages = shelf.known(note.name, stamp)
+            if passages is None:
+                passages = self._note_passages(note)
+            if not shelf.put(note.name, stamp, room.take(passages), stop):
+                return []
+        shelf.tidy()
+        return [counted(unread, "older note")] if unread else []
+
+    def _note_passages(self, note: Note) -> list[Passage]:
+        """The lines of a note that are not empty; nothing when it cannot be read."""
+        try:
+            lines = self._notes.read(note.name).split("\n")
+        except NanomemError:
+            return []
+        return [
+            Passage(f"{note.name}:{number}", line.strip()[:LONGEST], note.name, "", note.date)
+            for number, line in enumerate(lines, 1)
+            if line.strip()
+        ]
+
+
+def _distinct(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[Told]:
+    """The first hits of different ids, at most `limit`: an archive entry has lines, of which the best tells."""
+    hits: dict[str, Told] = {}
+    for hit in found:
+        told = _told(source, hit)
+        if told.id not in without and told.id not in hits:
+            hits[told.id] = told
+            if len(hits) == limit:
+                break
+    return list(hits.values())
+
+
+def _entry_passages(entry: HistoryEntry, session: str) -> list[Passage]:
+    """The lines of an archive entry, each a passage: an entry sums up a whole conversation."""
+    return [
+        Passage(f"{entry.cursor}:{entry.line}:{number}", text[:LONGEST], session, "", entry.timestamp)
+        for number, (_, text) in enumerate(marks(entry.content))
+        if text
+    ]
+
+
+def asked_speaker(query: str) -> str:
+    """Whose words a question asks for, as a role; empty when it does not tell."""
+    by_user, by_assistant = _BY_USER.search(query), _BY_ASSISTANT.search(query)
+    if bool(by_user) == bool(by_assistant):
+        return ""
+    return "user" if by_user else "assistant"
+
+
+def _is_said(message: Message) -> bool:
+    return message.role in ROLES and not message.hidden and not message.command and bool(message.content.strip())
+
+
+def _sittings(times: Iterable[str]) -> list[int]:
+    """For each time, in order, the number of its sitting; unknown times end none."""
+    numbers, number = [], 0
+    last: datetime | None = None
+    for text in times:
+        try:
+            moment = datetime.fromisoformat(text).replace(tzinfo=None) if text else None
+        except ValueError:
+            moment = None
+        if moment is not None:
+            number += last is not None and moment - last > SITTING
+            last = moment
+        numbers.append(number)
+    return numbers
+
+
+def _told(source: str, hit: PassageHit) -> Told:
+    key, number = _named(source, hit.passage)
+    return Told(
+        source=source,
+        id=_id(source, hit.passage),
+        key=key,
+        number=number,
+        role=hit.passage.speaker if source == "sessions" else "",
+        at=hit.passage.at,
+        text=hit.passage.text,
+        score=hit.score,
+        parts={"terms": list(hit.terms), **hit.parts},
+        before=tuple(_neighbour(source, passage) for passage in hit.before),
+        after=tuple(_neighbour(source, passage) for passage in hit.after),
+        place=hit.passage.key,
+    )
+
+
+def _named(source: str, passage: Passage) -> tuple[str, int]:
+    """The key and the number of a passage."""
+    if source == "history":
+        return passage.session.rpartition("\n")[0], int(passage.key.partition(":")[0])
+    key, _, number = passage.key.rpartition("#" if source == "sessions" else ":")
+    return key, int(number)
+
+
+def _id(source: str, passage: Passage) -> str:
+    return passage.key.partition(":")[0] if source == "history" else passage.key
+
+
+def _neighbour(source: str, passage: Passage) -> Neighbour:
+    role = passage.speaker if source == "sessions" else ""
+    return Neighbour(_id(source, passage), role, passage.at, passage.text)
