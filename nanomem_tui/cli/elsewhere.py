@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SHORTEST = 3  # characters of a word that is looked for
 _WHERE = "this agent keeps its memory in files (SOUL.md, USER.md, memory/MEMORY.md, history, sessions)"
-_WAYS = "`nanomem history search`, `nanomem session search`, `nanomem memory backfill`"
+_WAYS = "`nanomem recall --in all`, `nanomem session search`, `nanomem history search`, `nanomem memory backfill`"
 
 
 def note(ws: Workspace, words: str = "") -> str:

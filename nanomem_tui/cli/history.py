@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli import output, passages, values, words
 from nanomem_tui.cli.shared import Group, all_read, asked_query, paged, pass_state, query_options
-from nanomem_tui.cli.state import State, page
+from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, paragraph, table
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.memory.conversations import Told
+    from nanomem_tui.workspace import Workspace
 
 
 @click.group("history", cls=Group)
@@ -57,20 +59,43 @@ def _lines(found: Sequence[HistoryEntry]) -> list[str]:
 @query_options
 @click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Print N at most.")
 @click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")
+@click.option("--exact", is_flag=True, help="Only entries that hold every word.")
 @pass_state
-def search(state: State, query: str | None, terms: Sequence[str], limit: int, offset: int) -> None:
-    """Entries that hold some words.
+def search(state: State, query: str | None, terms: Sequence[str], limit: int, offset: int, exact: bool) -> None:
+    """Entries that hold every word, the newest first, then those nearest to what was asked.
+
+    "a phrase" and -without are taken as they stand: nothing else follows.
 
     \b
     Example:
       nanomem history search --query migration
+      nanomem history search "when did the server move?"
     """
     text = asked_query(query, terms)
     with state.open() as ws:
-        found = page(ws.history.search(text, limit=limit + offset), limit, offset)
+        found = ws.history.search(text, limit=limit + offset)
+        ids = [str(entry.cursor) for entry in found]
+        near = passages.nearest(ws, "history", text, ids, 0 if exact else limit + offset)
+        told = near.hits[max(0, offset - len(found)) :]
+        found = found[offset:]
+        hits = [_hit(ws, entry) for entry in found] + [_nearest(ws, one) for one in told]
         all_read(ws.history.unreadable())
-    hits = [{**values.history_entry(entry), "score": 1.0, "parts": {}} for entry in found]
-    state.show(hits, lambda: _lines(found) or ["Nothing found."])
+    state.show(hits, lambda: passages.followed(_lines(found), told))
+    passages.tell_left_out(near.left_out, quiet=state.json)
+
+
+def _hit(ws: Workspace, entry: HistoryEntry) -> dict[str, Any]:
+    before, after = ws.history.neighbours(entry)
+    around = {"before": [*map(values.history_entry, before)], "after": [*map(values.history_entry, after)]}
+    return {**values.history_entry(entry), "match": "words", **around, "score": 1.0, "parts": {}}
+
+
+def _nearest(ws: Workspace, found: Told) -> dict[str, Any]:
+    """The entry of a passage; `passage` is the line of it that was found, between those around it."""
+    body = values.told(found)
+    around = {"match": body["match"], "passage": found.text, "before": body["before"], "after": body["after"]}
+    entry = values.history_entry(ws.history.get(found.number))
+    return {**entry, **around, "score": body["score"], "parts": body["parts"]}
 
 
 @history.command()

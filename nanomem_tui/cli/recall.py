@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from nanomem_tui import errors
-from nanomem_tui.cli import elsewhere, output, values, words
-from nanomem_tui.cli.shared import Command, Words, pass_state
+from nanomem_tui.cli import elsewhere, output, passages, values, words
+from nanomem_tui.cli.shared import Command, Words, all_read, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import quoted
@@ -22,8 +23,20 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
+_SOURCES = ("sessions", "history", "notes")
+_PASSAGES = 10
+_FOR_PASSAGES = ("message", "sources", "limit", "explain", "reply_to")
+
+
 @click.command("recall", cls=Command)
 @click.argument("message", type=Words(), required=False)
+@click.option(
+    "--in",
+    "sources",
+    type=click.Choice([*_SOURCES, "all"]),
+    multiple=True,
+    help="Recall what was said instead of items: passages, ranked, with what stands around them.",
+)
 @click.option("--channel", type=Words(), help="As seen from this channel.")
 @click.option("--chat-id", type=Words(), help="As seen from this chat.")
 @click.option("--sender-id", type=Words(), help="As seen by this person.")
@@ -49,6 +62,7 @@ def recall(
     state: State,
     *,
     message: str | None,
+    sources: Sequence[str],
     channel: str | None,
     chat_id: str | None,
     sender_id: str | None,
@@ -67,11 +81,15 @@ def recall(
       nanomem recall "which seat do I like?" --explain
       nanomem recall "which seat do I like?" --save ltm_1739443200123_1
       nanomem recall --check
+      nanomem recall "what did you say about the seat?" --in sessions --in notes
     """
     from nanomem_tui.memory.recall import Question
     from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.memory.turn_values import message as checked
 
+    if sources:
+        _only_passages()
+        return _in_sources(state, f"{checked(message or '')} {reply_to}", sources, limit or _PASSAGES, explain=explain)
     with state.open() as ws:
         if check is not None:
             return _check(state, ws, Path(check) if check else _saved(ws))
@@ -88,6 +106,29 @@ def recall(
         note = "" if shown.hits or state.json else elsewhere.note(ws, text)
     state.show(_body(shown), lambda: _lines(shown, explain=explain))
     elsewhere.say(state, note)
+    return 0
+
+
+def _only_passages() -> None:
+    """A usage error for an option that says nothing about passages: better than one that does nothing."""
+    ctx = click.get_current_context()
+    for param in ctx.command.params:
+        given = ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+        if given and param.expose_value and param.name not in _FOR_PASSAGES:
+            raise click.UsageError(f"{param.opts[-1]} does not go with --in: it recalls for the owner of them all", ctx)
+
+
+def _in_sources(state: State, text: str, sources: Sequence[str], limit: int, *, explain: bool) -> int:
+    """The nearest passages of the sources."""
+    asked = [source for source in _SOURCES if source in sources or "all" in sources]
+    with state.open() as ws:
+        found = ws.conversations.recall(text, asked, limit)
+        unread = {"sessions": ws.sessions.unreadable, "history": ws.history.unreadable}
+        unreadable = [problem for source in asked if source in unread for problem in unread[source]()]
+    body = {"hits": [values.told(hit) for hit in found.hits], "left_out": list(found.left_out)}
+    state.show(body, lambda: passages.lines(found.hits, explain=explain) or ["Nothing is recalled."])
+    passages.tell_left_out(found.left_out, quiet=state.json)
+    all_read(unreadable)
     return 0
 
 
@@ -116,7 +157,7 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
     lines = table(columns, cells, width) or ["Nothing is recalled."]
     if explain:
         for hit in shown.hits:
-            lines.append(f"{hit.item.id}  {_parts(hit.parts)}")
+            lines.append(f"{hit.item.id}  {passages.parts(dict(hit.parts))}")
     if shown.lessons:
         lines += ["", "Lessons:", *(f"  {lesson.trigger}: {lesson.better_action}" for lesson in shown.lessons)]
     if shown.cut:
@@ -125,15 +166,6 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
     if shown.block:
         lines += ["", f"The block ({words.counted(len(shown.block), 'character')}):", *shown.block.split("\n")]
     return lines
-
-
-def _parts(parts: Any) -> str:
-    """The parts of a score in a line: words first, then numbers."""
-    told = []
-    for name, value in dict(parts).items():
-        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        told.append(f"{name} {value:.4f}" if isinstance(value, float) else f"{name} {text}")
-    return "; ".join(told)
 
 
 def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -> int:

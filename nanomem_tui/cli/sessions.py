@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui import errors
-from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli import output, passages, values, words
 from nanomem_tui.cli.shared import (
     Group,
     Words,
@@ -26,7 +26,7 @@ from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Message, Session
-    from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo
+    from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo, TranscriptHit
     from nanomem_tui.operations import Operation
 
 
@@ -141,18 +141,35 @@ def _body(message: Message, width: int, *, full: bool) -> list[str]:
 @query_options
 @click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Print N at most.")
 @click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")
+@click.option("--exact", is_flag=True, help="Only messages that hold every word.")
 @pass_state
-def search(state: State, query: str | None, terms: Sequence[str], limit: int, offset: int) -> None:
-    """Search every transcript.
+def search(state: State, query: str | None, terms: Sequence[str], limit: int, offset: int, exact: bool) -> None:
+    """Search every transcript: messages that hold every word, the newest first, then those nearest to what was asked.
+
+    "a phrase" and -without are taken as they stand: nothing else follows.
 
     \b
     Example:
-      nanomem session search "window seat"
+      nanomem session search window seat
+      nanomem session search "what did you say about the seat?"
+      nanomem session search '"window seat" -aisle'
     """
     text = asked_query(query, terms)
     with state.open() as ws:
-        hits = ws.sessions.search(text, limit=limit + offset)[offset:]
+        hits = ws.sessions.search(text, limit=limit + offset)
+        ids = [f"{hit.session_key}#{hit.index}" for hit in hits]
+        near = passages.nearest(ws, "sessions", text, ids, 0 if exact else limit + offset)
         unreadable = ws.sessions.unreadable()
+    hits, told = hits[offset:], near.hits[max(0, offset - len(hits)) :]
+    state.show(
+        [*map(values.transcript_hit, hits), *map(values.told, told)],
+        lambda: passages.followed(_hit_lines(hits), told),
+    )
+    passages.tell_left_out(near.left_out, quiet=state.json)
+    all_read(unreadable)
+
+
+def _hit_lines(hits: Sequence[TranscriptHit]) -> list[str]:
     columns = [
         Column("Session", least=24),
         Column("#", right=True),
@@ -160,18 +177,8 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
         Column("Time", drop=1),
         Column("Text", limit=120, least=32),
     ]
-    state.show(
-        [values.transcript_hit(hit) for hit in hits],
-        lambda: (
-            table(
-                columns,
-                [(h.session_key, str(h.index), h.role, words.when(h.timestamp), h.text) for h in hits],
-                output.terminal_width(),
-            )
-            or ["Nothing found."]
-        ),
-    )
-    all_read(unreadable)
+    cells = [(h.session_key, str(h.index), h.role, words.when(h.timestamp), h.text) for h in hits]
+    return table(columns, cells, output.terminal_width())
 
 
 @session.command()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nanomem_tui.errors import Problem
     from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.formats.sessions import Message, Session
+    from nanomem_tui.memory.conversations import Told
     from nanomem_tui.memory.sessions import SessionInfo, TranscriptHit
     from nanomem_tui.memory.wal import OpenTurn, WalInfo
     from nanomem_tui.operations import Operation
@@ -114,11 +115,24 @@ def session(whole: Session) -> dict[str, Any]:
 
 
 def transcript_hit(found: TranscriptHit) -> dict[str, Any]:
-    """A place in a transcript; the score is the number of matches in it."""
+    """A place in a transcript that holds every word; the score is the number of matches in it."""
     body: dict[str, Any] = plain(found)
     ranges = body.pop("ranges", [])
     head = {"id": f"{found.session_key}#{found.index}", "text": found.text, "score": float(len(ranges))}
-    return {**head, "parts": {"ranges": ranges}, **{key: value for key, value in body.items() if key != "text"}}
+    rest = {key: value for key, value in body.items() if key != "text"}
+    return {**head, "parts": {"ranges": ranges}, "match": "words", **rest}
+
+
+def told(found: Told) -> dict[str, Any]:
+    """A passage that is near a question: the parts are what its score is the sum of, and the words that it holds."""
+    names = {"sessions": ("session_key", "index"), "history": ("session_key", "cursor"), "notes": ("name", "line")}
+    key, number = names[found.source]
+    parts = {name: round(part, 6) if isinstance(part, float) else part for name, part in found.parts.items()}
+    return {
+        "id": found.id, "text": found.text, "score": round(found.score, 6), "parts": parts, "match": "nearest",
+        "source": found.source, key: found.key, number: found.number, "role": found.role, "timestamp": found.at,
+        "before": plain(found.before), "after": plain(found.after),
+    }  # fmt: skip
 
 
 def wal_info(info: WalInfo) -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""Passages that were found near a question, printed with what stands around them.
+
+Shared by the searches of sessions and of the archive and by `recall --in`. Pure but for the notes on stderr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.cli import output, words
+from nanomem_tui.cli.tables import paragraph
+from nanomem_tui.memory.matching import Matcher
+from nanomem_tui.text import cut, one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.memory.conversations import Recalled, Told
+    from nanomem_tui.memory.matching import Neighbour
+    from nanomem_tui.workspace import Workspace
+
+_MOST = 400  # characters of a passage that are printed
+_MARK = "  > "
+_BESIDE = "    "
+
+
+def nearest(ws: Workspace, source: str, query: str, found: Sequence[str], room: int) -> Recalled:
+    """The passages of a source that follow those of the ids `found`, which hold all words; `room`: at most so many."""
+    from nanomem_tui.memory.conversations import Recalled, nearest_wanted
+    from nanomem_tui.memory.matching import matcher
+
+    wanted = nearest_wanted(matcher(query), len(found))
+    limit = max(0, room - len(found)) if wanted is None else min(wanted, room - len(found))
+    return ws.conversations.recall(query, [source], limit, without=set(found)) if limit > 0 else Recalled(())
+
+
+def lines(hits: Iterable[Told], *, explain: bool = False) -> list[str]:
+    """Each passage: where it stands, then what is before it, itself, and what is after it."""
+    width = output.terminal_width() or 120
+    printed: list[str] = []
+    for hit in hits:
+        printed += ["", cut(_head(hit), width)]
+        printed += [_beside(neighbour, width) for neighbour in hit.before]
+        text, _ = Matcher(tuple(hit.parts["terms"])).excerpt(hit.text, _MOST)
+        first, *more = paragraph(text, width - len(_MARK)) or [""]
+        printed += [_MARK + first, *(_BESIDE + line for line in more)]
+        printed += [_beside(neighbour, width) for neighbour in hit.after]
+        if explain:
+            printed += paragraph(f"{_BESIDE}{parts(hit.parts)}", width)
+    return printed[1:]
+
+
+def parts(values: dict[str, Any]) -> str:
+    """The parts of a score in a line: the words first, then numbers."""
+    told = []
+    for name, value in values.items():
+        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        told.append(f"{name} {value:.4f}" if isinstance(value, float) else f"{name} {text}")
+    return "; ".join(told)
+
+
+def followed(exact: list[str], near: Sequence[Told]) -> list[str]:
+    """What holds every word, and behind it what is nearest to them."""
+    if not near:
+        return exact or ["Nothing found."]
+    title = "Nearest to that:" if exact else "Nothing holds all of that. Nearest to it:"
+    return [*exact, *([""] if exact else []), title, "", *lines(near)]
+
+
+def tell_left_out(left_out: Sequence[str], *, quiet: bool) -> None:
+    """Say on stderr, for a person, what recall did not look at."""
+    if left_out and not quiet:
+        output.notes([f"Note: not looked at for what is nearest: {', '.join(left_out)}"])
+
+
+def _head(hit: Told) -> str:
+    where = {"sessions": hit.id, "history": f"archive #{hit.id}", "notes": f"note {hit.id}"}[hit.source]
+    told = [where, hit.role, words.when(hit.at) if hit.at else "", f"{hit.score:.3f}"]
+    return "  ".join(one_line(part) for part in told if part)
+
+
+def _beside(neighbour: Neighbour, width: int) -> str:
+    role = f"{neighbour.role}: " if neighbour.role else ""
+    return _BESIDE + one_line(f"{role}{neighbour.text}", width - len(_BESIDE))
