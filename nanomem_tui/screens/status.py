@@ -12,7 +12,14 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.looking import waiting_words
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.rows import age_of, when
-from nanomem_tui.screens.status_turns import capture_blocks, capture_words, recall_blocks, recall_words
+from nanomem_tui.screens.status_turns import (
+    capture_blocks,
+    capture_words,
+    counter_blocks,
+    counter_words,
+    recall_blocks,
+    recall_words,
+)
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.columns import Column
@@ -116,6 +123,7 @@ class StatusScreen(WorkspaceScreen[Part]):
         recalled = recall_blocks(counters, traces.injections.turns(), PLOT_WIDTH, signs)
         yield Part("Recall", recall_words(counters), blocks=tuple(recalled))
         yield Part("Capture", capture_words(counters), blocks=tuple(capture_blocks(counters, PLOT_WIDTH, signs)))
+        yield Part("Counters", counter_words(counters), blocks=tuple(counter_blocks(counters, PLOT_WIDTH, signs)))
 
     def _item_plots(self, counts: Mapping[str, Any], signs: Any) -> Iterable[Block]:
         yield from _by(counts, signs)

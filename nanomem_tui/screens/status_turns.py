@@ -1,4 +1,4 @@
-"""Recall and capture on the Status screen: what turns were given and what they kept, in numbers and over time.
+"""Recall, capture and every counter on the Status screen: what turns were given and kept, in numbers and over time.
 
 Makes blocks of the counters and of the injection log, which alone knows when something was. Reads nothing by itself.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nanomem_tui import clock
 from nanomem_tui.memory.counters import COUNTERS
 from nanomem_tui.text import counted
-from nanomem_tui.widgets.document import Block, Body, Field, Heading
+from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
 from nanomem_tui.widgets.look import Glyphs
 from nanomem_tui.widgets.plots import bars, sparkline
 
@@ -27,9 +27,22 @@ CAPTURED = (
     ("not sure enough", "memory_capture_dropped_low_conf"),
     ("kept back as unsafe", "memory_capture_dropped_safety"),
 )
-OTHERS = ("turns_begun", "turns_ended", "turns_declined", "lessons_shown", "lessons_learned", "ledger_operations",
-          "ledger_durable", "checkpoints", "checkpoint_operations", "checkpoint_rows", "checkpoint_ms",
-          "sessions_compacted")  # fmt: skip
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Recall": ("memory_recall_hit", "memory_recall_miss", "memory_prompt_chars"),
+    "Capture": ("memory_capture_saved", "memory_capture_deduped", "memory_capture_dropped_low_conf",
+                "memory_capture_dropped_safety"),
+    "Turns": ("turns_begun", "turns_ended", "turns_declined", "sessions_compacted"),
+    "Lessons": ("lessons_shown", "lessons_learned"),
+    "Ledger": ("ledger_operations", "ledger_durable"),
+    "Checkpoints": ("checkpoints", "checkpoint_operations", "checkpoint_rows", "checkpoint_ms"),
+}  # fmt: skip
+"""Every counter, in the order in which they are told."""
+BARRED: Mapping[str, str] = {
+    "turns_begun": "begun", "turns_ended": "ended", "turns_declined": "declined", "lessons_shown": "shown",
+    "lessons_learned": "learned", "ledger_operations": "operations", "ledger_durable": "durable",
+    "checkpoint_operations": "operations", "checkpoint_rows": "rows",
+}  # fmt: skip
+"""Those that are drawn beside others of their group, in one word: the same unit, so that lengths compare."""
 
 
 def recall_words(counters: Mapping[str, int]) -> str:
@@ -68,8 +81,6 @@ def recall_blocks(counters: Mapping[str, int], turns: Sequence[Injected], width:
         blocks += _line("given something", [100 * number for number in share], width, signs, "%")
         blocks += _line("characters", [sum(t.chars for t in one) / len(one) for one in of_day], width, signs)
         blocks += _line("saved", [sum(len(t.saved) for t in one) for one in of_day], width, signs)
-    blocks.append(Heading("All counters"))
-    blocks += [Field(f"{counters[name]:,}", COUNTERS[name]) for name in OTHERS if counters[name]]
     return blocks
 
 
@@ -79,6 +90,31 @@ def capture_blocks(counters: Mapping[str, int], width: int, signs: Glyphs) -> li
     if not any(number for _, number in rows):
         return [Body("No turn said anything that was worth a thought yet.", "dim")]
     return [Body("\n".join(bars(rows, width, signs)), keep=True)]
+
+
+def counter_words(counters: Mapping[str, int]) -> str:
+    """How much was counted, in one line."""
+    named = (("turns_begun", "turn"), ("ledger_operations", "operation"), ("checkpoints", "checkpoint"))
+    parts = [counted(counters[name], noun) for name, noun in named if counters[name]]
+    return ", ".join(parts) or "nothing counted yet"
+
+
+def counter_blocks(counters: Mapping[str, int], width: int, signs: Glyphs) -> list[Block]:
+    """Every counter by its name, with a bar beside those of its kind."""
+    blocks: list[Block] = [Body("Since the first turn here, kept across restarts; nanomem memory status --openmetrics "
+                                "prints them for a monitoring system.", "dim")]  # fmt: skip
+    for group, names in GROUPS.items():
+        blocks.append(Heading(group))
+        drawn = [(BARRED[name], counters[name]) for name in names if name in BARRED]
+        if any(number for _, number in drawn):
+            blocks.append(Body("\n".join(bars(drawn, width, signs)), "accent", keep=True))
+        if group == "Checkpoints" and counters["checkpoints"]:
+            each = counters["checkpoint_ms"] / counters["checkpoints"]
+            rows = counters["checkpoint_rows"] / counters["checkpoints"]
+            blocks.append(Field("each one", f"{each:,.1f} ms for {rows:,.1f} rows"))
+        blocks += [Spans(((f"{counters[name]:>9,}  ", ""), (name, "key"), (f"  {COUNTERS[name]}", "dim")), 11)
+                   for name in names]  # fmt: skip
+    return blocks
 
 
 def _by_day(turns: Iterable[Injected]) -> dict[date, list[Injected]]:

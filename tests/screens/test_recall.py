@@ -12,12 +12,15 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import DiskFull
 from nanomem_tui.memory import regressions
+from nanomem_tui.memory.counters import COUNTERS
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.recall import Recall
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turn_values import TurnEnd, TurnInput
 from nanomem_tui.screens.recall_detail import marked
 from nanomem_tui.screens.recall_rows import audience_named, audience_words
+from nanomem_tui.screens.status_turns import GROUPS
+from nanomem_tui.text import cell_width
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.help import HelpScreen
 from nanomem_tui.widgets.line_table import LineTable
@@ -477,7 +480,28 @@ async def test_status_counts_what_turns_did_and_plots_it_by_day(demo: Path) -> N
         parts = {row.name: row.value for row in on.screen.table.rows}
         assert parts["Recall"] == "2 of 3 turns given something (67%)"
         await on.at("Recall")
-        await on.shows("By day, 2026-01-01 to 2026-01-03", "0% to 100%, last 100%", "turns that began")
+        await on.shows("By day, 2026-01-01 to 2026-01-03", "0% to 100%, last 100%")
+
+
+async def test_status_tells_every_counter_by_its_name(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        for text in ("remember that the kayak is red", "zzz"):
+            begun = ws.engine.begin_turn(TurnInput("cli:x", "cli", "x", text=text))
+            ws.engine.end_turn(TurnEnd(begun.turn, assistant="ok"))
+        ws.flush()
+        counters = ws.traces.counters.read()
+    assert {name for names in GROUPS.values() for name in names} == set(COUNTERS)
+    async with console(demo, "status", (80, 24)) as on:
+        await on.until(lambda: "Counters" in {row.name for row in on.screen.table.rows})
+        await on.at("Counters")
+        assert "2 turns" in on.text
+        await on.press("tab")
+        told = everything(on)
+        for name, number in counters.items():
+            assert f"{number:>9,}  {name}" in told, name
+        assert "begun" in told
+        assert "█" in told
+        assert all(cell_width(line) <= 79 for line in told.splitlines())
 
 
 # Words that stand out
