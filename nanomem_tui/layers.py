@@ -1,4 +1,7 @@
-"""The kinds of things that operations change, and what applies each: made when the first operation touches one."""
+"""The kinds of things in a workspace: what applies changes of each, and what notices that others changed its files.
+
+Each is made when it is first needed.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from nanomem_tui.errors import NotFound
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Layer
+    from nanomem_tui.store.watch import Watch
     from nanomem_tui.workspace import Workspace
 
 
@@ -30,3 +34,14 @@ def layer_of(ws: Workspace, name: str) -> Layer:
 
         return HunkLayer(ws.paths)
     raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
+
+
+def watch_of(ws: Workspace, since: int) -> Watch:
+    """What notices that files of `ws` changed on disk, since a time in nanoseconds."""
+    from nanomem_tui.memory import foreign, wal
+    from nanomem_tui.store.watch import Watch
+
+    sessions = ws.layout.sessions_dir
+    state = wal.usual_or_named(ws.paths, ws.settings.wal_state_dir)
+    databases = foreign.sources(ws.paths, ws.settings)
+    return Watch(ws.paths, (sessions,) if sessions else (), since=since, state_folder=state, databases=databases)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
+from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.store import reader
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ def status(ws: Workspace) -> dict[str, Any]:
     """Counts of every part. A part that cannot be read is None and named in `problems`; the rest stays usable."""
     problems: list[Problem] = []
     part = _Reader(problems)
-    foreign = part.read(lambda: _foreign(ws), [])
+    others = part.read(lambda: _foreign(ws), [])
     items = part.read(ws.items.count, {"total": None, "enabled": None, "by_kind": {}})
-    items["foreign"] = part.read(lambda: len(ws.items.foreign()), None) if foreign else 0
+    items["foreign"] = part.read(lambda: len(ws.items.foreign()), None) if others else 0
     lessons = part.read(ws.lessons.count, {"total": None, "enabled": None})
     waiting = [rows.pop("inbox", None) for rows in (items, lessons)]
     sessions = part.read(lambda: _sessions(ws), None)
@@ -47,7 +48,8 @@ def status(ws: Workspace) -> dict[str, Any]:
         "checkpoint": checkpoint,
         "store": part.read(lambda: _store(ws), None),
         "counters": part.read(ws.traces.counters.read, None),
-        "foreign": foreign,
+        "foreign": others,
+        "backfill": part.read(lambda: _backfill(ws), None),
         "problems": [p.to_json() for p in _distinct([*problems, *ws.problems(), *ws.store.files.audit_problems()])],
     }
 
@@ -73,12 +75,20 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
 
 
 def _foreign(ws: Workspace) -> list[dict[str, Any]]:
-    path = ws.paths.longterm_db
-    if path is None or foreign_databases.identify(path) != "scoped":
-        return []
-    active, deleted = foreign_databases.count_entries(path)
-    name = ws.paths.relative(path)
-    return [{"path": name, "format": "scoped", "total": active + deleted, "active": active, "deleted": deleted}]
+    found = []
+    for path in foreign.sources(ws.paths, ws.settings):
+        if foreign_databases.identify(path) == "scoped":
+            rows = foreign.rows(ws.paths, path, ws.id)
+            deleted = sum(1 for row in rows if row.get("is_deleted"))
+            counts = {"total": len(rows), "active": len(rows) - deleted, "deleted": deleted}
+            found.append({"path": ws.paths.relative(path), "format": "scoped", **counts})
+    return found
+
+
+def _backfill(ws: Workspace) -> dict[str, Any]:
+    """Whether Markdown from before the store was taken in and when (UTC ISO), else of how many files it would be."""
+    at = backfill.done_at(ws.store)
+    return {"done": at is not None, "at": at or None, "files": 0 if at is not None else len(backfill.files(ws.paths))}
 
 
 def _sessions(ws: Workspace) -> int:

@@ -86,17 +86,19 @@ class Workspace(AbstractContextManager["Workspace"]):
     def layout(self) -> Layout:
         """Which agent wrote this home, and where its sessions lie."""
         from nanomem_tui.formats import agent_home
+        from nanomem_tui.memory.wal import usual_or_named
 
-        found = agent_home.detect(self.paths)
+        found = agent_home.detect(self.paths, usual_or_named(self.paths, self.settings.wal_state_dir))
         ours = own_sessions_folder(self.paths, self.id)
         return found._replace(sessions_dir=ours) if found.sessions_dir is None and ours.is_dir() else found
 
     @cached_property
     def items(self) -> Items:
         """Long-term items."""
+        from nanomem_tui.memory import foreign
         from nanomem_tui.memory.items import Items
 
-        items = Items(self.store, self.paths.longterm_db, self.perform)
+        items = Items(self.store, foreign.sources(self.paths, self.settings), self.perform)
         self.store.before_checkpoint = items.compact_if_over_cap
         return items
 
@@ -207,9 +209,9 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     @cached_property
     def _watch(self) -> Watch:
-        from nanomem_tui.store.watch import Watch
+        from nanomem_tui.layers import watch_of
 
-        return Watch(self.paths, filter(None, (self.layout.sessions_dir,)), since=self._opened)
+        return watch_of(self, self._opened)
 
     def agent(self) -> Presence:
         """Whether an agent runs on this workspace now."""
@@ -342,9 +344,10 @@ class Workspace(AbstractContextManager["Workspace"]):
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
         found = [*self.configuration.problems, *self.store.problems()]
-        for name in ("sessions", "wal", "history", "notes", "documents", "engine"):
-            part = self.__dict__.get(name)
-            found += part.problems() if part is not None else []
+        names = ("sessions", "wal", "history", "notes", "documents", "engine")
+        parts: list[Any] = [*map(self.__dict__.get, names), self.store.layers.get("mirror")]
+        for part in filter(None, parts):
+            found += part.problems()
         return found
 
     def status(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.memory.turn_values import turn_input
 from tests.store.homes import files, kill, make_home
 
 
@@ -79,3 +80,15 @@ def test_a_part_that_breaks_leaves_the_others(tmp_path: Path, monkeypatch: pytes
     assert status["items"]["total"] == 4
     assert status["lessons"]["total"] is None
     assert [(p["what"], p["where"]) for p in status["problems"]] == [("Input/output error", "somewhere")]
+
+
+def test_status_says_what_became_of_older_markdown(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    (workspace / "memory" / "MEMORY.md").write_text("- Ana likes tea\n")
+    with open_workspace(workspace) as ws:
+        assert ws.status()["backfill"] == {"done": False, "at": None, "files": 1}
+        ws.engine.begin_turn(turn_input({"session_key": "telegram:42", "text": "hello"}))
+        made = next(entry.operation.at for entry in ws.log() if entry.operation.kind == "memory.backfill")
+        assert ws.status()["backfill"] == {"done": True, "at": made, "files": 0}
+    with open_workspace(workspace) as ws:
+        assert ws.status()["backfill"]["at"] == made

@@ -108,6 +108,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("WAL", f"{count('wal', 'files', 'file')}, {count('wal', 'turns', 'turn')}, {count('wal', 'open')} open"),
             ("Turns", _turns_line(found["counters"] or {})),
             ("Notes", "?" if found["notes"] is None else str(found["notes"])),
+            ("Backfill", _backfill_line(found["backfill"] or {})),
             ("Checkpoint", f"{count('checkpoint', 'dirty', 'change')} waiting, last {last}"),
             ("Database", database),
         ]
@@ -122,6 +123,14 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"{words.counted(len(problems), 'problem')}:")
         lines.extend(f"  {problem_line(entry)}" for entry in problems)
     return lines
+
+
+def _backfill_line(state: dict[str, Any]) -> str:
+    """What became of the Markdown from before there was a store; nothing where there is none."""
+    if state.get("done"):
+        return f"done {words.when(state['at'])}" if state.get("at") else "done"
+    files = state.get("files")
+    return f"not yet, of {words.counted(files, 'Markdown file')}: nanomem memory backfill" if files else ""
 
 
 def problem_line(entry: dict[str, Any]) -> str:

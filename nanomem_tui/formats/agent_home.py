@@ -55,11 +55,14 @@ class _Sessions(NamedTuple):
     workspace_id: str | None = None
 
 
-def detect(paths: Paths) -> Layout:
-    """The layout of the home around `paths`. What cannot be read counts as absent; never raises for it."""
+def detect(paths: Paths, state_folder: Path | None = None) -> Layout:
+    """The layout of the home around `paths`. What cannot be read counts as absent; never raises for it.
+
+    `state_folder`: where the session state lies when it is not in its usual place.
+    """
     found = _sessions(paths)
     notes = list(found.notes)
-    release = _release(paths, found)
+    release = _release(paths, found, state_folder or paths.wal_dir)
     unlisted = _unlisted(found)
     if unlisted:
         notes.append(f"{len(unlisted)} session files have old names, which this release does not list")
@@ -183,7 +186,7 @@ def _recorded_here(root: Path, workspace: Path) -> Path | None:
     return matches[0] if len(matches) == 1 else None
 
 
-def _release(paths: Paths, found: _Sessions) -> str:
+def _release(paths: Paths, found: _Sessions, state_folder: Path) -> str:
     if _is_file(paths.ltm_snapshot) or _is_file(paths.lessons):
         return RAM_FIRST
     if paths.longterm_db is not None:
@@ -196,7 +199,7 @@ def _release(paths: Paths, found: _Sessions) -> str:
         return "nanobot 0.1.4"
     if paths.facts_db is not None:
         return FACTS
-    if paths.wal_dir.is_dir():  # no sign beside others: our own engine keeps session state for every agent
+    if state_folder.is_dir():  # no sign beside others: our own engine keeps session state for every agent
         return SCOPED
     return "nanobot 0.1.4" if found.folder is not None else PLAIN
 

@@ -51,9 +51,16 @@ class Backfill(NamedTuple):
 
 def is_done(store: MemoryStore) -> bool:
     """Whether the backfill was made, also one that was taken back or whose marker a crash prevented."""
-    if markers.read(store, MARKER) is not None:
-        return True
-    return any(store.journal.newest(KIND, actor) is not None for actor in ("import", "human"))
+    return done_at(store) is not None
+
+
+def done_at(store: MemoryStore) -> str | None:
+    """When the backfill was made, UTC ISO, or "" when nobody knows any more; None: it was not made."""
+    marker = markers.read(store, MARKER)
+    if marker is not None and clock.parse(marker) is not None:
+        return marker
+    made = store.journal.newest(KIND, "import") or store.journal.newest(KIND, "human")
+    return made.operation.at if made is not None else "" if marker is not None else None
 
 
 def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
@@ -63,9 +70,9 @@ def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
     with snapshot.lock:
         known = {key_of(row) for row in snapshot.items.values()}
     items: list[Item] = []
-    files: list[str] = []
+    looked_at: list[str] = []
     same = inbox = 0
-    for name, path in _files(paths):
+    for name, path in files(paths):
         where = paths.relative(path)
         try:
             if path.stat().st_size > MAX_FILE:
@@ -77,7 +84,7 @@ def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
             continue
         except OSError:
             continue
-        files.append(where)
+        looked_at.append(where)
         problems += bad
         for row in _items(text, name, where, store.workspace_id, settings, problems):
             if key_of(row) in known:
@@ -87,19 +94,19 @@ def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
             reason = injection.reason(row.text)
             inbox += bool(reason)
             items.append(scopes.waiting(row, reason, by="backfill") if reason else row)
-    return Backfill(tuple(items), tuple(files), same, inbox, tuple(problems), is_done(store))
+    return Backfill(tuple(items), tuple(looked_at), same, inbox, tuple(problems), is_done(store))
 
 
 def run(store: MemoryStore, plan: Backfill, perform: Perform | None = None, *, actor: Actor = "import") -> Operation:
     """Add what the plan shows, as one operation, and set the marker. Raises NothingToDo (with the marker set)."""
     if not plan.items:
-        markers.write(store, MARKER, "done")
+        markers.write(store, MARKER, clock.iso(clock.now()))
         raise NothingToDo("nothing to take in", "memory/*.md", f"{counted(plan.same, 'item')} are here already")
     changes = [change_of("item", None, row) for row in plan.items]
     label = f"backfill {counted(len(changes), 'item')} from {counted(len(plan.files), 'Markdown file')}"
     meta: Mapping[str, object] = {"started_by": "human" if actor == "human" else "agent"}
     operation = (perform or store.perform)(new_operation(KIND, label, changes, actor="import", meta=meta))
-    markers.write(store, MARKER, "done")
+    markers.write(store, MARKER, operation.at)
     return operation
 
 
@@ -116,7 +123,7 @@ def run_once(store: MemoryStore, paths: Paths, settings: Settings, perform: Perf
         return None
 
 
-def _files(paths: Paths) -> list[tuple[str, Path]]:
+def files(paths: Paths) -> list[tuple[str, Path]]:
     """The Markdown files of `memory/`: MEMORY.md, the notes of days, then the others."""
     names = [name for name, _ in regular_files(paths.memory, ".md") if name not in LEFT_OUT]
     ordered = sorted(names, key=lambda name: (name != "MEMORY.md", daily_note_name(name) is None, name))

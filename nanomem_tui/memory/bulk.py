@@ -23,7 +23,7 @@ def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields:
         parts.append(operation)
         return operation
 
-    items = Items(store, None, keep)
+    items = Items(store, (), keep)
     for item_id in ids:
         try:
             items.edit(item_id, **fields)

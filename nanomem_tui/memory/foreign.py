@@ -1,14 +1,70 @@
-"""Which rows of another system's database are its own again: those whose import was taken back.
+"""The rows of other systems' databases that lie around a workspace, as they are shown beside ours, read-only.
 
-Reads the log only. Must not know a database or a screen.
+Owns which databases those are, and whose rows of them are told here. Must not know a screen, and never writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
+from nanomem_tui.config import Settings
+from nanomem_tui.formats import foreign_databases
+from nanomem_tui.paths import Paths
 from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.oplog import LogEntry
+
+Raw = dict[str, Any]
+
+
+def folder_id(paths: Paths) -> str:
+    """The id by which the scoped system knows this workspace: 16 digits of the sha1 of its path."""
+    return hashlib.sha1(str(paths.workspace).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def named(paths: Paths, settings: Settings) -> Path | None:
+    """The database that the agent's settings name (`memory.dbPath`), whether it is there or not."""
+    if not settings.memory_db_path:
+        return None
+    path = Path(settings.memory_db_path)
+    with contextlib.suppress(RuntimeError):  # `~` of nobody
+        path = path.expanduser()
+    return path if path.is_absolute() else (paths.home or paths.workspace) / path
+
+
+def sources(paths: Paths, settings: Settings) -> tuple[Path, ...]:
+    """The databases of the scoped system that belong here: in the agent's home, then the one that its settings name."""
+    found = [paths.longterm_db] if paths.longterm_db is not None else []
+    other = named(paths, settings)
+    if other is not None and other.is_file() and not any(same_file(other, path) for path in found):
+        found += [other] if foreign_databases.identify(other) == "scoped" else []
+    return tuple(found)
+
+
+def rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
+    """The rows of such a database that are told here, deleted ones too, in their order.
+
+    Those in the agent's home are all its own; of a database elsewhere, which several workspaces may share, only what it
+    keeps for this one. Raises like `foreign_databases.open_read_only`.
+    """
+    entries = foreign_databases.memory_entries(path)
+    if paths.home is not None and path.resolve().is_relative_to(paths.home.resolve()):
+        return entries
+    return [row for row in entries if row.get("workspace_id") in (workspace_id, folder_id(paths))]
+
+
+def active(paths: Paths, databases: Sequence[Path], workspace_id: str) -> Iterator[tuple[Raw, Path]]:
+    """The rows of all of them that are not deleted there, each id once, and where each lies."""
+    seen: set[Any] = set()
+    for path in databases:
+        for row in rows(paths, path, workspace_id):
+            if not row.get("is_deleted") and row["id"] not in seen:
+                seen.add(row["id"])
+                yield row, path
 
 
 def taken_back(journal: Journal, ids: set[str]) -> set[str]:
@@ -40,3 +96,11 @@ def _last_words(entries: Sequence[LogEntry]) -> list[tuple[str, bool]]:
         for change in entry.operation.changes
         if change.layer == "item"
     ]
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file; False for one that leads nowhere."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.formats import foreign_databases
+from nanomem_tui.memory import retention
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store import lookup
@@ -37,11 +37,9 @@ EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", 
 class Items:
     """The items of one workspace."""
 
-    def __init__(
-        self, store: MemoryStore, foreign_database: Path | None, perform: Callable[[Operation], Operation]
-    ) -> None:
+    def __init__(self, store: MemoryStore, foreign: Sequence[Path], perform: Callable[[Operation], Operation]) -> None:
         self._store = store
-        self._foreign_database = foreign_database
+        self._foreign = foreign
         self._perform = perform
         self._sorted: tuple[int, list[Item]] = (-1, [])
         self._recall: Recall | None = None
@@ -65,18 +63,17 @@ class Items:
         return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
-        """The active rows of a scoped system's database that are not imported, or whose import was taken back; not
+        """The active rows of a scoped system's databases that are not imported, or whose import was taken back; not
         those that a person deleted here. Read-only."""
-        path = self._foreign_database
-        if path is None:
+        if not self._foreign:
             return []
-        from nanomem_tui.memory.foreign import taken_back
+        from nanomem_tui.memory.foreign import active, taken_back
 
-        rows = [row for row in foreign_databases.memory_entries(path) if not row.get("is_deleted")]
+        rows = list(active(self._store.paths, self._foreign, self._store.workspace_id))
         ours = self._store.load().items
-        gone = {row["id"] for row in rows if row["id"] in ours and ours[row["id"]].is_deleted}
+        gone = {row["id"] for row, _ in rows if row["id"] in ours and ours[row["id"]].is_deleted}
         back = taken_back(self._store.journal, gone)
-        found = [_foreign_item(row, path.name) for row in rows if row["id"] not in ours or row["id"] in back]
+        found = [_foreign_item(row, path.name) for row, path in rows if row["id"] not in ours or row["id"] in back]
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
 
     def count(self) -> dict[str, Any]:
@@ -186,7 +183,7 @@ class Items:
         """
         scope_type = scope_type or ("global" if channel is None else "chat")
         scope_key = self._scope_key(scope_type, channel, chat_id, sender_id)
-        now = clock.iso(clock.now())
+        now = clock.iso(moment := clock.now())
         item = Item(
             id=new_key("ltm"),
             text=checked(text),
@@ -200,6 +197,7 @@ class Items:
             source=source,
             created_at=now,
             updated_at=now,
+            expires_at=retention.expires_at(kind, moment, self._store.settings),
         )
         from nanomem_tui.memory import mirrors
 
@@ -240,7 +238,10 @@ class Items:
         unsettled = row.meta.get("conflict", {})
         if all(getattr(row, name) == value and name not in unsettled for name, value in fields.items()):
             raise NothingToDo("nothing to change", row.id)
-        after = row._replace(**fields, updated_at=clock.iso(clock.now()), meta_json=_settled(row, fields))
+        moment = clock.now()
+        if fields.get("kind", row.kind) != row.kind:
+            fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
+        after = row._replace(**fields, updated_at=clock.iso(moment), meta_json=_settled(row, fields))
         return self._perform(new_operation("items.edit", f"edit {quoted(after.text)}", [change_of("item", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
@@ -265,7 +266,7 @@ class Items:
         return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str]) -> Operation:
-        """Make one item of several: the newest text stays, hits add up, the oldest time of origin is kept."""
+        """Make one item of several: the newest text stays, hits add up, the oldest origin and the longest life too."""
         rows = sorted({row.id: row for row in map(self._active, ids)}.values(), key=lambda row: row.updated_at)
         if len(rows) < 2:
             raise BadInput("a merge needs two or more items", ", ".join(ids), "select them with space")
@@ -275,6 +276,7 @@ class Items:
             created_at=min(row.created_at for row in rows),
             pinned=any(row.pinned for row in rows),
             importance=max(row.importance for row in rows),
+            expires_at=retention.longest(rows),
         )
         changes = [change_of("item", kept, after)] if after != kept else []
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in others]

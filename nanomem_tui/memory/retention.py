@@ -47,6 +47,12 @@ def expires_at(kind: str, moment: datetime, settings: Settings) -> str | None:
         return None
 
 
+def longest(items: Iterable[Item]) -> str | None:
+    """When the last of some items expires, UTC ISO; None: one of them never does."""
+    times = [item.expires_at for item in items]
+    return None if None in times else max((time for time in times if time), default=None)
+
+
 def is_expired(item: Item, now: datetime) -> bool:
     """Whether the time of an item is over; a pinned one's never is."""
     if item.pinned or not item.expires_at:

@@ -27,6 +27,14 @@ def state_folder(paths: Paths, setting: str) -> Path:
     return folder
 
 
+def usual_or_named(paths: Paths, setting: str) -> Path:
+    """As `state_folder`, for who only looks: the usual folder when the setting names no possible one."""
+    try:
+        return state_folder(paths, setting)
+    except InvalidConfig:
+        return paths.wal_dir
+
+
 class WalInfo(NamedTuple):
     """One log. `path` is absolute, `size` in bytes, `updated_at` UTC ISO of the last block, else of the file."""
 

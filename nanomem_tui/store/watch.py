@@ -24,13 +24,25 @@ Print = tuple[tuple[str, int, int, int], ...]
 class Watch:
     """Remembers the files of each layer as they were when it was made or last asked.
 
-    `since`: a time in nanoseconds, before it was made, from which changes count too: the first look names them, so that
-    who opens a workspace need not look at every file before the first one is read.
+    `state_folder`: where the session state lies, when not in its usual place. `databases`: those of another system,
+    beside the one in the agent's home. `since`: a time in nanoseconds, before it was made, from which changes count
+    too: the first look names them, so that who opens a workspace need not look at every file before the first is read.
     Our own database is left out: it tells of foreign commits itself. Temporary files of anybody are ignored.
     """
 
-    def __init__(self, paths: Paths, session_folders: Iterable[Path] = (), *, since: int | None = None) -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        session_folders: Iterable[Path] = (),
+        *,
+        since: int | None = None,
+        state_folder: Path | None = None,
+        databases: Iterable[Path] = (),
+    ) -> None:
         self._paths = paths
+        self._state_folder = state_folder or paths.wal_dir
+        usual = paths.home / "memory" / "longterm.db" if paths.home is not None else None
+        self._databases = tuple(dict.fromkeys(filter(None, (usual, *databases))))
         self._session_folders = tuple(session_folders)
         self._late = self._changed_since(since - TICK) if since is not None else set()
         self._seen = {layer: self._print(layer) for layer in LAYERS}
@@ -54,7 +66,7 @@ class Watch:
         """The layers with a file that was written since, or in whose folder of files one was removed."""
         folders = {
             "sessions": self._session_folders,
-            "wal": (self._paths.wal_dir,),
+            "wal": (self._state_folder,),
             "notes": (self._paths.memory / "episodic", self._paths.memory / "semantic"),
         }
         return {
@@ -72,7 +84,7 @@ class Watch:
             "items": self._items,
             "lessons": lambda: _files((self._paths.lessons,)),
             "sessions": self._sessions,
-            "wal": lambda: _folder(self._paths.wal_dir, (".md",)),
+            "wal": lambda: _folder(self._state_folder, (".md",)),
             "history": lambda: _files((self._paths.history, self._paths.history_md, self._paths.cursor)),
             "dream": self._dream,
             "documents": lambda: _files(self._paths.workspace / name for name in TRACKED_FILES),
@@ -81,11 +93,8 @@ class Watch:
         return sources[layer]()
 
     def _items(self) -> Iterable[tuple[str, os.stat_result]]:
-        files = [self._paths.ltm_snapshot]
-        if self._paths.home is not None:
-            database = self._paths.home / "memory" / "longterm.db"
-            files += [database, database.with_name("longterm.db-wal")]
-        return _files(files)
+        beside = (path.with_name(f"{path.name}-wal") for path in self._databases)
+        return _files((self._paths.ltm_snapshot, *self._databases, *beside))
 
     def _sessions(self) -> Iterable[tuple[str, os.stat_result]]:
         for folder in self._session_folders:

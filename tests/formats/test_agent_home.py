@@ -165,3 +165,11 @@ def test_a_configuration_of_bad_bytes_is_one_problem_and_none_is_none(home):
     assert len(agent_settings(locate(home))[1]) == 1
     (home / "config.json").unlink()
     assert agent_settings(locate(home)) == ({}, ())
+
+
+def test_session_state_may_lie_elsewhere_in_the_workspace(tmp_path):
+    state = tmp_path / "home" / "workspace" / "memory" / "turns"
+    state.mkdir(parents=True)
+    (tmp_path / "home" / "config.json").write_text("{}")
+    paths = locate(tmp_path / "home")
+    assert (detect(paths).release, detect(paths, state).release) == ("plain Markdown", "scoped")

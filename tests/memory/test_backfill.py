@@ -134,7 +134,7 @@ def test_the_first_turn_takes_all_in_once(ws: Workspace, workspace: Path) -> Non
     operation = run_once(ws)
     assert operation is not None
     assert (operation.kind, operation.label) == ("memory.backfill", "backfill 12 items from 3 Markdown files")
-    assert markers.read(ws.store, backfill.MARKER) == "done"
+    assert markers.read(ws.store, backfill.MARKER) == backfill.done_at(ws.store) == operation.at
     assert markers.key(ws.store, backfill.MARKER) == f"workspace:{ws.id}:backfill:v1"
     assert run_once(ws) is None
     (workspace / "memory" / "MEMORY.md").write_text("- something new\n")

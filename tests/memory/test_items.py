@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, make_home, state
+
+
+def _time(text: str) -> datetime:
+    moment = clock.parse(text)
+    assert moment is not None
+    return moment
 
 
 @pytest.fixture
@@ -51,6 +58,37 @@ def test_an_item_is_added_where_it_belongs(ws: Workspace) -> None:
     assert alone.scope_key == "channel:telegram:user:9"
     assert everywhere.created_at == everywhere.updated_at
     assert everywhere.created_at.endswith("+00:00")
+
+
+@pytest.mark.parametrize(("kind", "days"), [("episodic", 90), ("fact", 3650), ("preference", 3650), ("decision", 3650)])
+def test_an_item_is_kept_as_long_as_its_kind(ws: Workspace, kind: str, days: int) -> None:
+    operation, item, _ = ws.items.add("kept for a while", kind)
+    assert item.expires_at == clock.iso(_time(item.created_at) + timedelta(days=days))
+    ws.undo()
+    ws.redo()
+    assert ws.items.get(item.id) == item._replace(revision=ws.items.get(item.id).revision)
+    assert ws.items.history(item.id)[-1].operation.id == operation.id
+
+
+def test_another_kind_begins_its_own_time_and_undo_gives_the_old_one_back(ws: Workspace) -> None:
+    item = ws.items.add("we met", "episodic")[1]
+    ws.items.edit(item.id, text="we met again")
+    assert ws.items.get(item.id).expires_at == item.expires_at
+    ws.items.edit(item.id, kind="fact")
+    row = ws.items.get(item.id)
+    assert row.expires_at == clock.iso(_time(row.updated_at) + timedelta(days=3650))
+    ws.undo()
+    assert ws.items.get(item.id).expires_at == item.expires_at
+
+
+def test_what_is_merged_lives_as_long_as_the_longest(ws: Workspace) -> None:
+    short, long = ws.items.add("one", "episodic")[1], ws.items.add("two", "fact")[1]
+    later = ws.items.add("three", "episodic")[1]
+    ws.items.merge([short.id, long.id, later.id])
+    assert ws.items.get(later.id).expires_at == long.expires_at
+    assert ws.items.get("ltm_1").expires_at is None  # what the agent wrote
+    ws.items.merge([later.id, "ltm_1"])
+    assert ws.items.get(later.id).expires_at is None
 
 
 def test_a_copy_in_the_same_scope_is_warned_of(ws: Workspace) -> None:

@@ -134,7 +134,8 @@ def test_nothing_is_written_through_a_link_or_into_what_is_no_file(tmp_path: Pat
                 target.mkdir()
         item = add(ws, "x")
         assert ws.items.get(item.id), "the item itself is kept"
-        assert [problem.where for problem in ws.store.layers["mirror"].problems()] == ["memory/semantic/facts.md"]  # type: ignore[attr-defined]
+        assert [problem.where for problem in ws.problems()] == ["memory/semantic/facts.md"]
+        assert [problem["where"] for problem in ws.status()["problems"]] == ["memory/semantic/facts.md"]
         ws.undo()
     assert (outside / "facts.md").read_text() == "theirs"
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.memory import scopes
-from nanomem_tui.memory.transfer import databases, detect, rows
+from nanomem_tui.memory import foreign, scopes
+from nanomem_tui.memory.transfer import databases, rows
 from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, item, lesson, make_home, state
@@ -83,6 +85,15 @@ def test_undo_takes_back_the_whole_import_and_it_can_be_made_again(samples: Path
     assert ws.items.all() == []
 
 
+def test_what_a_format_cannot_say_is_kept_as_long_as_its_kind(samples: Path, ws: Workspace) -> None:
+    for name in ("ramfirst/home/.nanobot/workspace/memory/LTM_SNAPSHOT.json", "crystal/home/.nanobot/memory.db"):
+        ws.transfer.run(ws.transfer.preview(samples / name))
+    for row in ws.items.all():
+        moment = clock.parse(row.expires_at)
+        assert moment is not None
+        assert abs(moment - clock.now() - timedelta(days=3650)) < timedelta(minutes=10)
+
+
 def test_a_second_import_finds_all_of_it_here(samples: Path, ws: Workspace) -> None:
     for name in (
         "ramfirst/home/.nanobot",
@@ -102,14 +113,55 @@ def test_imported_rows_are_no_foreign_ones_any_more(sample_copy: Callable[[str],
     workspace = sample_copy("ftswal") / "home" / ".nanobot" / "workspace"
     with open_workspace(workspace) as ws:
         assert len(ws.items.foreign()) == 185
-        foreign = {row.id: row for row in ws.items.foreign()}
+        shown = {row.id: row for row in ws.items.foreign()}
         (found,) = ws.transfer.candidates()
         assert (found.format, found.path) == ("scoped-db", ws.paths.longterm_db)
         ws.transfer.run(ws.transfer.preview(found.path))
         assert ws.items.foreign() == []
         for row in ws.items.all():
-            assert (row.text, row.scope_key, row.kind) == (foreign[row.id].text, foreign[row.id].scope_key, row.kind)
-            assert row.expires_at == foreign[row.id].expires_at
+            assert (row.text, row.scope_key, row.kind) == (shown[row.id].text, shown[row.id].scope_key, row.kind)
+            assert row.expires_at == shown[row.id].expires_at
+
+
+def test_a_database_that_the_settings_name_is_shown(
+    samples: Path, sample_copy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(samples / "nb035/home/.nanobot/workspace", home / "workspace")
+    other = tmp_path / "elsewhere" / "shared.db"
+    other.parent.mkdir()
+    shutil.copyfile(sample_copy("ftswal") / "home/.nanobot/memory/longterm.db", other)
+    config = {"agents": {"defaults": {"workspace": "x"}}, "memory": {"dbPath": str(other)}}
+    (home / "config.json").write_text(json.dumps(config))
+    with open_workspace(home) as ws:
+        assert ws.items.foreign() == [], "what it keeps for other workspaces is theirs"
+        assert [(row["path"], row["total"]) for row in ws.status()["foreign"]] == [(str(other), 0)]
+        mine = foreign.folder_id(ws.paths)
+    with closing(sqlite3.connect(other)) as connection, connection:
+        connection.execute("UPDATE memory_entries SET workspace_id = ? WHERE rowid <= 20", (mine,))
+    with open_workspace(home) as ws:
+        shown = ws.items.foreign()
+        (told,) = ws.status()["foreign"]
+        assert 0 < len(shown) == told["active"] == 20 - told["deleted"]
+        assert {row.source for row in shown} == {"foreign:shared.db"}
+        assert [hit.item.source for hit in ws.items.search(shown[0].text)][:1] == ["foreign:shared.db"]
+        assert [candidate.path for candidate in ws.transfer.candidates()] == [other]
+        ws.transfer.run(ws.transfer.preview(other))
+        assert ws.items.foreign() == []
+        ws.refresh()
+        with closing(sqlite3.connect(other)) as connection, connection:
+            connection.execute("UPDATE memory_entries SET content = 'again' WHERE rowid = 1")
+        assert "items" in ws._watch.look()
+
+
+def test_a_database_that_the_settings_name_twice_is_one(sample_copy: Callable[[str], Path]) -> None:
+    home = sample_copy("ftswal") / "home" / ".nanobot"
+    config = json.loads((home / "config.json").read_text()) if (home / "config.json").exists() else {}
+    config["memory"] = {**config.get("memory", {}), "dbPath": "memory/../memory/longterm.db"}
+    (home / "config.json").write_text(json.dumps(config))
+    with open_workspace(home) as ws:
+        assert len(ws.items.foreign()) == 185
+        assert len(ws.status()["foreign"]) == len(ws.transfer.candidates()) == 1
 
 
 def test_rows_whose_import_was_taken_back_are_foreign_again(sample_copy: Callable[[str], Path]) -> None:
@@ -362,7 +414,7 @@ def test_a_database_of_several_workspaces_gives_one(ws: Workspace, tmp_path: Pat
     assert plan.notes == ("2 rows of other workspaces are left out",)
     with pytest.raises(BadInput, match="no rows of workspace c"):
         ws.transfer.preview(path, source_workspace="c")
-    mine = detect.folder_id(ws.paths)
+    mine = foreign.folder_id(ws.paths)
     theirs = scoped_database(tmp_path / "y.db", {"workspace_id": "a"}, {"workspace_id": mine})
     assert set(verdicts(ws.transfer.preview(theirs))) == {"id1"}, "the rows of this folder"
     with pytest.raises(BadInput, match="no database"):

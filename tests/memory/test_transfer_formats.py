@@ -19,7 +19,8 @@ from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.formats.lessons import parse_lessons
 from nanomem_tui.formats.ltm_snapshot import parse_snapshot
-from nanomem_tui.memory.transfer import detect, facts, jsonl, markdown, ram_first, rows, scoped
+from nanomem_tui.memory import foreign
+from nanomem_tui.memory.transfer import facts, jsonl, markdown, ram_first, rows, scoped
 from nanomem_tui.memory.transfer.service import FORMATS
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.exchange import global_scope
@@ -232,7 +233,7 @@ def test_the_scoped_database_is_the_one_that_the_system_makes(ws: Workspace, sam
             "SELECT content FROM memory_entries_fts WHERE memory_entries_fts MATCH 'spaced'"
         ).fetchall()
     assert scope_keys_ == {
-        global_scope(detect.folder_id(ws.paths)),
+        global_scope(foreign.folder_id(ws.paths)),
         "channel:telegram:chat:1",
         "channel:telegram:user:7",
     }

@@ -158,10 +158,16 @@ def test_another_state_folder(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         begin(ws)
         assert len(ws.wal.check()) == 1
+        assert "wal" in ws.refresh()
+        begin(ws)
+        assert "wal" in ws.refresh()
+        assert "wal" not in ws.refresh()
     assert (workspace / "memory" / "turns" / "telegram_42.md").exists()
     settle(workspace, wal_state_dir="../outside")
-    with open_workspace(workspace) as ws, pytest.raises(InvalidConfig):
-        begin(ws)
+    with open_workspace(workspace) as ws:
+        assert ws.refresh() == set()
+        with pytest.raises(InvalidConfig):
+            begin(ws)
 
 
 def test_no_window_and_no_queue(workspace: Path) -> None:

@@ -6,7 +6,6 @@ Reads only, and never `reply_context.db`, which is the agent's and holds no memo
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused
 from nanomem_tui.formats import foreign_databases
+from nanomem_tui.memory import foreign
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.transfer import facts, jsonl, markdown, ram_first, scoped
 from nanomem_tui.memory.transfer.values import Reading
@@ -34,24 +34,16 @@ class Candidate(NamedTuple):
     why: str
 
 
-def folder_id(paths: Paths) -> str:
-    """The id by which the scoped system knows this workspace: 16 digits of the sha1 of its path."""
-    return hashlib.sha1(str(paths.workspace).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
 def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
     """The databases of other systems that belong to this workspace: in its home, or named by the agent's settings."""
-    likely: list[tuple[Path | None, str]] = [(paths.longterm_db, "in the agent's home")]
-    if settings.memory_db_path:
-        named = Path(settings.memory_db_path)
-        with contextlib.suppress(RuntimeError):
-            named = named.expanduser()
-        base = paths.home or paths.workspace
-        likely.append((named if named.is_absolute() else base / named, "named by memory.dbPath"))
-    likely.append((paths.facts_db, "in the agent's home"))
+    likely = [
+        (paths.longterm_db, "in the agent's home"),
+        (foreign.named(paths, settings), "named by memory.dbPath"),
+        (paths.facts_db, "in the agent's home"),
+    ]
     found: list[Candidate] = []
     for path, why in likely:
-        if path is None or path.name == FORBIDDEN or path in [one.path for one in found]:
+        if path is None or path.name == FORBIDDEN or any(foreign.same_file(path, one.path) for one in found):
             continue
         kind = foreign_databases.identify(path) if path.is_file() else None
         if kind in ("scoped", "facts"):
@@ -109,7 +101,7 @@ def _check(path: Path) -> None:
 def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, source_workspace: str) -> Reading:
     kind = foreign_databases.identify(path)
     if kind == "scoped":
-        return scoped.read(path, where, workspace_id, folder_id(paths), source_workspace)
+        return scoped.read(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
     if kind == "facts":
         return facts.read(path, where, workspace_id)
     if kind is None:

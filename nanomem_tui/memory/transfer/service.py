@@ -10,18 +10,20 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.memory import foreign, retention
 from nanomem_tui.memory.transfer import detect
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.plan import Choices, Planner
-from nanomem_tui.memory.transfer.values import Entry, Exported, ImportPlan, Prefer
+from nanomem_tui.memory.transfer.values import Entry, Exported, ImportPlan, Prefer, Reading
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, markers
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.store.values import Item, Lesson, Row
 from nanomem_tui.text import counted
 
 KIND = "memory.import"
@@ -71,7 +73,7 @@ class Transfer:
         notes: list[str] = []
         with snapshot.lock:
             planner = Planner(snapshot.items, snapshot.lessons, Choices(prefer, restore, undone))
-            for _, reading in read:
+            for reading in (self._dated(reading) for _, reading in read):
                 entries += planner.entries(reading, _nothing if trust or reading.trusted else _orders)
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
@@ -92,6 +94,19 @@ class Transfer:
         meta = {"started_by": "human", "path": str(plan.path), "format": plan.format}
         label = f"import {what} from {plan.path.name}"
         return self._perform(new_operation(KIND, label, changes, actor="import", meta=meta))
+
+    def _dated(self, reading: Reading) -> Reading:
+        """The rows of a format that knows no expiry, kept from now on as long as their kind is (seed 001)."""
+        if not reading.fields or "expires_at" in reading.fields:
+            return reading
+        now = clock.now()
+
+        def dated(row: Row) -> Row:
+            if not isinstance(row, Item):
+                return row
+            return row._replace(expires_at=retention.expires_at(row.kind, now, self._settings))
+
+        return reading._replace(rows=[found._replace(row=dated(found.row)) for found in reading.rows])
 
     def _undone(self) -> frozenset[str]:
         """The rows that imports brought which were taken back since: nobody deleted them one by one."""
@@ -178,7 +193,7 @@ class Transfer:
         if name == "markdown":
             return markdown.dump(items), items, markdown.LOST
         backfilled = markers.read(self._store, "backfill:v1") is not None
-        data, same = scoped.dump(items, detect.folder_id(self._paths), backfilled=backfilled)
+        data, same = scoped.dump(items, foreign.folder_id(self._paths), backfilled=backfilled)
         _count(left, "the same text as a newer one", len(same))
         gone = {row.id for row in same}
         return data, [row for row in items if row.id not in gone], scoped.LOST
