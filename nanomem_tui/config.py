@@ -71,6 +71,15 @@ class Settings(NamedTuple):
     promotion_triggers: tuple[str, ...] = ("response:length", "response:language")
     dream_max_batch_size: int = 20
     dream_max_iterations: int = 10
+    dream_dreamer: str = "rules"
+    model_base_url: str = ""
+    model_name: str = ""
+    model_key_env: str = "NANOMEM_MODEL_KEY"
+    model_timeout_seconds: float = 120.0
+    model_max_tokens: int = 4096
+    model_context_tokens: int = 32_000
+    model_price_in: float = 0.0
+    model_price_out: float = 0.0
     theme: str = ""
     ascii: bool = False
     keys: Mapping[str, str] = MappingProxyType({})
@@ -178,6 +187,15 @@ ABOUT: Mapping[str, About] = {
     "promotion_triggers": About("which lessons may become global", "agents.selfImprovement.promotionTriggers"),
     "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
     "dream_max_iterations": About("edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1),
+    "dream_dreamer": About("who dreams: fixed rules, offline, or a language model", choices=("rules", "model")),
+    "model_base_url": About("address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"),
+    "model_name": About("model to ask, or a preset of the agent (empty: the one of the agent's Dream)"),
+    "model_key_env": About("environment variable that holds the key for model_base_url"),
+    "model_timeout_seconds": About("seconds for one question to the model, with its retries", least=1),
+    "model_max_tokens": About("tokens of one answer of the model", least=16),
+    "model_context_tokens": About("tokens of question and answer together that the model takes", least=1000),
+    "model_price_in": About("price of a million tokens asked, for the cost of a Dream (0: not known)", least=0),
+    "model_price_out": About("price of a million tokens answered", least=0),
     "theme": About("colour theme of the console (empty: chosen by the terminal)"),
     "ascii": About("draw without box characters"),
     "keys": About("action = key, to remap the console"),

@@ -112,8 +112,12 @@ def value_of(reply: Reply, schema: Mapping[str, Any], secrets: tuple[str, ...] =
 
 
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """`schema` as endpoints take it: every field required, no other allowed, and no limits, which many do not know."""
+    """`schema` as endpoints take it: every field required, no other allowed, and no limits, which many do not know.
+
+    The words under `suggested` are all that is allowed there; here they are not, as one wrong word spoils one entry."""
     result: dict[str, Any] = {key: value for key, value in schema.items() if key not in _WIRE_LEFT_OUT}
+    if "suggested" in result:
+        result["enum"] = result.pop("suggested")
     if schema.get("type") == "object":
         result["properties"] = {name: strict(inner) for name, inner in schema["properties"].items()}
         result |= {"required": list(result["properties"]), "additionalProperties": False}

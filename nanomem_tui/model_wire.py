@@ -65,6 +65,7 @@ class Wire:
             raise InvalidConfig("the address of the model is no http address", config.host, config.source)
         self._url = parts._replace(path=parts.path.rstrip("/") + "/chat/completions", fragment="").geturl()
         self._local = parts.hostname in _LOOPBACK
+        self._plain = self._local and parts.scheme == "http" and not config.proxy
         self._client = self._opened()
 
     def post(self, body: bytes, deadline: float, watch: Callable[[], None]) -> Response:
@@ -111,6 +112,7 @@ class Wire:
                 params=dict(self._config.query) or None,
                 follow_redirects=False,
                 proxy=self._config.proxy or None,
+                verify=not self._plain,  # loading the certificates takes longer than asking; here nothing is encrypted
                 trust_env=not self._local,  # a model on this machine is not behind the proxy of the environment
             )
             return client

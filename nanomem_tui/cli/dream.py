@@ -17,6 +17,7 @@ from nanomem_tui.text import one_line
 if TYPE_CHECKING:
     from nanomem_tui.dream.restore import RestorePreview
     from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.model_client import Usage
     from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.workspace import Workspace
 
@@ -33,20 +34,19 @@ def dream() -> None:
 
 def dream_once(
     state: State,
-    dreamer: str,
+    dreamer: str | None,
     max_batch_size: int | None,
     max_iterations: int | None,
     timeout: float | None,
     *,
     dry_run: bool,
 ) -> int:
-    """One Dream, told in words or as JSON; 0. Raises NothingToDo (exit code 1), Refused, Conflict."""
-    if dreamer == "model":
-        raise errors.MissingExtra("no language model is set up", "--dreamer model", "use --dreamer rules")
+    """One Dream, told in words or as JSON; 0. Raises NothingToDo (exit code 1), Refused, Conflict, ModelError."""
     with state.open() as ws:
         result = ws.dream.run(
-            dry_run=dry_run, max_batch_size=max_batch_size, max_iterations=max_iterations, timeout=timeout
-        )
+            dry_run=dry_run, max_batch_size=max_batch_size, max_iterations=max_iterations, timeout=timeout,
+            dreamer=dreamer,
+        )  # fmt: skip
     if result.unreadable:
         from nanomem_tui.dream.run import unreadable_line
 
@@ -62,6 +62,9 @@ def _result_lines(result: DreamResult, *, dry_run: bool) -> list[str]:
     would = "Would change" if dry_run else "Changed"
     span = f"{result.cursor_before + 1} to {result.cursor_after}"
     lines = [f"Read {words.counted(result.read, 'entry', 'entries')} ({span}), {result.remaining} wait."]
+    if result.usage.calls:
+        lines.append(f"{_usage_line(result.usage)}.")
+        lines.extend(f"  {one_line(line, 500)}" for line in result.analysis.split("\n") if line.strip())
     for name, (added, removed) in result.files.items():
         lines.append(f"{would} {name}: +{added} -{removed}")
         lines.extend(f"  {_edit_line(edit.to_json())}" for edit in result.edits if edit.file == name)
@@ -75,13 +78,22 @@ def _result_lines(result: DreamResult, *, dry_run: bool) -> list[str]:
     return [line for line in lines if line]
 
 
+def _usage_line(usage: Usage) -> str:
+    """What a model took: `Asked qwen3 2 times: 3,120 tokens in, 240 out, 4.1 s, cost 0.0012`."""
+    about = "about " if usage.estimated else ""
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
+    times = words.counted(usage.calls, "time", "times")
+    counts = f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
+    return f"Asked {one_line(usage.model, 80)} {times}: {counts}, {usage.seconds:.1f} s{cost}"
+
+
 def _edit_line(edit: dict[str, Any]) -> str:
     signs = {"add": "+", "replace": "~", "remove": "-", "move": ">"}
     return f"{signs.get(edit['op'], '?')} {edit.get('new') or edit.get('old', '')}"
 
 
 @dream.command()
-@click.option("--dreamer", type=click.Choice(["rules", "model"]), default="rules", help="Who dreams.")
+@click.option("--dreamer", type=click.Choice(["rules", "model"]), help="Who dreams, if not as set.")
 @click.option("--max-batch-size", type=click.IntRange(min=1), help="History entries to read.")
 @click.option("--max-iterations", type=click.IntRange(min=1), help="Edits to make.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Begin no change after so many seconds.")
@@ -89,7 +101,7 @@ def _edit_line(edit: dict[str, Any]) -> str:
 @pass_state
 def run(
     state: State,
-    dreamer: str,
+    dreamer: str | None,
     max_batch_size: int | None,
     max_iterations: int | None,
     timeout: float | None,

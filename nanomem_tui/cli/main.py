@@ -50,7 +50,7 @@ _CONSOLE_OPTIONS = ("demo", "ascii_only")
 @click.option("--demo", is_flag=True, help="A throw-away workspace full of examples: the console on it, or --snapshot.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw the console without box characters.")
 @click.option("--run-dream", is_flag=True, help="Run one Dream now, without the console.")
-@click.option("--dreamer", type=click.Choice(["rules", "model"]), default="rules", help="--run-dream: who dreams.")
+@click.option("--dreamer", type=click.Choice(["rules", "model"]), help="--run-dream: who dreams.")
 @click.option("--max-batch-size", type=click.IntRange(min=1), help="--run-dream: history entries to read.")
 @click.option("--max-iterations", type=click.IntRange(min=1), help="--run-dream: edit steps to take.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="--run-dream: seconds to give it.")
@@ -68,7 +68,7 @@ def root(
     demo: bool,
     ascii_only: bool,
     run_dream: bool,
-    dreamer: str,
+    dreamer: str | None,
     max_batch_size: int | None,
     max_iterations: int | None,
     timeout: float | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.dream.log import DreamLog, DreamRun, run_of
 from nanomem_tui.dream.queue import DreamQueue
+from nanomem_tui.errors import BadInput
 from nanomem_tui.operations import Operation, Perform
 from nanomem_tui.paths import Paths
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from nanomem_tui.config import Settings
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.blamed import BlamedLine
+    from nanomem_tui.dream.dreamer import Dreamer
     from nanomem_tui.dream.restore import DreamRestore, RestorePreview
     from nanomem_tui.dream.run import DreamResult, DreamRunner
     from nanomem_tui.store.files import FileLayer
@@ -108,16 +110,38 @@ class Dreams:
         timeout: float | None = None,
         started_by: str = "human",
         watch: Callable[[str], None] | None = None,
+        dreamer: str | None = None,
     ) -> DreamResult:
-        """One Dream; the limits come from the settings unless given. See `DreamRunner.run`."""
+        """One Dream; limits and Dreamer come from the settings unless given. See `dreamer` and `DreamRunner.run`."""
+        from nanomem_tui.dream.dreamer import nobody
+
         return self._runner.run(
             dry_run=dry_run,
             max_batch_size=max_batch_size or self._settings.dream_max_batch_size,
             max_iterations=max_iterations or self._settings.dream_max_iterations,
             timeout=timeout,
             started_by=started_by,
-            **({"watch": watch} if watch is not None else {}),
+            watch=watch or nobody,
+            dreamer=self.dreamer(dreamer),
         )
+
+    def dreamer(self, name: str | None = None) -> Dreamer:
+        """The Dreamer of that name, `rules` or `model`; without one that of the settings.
+
+        Raises InvalidConfig when no language model is set up, BadInput for another name.
+        """
+        name = name or self._settings.dream_dreamer
+        if name == "rules":
+            from nanomem_tui.dream.rules import RulesDreamer
+
+            return RulesDreamer()
+        if name != "model":
+            raise BadInput(f"no Dreamer is called {name!r}", "", "rules or model")
+        from nanomem_tui.dream.model import ModelDreamer
+        from nanomem_tui.model_client import ModelClient
+        from nanomem_tui.model_settings import model_config
+
+        return ModelDreamer(ModelClient(model_config(self._paths, self._settings)))
 
     @cached_property
     def _blames(self) -> Blames:

@@ -1,0 +1,209 @@
+"""Where a model's edits are laid on the files: each is held against the lines that it saw and the entries it names.
+
+Owns telling the model what is wrong with an edit, once, and refusing it when it comes back wrong. Works on copies of
+the texts. Must not ask a model, and must not judge what the guards judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from nanomem_tui.dream import dates, details
+from nanomem_tui.dream.edits import TITLES, LineEdit, Op, apply_edits
+from nanomem_tui.dream.facts import Skipped
+from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.formats import markdown
+from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.text import one_line
+
+_OPS = ("add", "replace", "remove", "move")
+_MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)]|#{1,6}|>|\|)(?=\s|$|\|)")
+_MAX_READ = 400
+_QUOTED = 300
+
+
+class Desk:
+    """The files as they become, edit by edit. `steps` counts edits and reads; `log` is for the model's next question.
+
+    `told` are the edits that the model was told to mend; `left_over` those that came when no step was left.
+    """
+
+    def __init__(self, files: Mapping[str, str], entries: Sequence[HistoryEntry]) -> None:
+        self.files = dict(files)
+        self.edits: list[LineEdit] = []
+        self.left_over: list[LineEdit] = []
+        self.log: list[str] = []
+        self.asked: dict[str, set[int]] = {}
+        self.steps = 0
+        self.finished = False
+        self.told: list[Refusal] = []
+        self.skipped: list[Skipped] = []
+        self._refused: list[Refusal] = []
+        self._cursors = {entry.cursor for entry in entries}
+        self._said: dict[int, str] = {}
+        for entry in entries:
+            told = f"{entry.timestamp}\n{entry.content}\n{dates.absolute(entry.content, entry.timestamp)}"
+            self._said[entry.cursor] = f"{self._said.get(entry.cursor, '')}\n{told}"
+        self._seen = dict(files)
+
+    @property
+    def refused(self) -> list[Refusal]:
+        """What was given up, those included that the model never mended."""
+        return [*self._refused, *self.told]
+
+    def show(self) -> None:
+        """The model sees the files as they are now: line numbers are those of now."""
+        self._seen = dict(self.files)
+
+    def read(self, file: str, first: int, last: int) -> None:
+        """Lines of a file that the model wants to see with its next question."""
+        self.steps += 1
+        if file not in TITLES:
+            self.log.append(f"read of {one_line(file, 80)}: there is no such memory file.")
+            return
+        count = self.files.get(file, "").count("\n") + 1
+        first = min(max(1, first), count)
+        last = min(max(first, last), count, first + _MAX_READ - 1)
+        self.asked.setdefault(file, set()).update(range(first, last + 1))
+        self.log.append(f"read of {file}: lines {first} to {last} are shown above, as far as they fit.")
+
+    def take(self, raw: Mapping[str, Any]) -> None:
+        """One edit of the model: made on the copies, told back, or refused."""
+        self.steps += 1
+        edit = self._edit(raw)
+        if edit.op not in _OPS or edit.file not in TITLES or (edit.op == "move" and edit.to_file not in ("", *TITLES)):
+            why = "a Dream may not change that file" if edit.op in _OPS else "there is no such edit"
+            self._refuse(edit, why)
+            return
+        edit, why = self._placed(edit)
+        if not why and edit.op == "add" and (known := self._known(edit.new)):
+            self.skipped.append(Skipped(max(edit.evidence), edit.new, f"known: {known}"))
+            self.log.append(f"{_shortly(edit)}: not needed, {known} says it.")
+            return
+        if not why:
+            try:
+                self.files = apply_edits(self.files, [edit])
+            except (BadInput, Conflict) as error:
+                why = error.what
+        if why:
+            self._tell(edit, why)
+            return
+        self._forget(edit)
+        self.edits.append(edit)
+        self.log.append(f"{_shortly(edit)}: made.")
+
+    def cut_off(self, rest: Sequence[Mapping[str, Any]]) -> None:
+        """Edits for which no step is left."""
+        self.left_over += map(self._edit, rest)
+
+    def _edit(self, raw: Mapping[str, Any]) -> LineEdit:
+        """The edit as the model gave it, its evidence narrowed down to the entries of this Dream."""
+        op, line = raw["op"], raw["line"] or None
+        adds = op == "add"
+        return LineEdit(
+            cast("Op", op),
+            raw["file"],
+            section=" ".join(raw["section"].lstrip("# ").split()) if op in ("add", "move") else "",
+            line=None if adds else line,
+            old="" if adds else raw["old"].removesuffix("\n").removesuffix("\r"),
+            new="" if op in ("remove", "move") else raw["new"].strip("\r\n").rstrip(),
+            evidence=tuple(sorted(self._cursors.intersection(raw["evidence"]))),
+            to_file=raw["to_file"] if op == "move" and raw["to_file"] != raw["file"] else "",
+            supersedes=raw["supersedes"] if op == "replace" else "",
+            why=" ".join(raw["why"].split()),
+        )
+
+    def _placed(self, edit: LineEdit) -> tuple[LineEdit, str]:
+        """(the edit with its line found and its list mark, why it cannot be made)."""
+        if not edit.evidence:
+            return edit, "it names no entry of this Dream as evidence"
+        if edit.op != "add":
+            edit, why = self._found(edit)
+            if why:
+                return edit, why
+        if edit.op in ("add", "replace"):
+            if "\n" in edit.new or "\r" in edit.new:
+                return edit, "an edit is one line"
+            if edit.new.startswith("#") and not edit.old.startswith("#"):
+                return edit, "`new` is a heading: name the heading in `section`"
+            edit = _marked(edit)
+            if invented := self._invented(edit):
+                return edit, f"no entry that it names, and no line, says {', '.join(invented[:4])}"
+        return edit, ""
+
+    def _found(self, edit: LineEdit) -> tuple[LineEdit, str]:
+        """The edit with the number that its line has now; `old` must stand there, or at one other place alone."""
+        seen = _lines(self._seen.get(edit.file, ""))
+        at = edit.line or 0
+        there = seen[at - 1] if 0 < at <= len(seen) else None
+        same = [number for number, line in enumerate(seen, 1) if line == edit.old]
+        if not edit.old.strip() or (there != edit.old and len(same) != 1):
+            if there is None:
+                return edit, f"{edit.file} has no line {at}" if at else "`line` and `old` are needed"
+            return edit, f"line {at} of {edit.file} is not as `old` says; it is: {there[:_QUOTED]}"
+        return replace(edit, line=at if there == edit.old else same[0]), ""
+
+    def _known(self, new: str) -> str:
+        """Where a line says already what `new` says; "" when none does."""
+        for name, text in self.files.items():
+            for bullet in markdown.bullets(text):
+                if details.says(new, bullet.text):
+                    return f"{name}:{bullet.line}"
+        return ""
+
+    def _invented(self, edit: LineEdit) -> tuple[str, ...]:
+        """The names, numbers, dates and addresses in the new line that are nowhere else."""
+        sources = [self._said[cursor] for cursor in edit.evidence]
+        return details.unaccounted(edit.new, edit.old, *sources, *self.files.values())
+
+    def _tell(self, edit: LineEdit, why: str) -> None:
+        """Tell the model, or refuse the edit when it was told before."""
+        known = [refusal for refusal in self.told if _same(refusal.edit, edit)]
+        if known:
+            self._forget(edit)
+            self._refuse(edit, why)
+            return
+        self.told.append(Refusal(edit, why))
+        self.log.append(f"{_shortly(edit)}: not made: {why}. Mend it or leave it out.")
+
+    def _refuse(self, edit: LineEdit, why: str) -> None:
+        self._refused.append(Refusal(edit, why))
+        self.log.append(f"{_shortly(edit)}: refused for good: {why}.")
+
+    def _forget(self, edit: LineEdit) -> None:
+        self.told = [refusal for refusal in self.told if not _same(refusal.edit, edit)]
+
+
+def _lines(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _marked(edit: LineEdit) -> LineEdit:
+    """The edit with the list mark of the line it replaces, or of a list, when the model left it out."""
+    new = edit.new
+    if not new.strip() or _MARKER.match(new):
+        return edit
+    mark = _MARKER.match(edit.old)
+    if edit.op == "replace":
+        return replace(edit, new=f"{mark[0]} {new.lstrip()}") if mark and not mark[2].startswith("#") else edit
+    return replace(edit, new=f"- {new.lstrip()}")
+
+
+def _same(one: LineEdit, other: LineEdit) -> bool:
+    """Whether two edits are tries of one: at the same line, or of much the same text for the same entries."""
+    if one.file != other.file or one.op != other.op:
+        return False
+    if one.op != "add":
+        return (one.line is not None and one.line == other.line) or bool(one.old and one.old == other.old)
+    first, second = details.words(one.new), details.words(other.new)
+    alike = 2 * len(first & second) >= min(len(first), len(second))
+    return one.new == other.new or (alike and bool({*one.evidence} & {*other.evidence} or not one.evidence))
+
+
+def _shortly(edit: LineEdit) -> str:
+    where = f" line {edit.line}" if edit.line else ""
+    return f"{one_line(edit.op, 20)} {one_line(edit.file, 80)}{where} `{one_line(edit.new or edit.old, 120)}`"
