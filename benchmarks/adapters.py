@@ -90,10 +90,8 @@ class NanomemFacts:
             there = word if self.words.has(word) else self.vocabulary.nearest(word, self.words.rows_with)
             words[there or word] = weight
         found = self.words.search(words, k, slack=0.05)
-        rated = [Candidate(self.items[key], score, list(self.words.matched(key, words))) for score, key in found]
-        scored = [scoring.default(one, scoring.shares(one.item, self.weights, self.today)) for one in rated]
-        scored.sort(key=lambda one: -one.score)
-        return [one.item.id for one in scored[:k]]
+        rated = [Candidate(self.items[key], score) for score, key in found]
+        return [one.item.id for one in scoring.default(rated, k, self.weights, self.today, words)]
 
 
 class FullTextPorter:

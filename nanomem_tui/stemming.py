@@ -7,6 +7,9 @@ Owns the rules of suffixes (those of the published Porter2 algorithm) and a tabl
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+from typing import TypeVar
 
 _VOWELS = "aeiouy"
 _VALID_LI = "cdeghkmnrt"
@@ -18,6 +21,8 @@ _WHOLE = frozenset(
     "only early sky outing evening inning earring herring canning succeed proceed exceed wedding building anything "
     "everything something nothing morning during news bias atlas cosmos".split()
 )
+
+S = TypeVar("S")
 
 _IRREGULAR = {
     form: base
@@ -64,6 +69,19 @@ _STEP_4 = (
 )  # fmt: skip
 
 
+def _by_last_letter(suffixes: Iterable[S], ending: Callable[[S], str]) -> dict[str, tuple[S, ...]]:
+    """Suffixes by the letter that they end in, each group in its order: most words need to be held against few."""
+    found: dict[str, list[S]] = {}
+    for suffix in suffixes:
+        found.setdefault(ending(suffix)[-1], []).append(suffix)
+    return {letter: tuple(group) for letter, group in found.items()}
+
+
+_STEP_2_BY_LETTER = _by_last_letter(_STEP_2, itemgetter(0))
+_STEP_3_BY_LETTER = _by_last_letter(_STEP_3, itemgetter(0))
+_STEP_4_BY_LETTER = _by_last_letter(_STEP_4, str)
+
+
 def stem(word: str) -> str:
     """The stem of a lower-case ASCII word; words of two letters and words with digits stay as they are."""
     word = _IRREGULAR.get(word, word)
@@ -73,8 +91,8 @@ def stem(word: str) -> str:
         return word.removesuffix("s") if word not in _WHOLE else word
     word = _consonant_y(word)
     r1 = _after_region(word, 0)
-    prefix = next((prefix for prefix in _LONG_PREFIXES if word.startswith(prefix)), "")
-    r1 = len(prefix) or r1
+    if word.startswith(_LONG_PREFIXES):
+        r1 = next(len(prefix) for prefix in _LONG_PREFIXES if word.startswith(prefix))
     r2 = _after_region(word, r1)
     word = _plural(word)
     word = _past(word, r1)
@@ -113,6 +131,8 @@ def _plural(word: str) -> str:
 
 
 def _past(word: str, r1: int) -> str:
+    if not word.endswith(("d", "g", "ly")):
+        return word
     for suffix in ("eedly", "eed"):
         if word.endswith(suffix):
             return word[: -len(suffix)] + "ee" if len(word) - len(suffix) >= r1 else word
@@ -145,7 +165,7 @@ def _ends_short(word: str) -> bool:
 
 def _derived(word: str, r1: int, r2: int) -> str:
     """Steps 2 and 3: `ization` to `ize`, then `ize` to nothing further; only behind the first region."""
-    for suffix, rest in _STEP_2:
+    for suffix, rest in _STEP_2_BY_LETTER.get(word[-1:], ()):
         if word.endswith(suffix):
             word = word[: -len(suffix)] + rest if len(word) - len(suffix) >= r1 else word
             break
@@ -154,14 +174,14 @@ def _derived(word: str, r1: int, r2: int) -> str:
             word = word[:-1]
         elif word.endswith("li") and len(word) - 2 >= r1 and word[-3:-2] in _VALID_LI:
             word = word[:-2]
-    for suffix, rest in _STEP_3:
+    for suffix, rest in _STEP_3_BY_LETTER.get(word[-1:], ()):
         if word.endswith(suffix):
             return word[: -len(suffix)] + rest if len(word) - len(suffix) >= r1 else word
     return word[:-5] if word.endswith("ative") and len(word) - 5 >= r2 else word
 
 
 def _last_suffix(word: str, r2: int) -> str:
-    for suffix in _STEP_4:
+    for suffix in _STEP_4_BY_LETTER.get(word[-1:], ()):
         if word.endswith(suffix):
             return word[: -len(suffix)] if len(word) - len(suffix) >= r2 else word
     if word.endswith(("sion", "tion")) and len(word) - 3 >= r2:

@@ -21,7 +21,6 @@ _MARKS = "\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 """Vowel signs that belong to a word and that `\\w` does not know."""
 
 _ASCII_WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_ACCENT = "[\u0300-\u036f]+"
 _STOP = frozenset(
     "a about above after again all also am an and any are as at be because been before being below between both but "
     "by can could did do does doing down during each few for from further had has have having he her here hers him "
@@ -34,7 +33,7 @@ LONG_STOP_WORDS = tuple(sorted(word for word in _STOP if len(word) > 3))
 """The words left out that a slip can make into a word that nobody wrote."""
 
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
-_ASKING = (
+_ASKING_WORDS = (
     "什么|哪[些个里位一]?|谁|多少|怎么样?|如何|为什么|为何|几[个年月日]?|何时|吗|呢|是否|请问|"
     "ですか|ますか|でしょうか|どこ|いつ|どの"
 )
@@ -79,12 +78,22 @@ def _unspaced() -> re.Pattern[str]:
     return re.compile(rf"[{_UNSPACED}]")
 
 
+@lru_cache(1)
+def _accents() -> re.Pattern[str]:
+    return re.compile("[\u0300-\u036f]+")
+
+
+@lru_cache(1)
+def _asking() -> re.Pattern[str]:
+    return re.compile(_ASKING_WORDS)
+
+
 def _runs(text: str) -> list[str]:
     """The runs of word characters of one script, folded; an English word with what follows its apostrophe."""
     folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     if folded.isascii():
         return _ASCII_WORDS.findall(folded)
-    plain = re.sub(_ACCENT, "", unicodedata.normalize("NFD", folded))
+    plain = _accents().sub("", unicodedata.normalize("NFD", folded))
     return _any_words().findall(unicodedata.normalize("NFC", plain))
 
 
@@ -152,5 +161,5 @@ def _query_runs(text: str) -> list[str]:
     runs = _runs(text)
     if text.isascii() or sum(len(run) for run in runs if _is_unspaced(run)) < 5:
         return runs
-    told = [part for run in runs for part in (re.sub(_ASKING, " ", run).split() if _is_unspaced(run) else (run,))]
+    told = [part for run in runs for part in (_asking().sub(" ", run).split() if _is_unspaced(run) else (run,))]
     return told or runs

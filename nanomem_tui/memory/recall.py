@@ -18,7 +18,7 @@ from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import questions, scoring
 from nanomem_tui.memory.questions import Question
-from nanomem_tui.memory.scopes import Layer, LayerOf, is_waiting, layers
+from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
 from nanomem_tui.memory.scoring import PROFILES, Scored
 from nanomem_tui.store import lookup, search
 from nanomem_tui.store.memory_store import MemoryStore
@@ -201,17 +201,7 @@ class Recall:
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
-        ranked = []
-        for one in alive:
-            grown = scoring.shares(one.item, weights, today)
-            ranked.append((-one.score * (1 + sum(grown)), one.item.id, one, grown))
-        ranked.sort()
-        del ranked[wanted:]
-        best = [one for _, _, one, _ in ranked]
-        if pool.backend == "ram":
-            best = self.index.explained(best, pool.words)
-        scored = [scoring.default(one, grown) for one, (_, _, _, grown) in zip(best, ranked, strict=True)]
-        return _hits(scored, layer_of), pool
+        return _hits(scoring.default(alive, wanted, weights, today, tuple(pool.words)), layer_of), pool
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
         """How many of the candidates may be given: of the user layer only so many."""
@@ -346,8 +336,7 @@ class Recall:
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
     """The hits, each in its layer: what is not visible is never one, whatever a backend found."""
-    found: list[tuple[Scored, Layer | None]] = [(one, layer_of(one.item)) for one in scored]
-    return [Hit(one.item, one.score, one.parts, layer) for one, layer in found if layer is not None]
+    return [Hit(item, score, parts, layer) for item, score, parts in scored if (layer := layer_of(item)) is not None]
 
 
 def _expired(item: Item, moment: str) -> bool:

@@ -9,7 +9,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.store.search import Candidate
 from nanomem_tui.store.values import Item
+from nanomem_tui.tokens import tokens
 
 Weights = Mapping[str, float]
 
@@ -30,6 +31,9 @@ PROFILES: Mapping[str, Weights] = MappingProxyType(
 )
 """The weights of each profile. In `default` they are shares by which the lexical score grows: 5 % at most in all."""
 
+MANY = 16
+"""From so many candidates on for each one that is wanted, most are put aside before they are sorted."""
+
 HALF_YEAR = 180.0
 """Days after which the recency of `default` and seed 001 is 1/e."""
 
@@ -39,7 +43,7 @@ class Scored(NamedTuple):
 
     item: Item
     score: float
-    parts: dict[str, Any]
+    parts: Mapping[str, Any]
 
 
 # -- our own ----------------------------------------------------------------------------------------------------------
@@ -59,18 +63,74 @@ def shares(item: Item, weights: Weights, today: date) -> Shares:
     )
 
 
-def default(candidate: Candidate, grown: Shares) -> Scored:
-    """score = lexical x (1 + importance + recency + hits), each of the three a small share."""
-    importance, recency, hits = grown
-    score = candidate.score * (1 + importance + recency + hits)
-    parts = {
-        "terms": candidate.terms or [],
-        "lexical": candidate.score,
-        "importance": importance,
-        "recency": recency,
-        "hits": hits,
-    }
-    return Scored(candidate.item, score, parts)
+def growth(weights: Weights, today: date) -> Callable[[Item], float]:
+    """A function that tells what the lexical score of an item is multiplied by: one, and its shares."""
+    by_importance, by_recency, by_hits = weights["importance"], weights["recency"], weights["hits"]
+    recencies: dict[str, float] = {}
+
+    def grown(item: Item) -> float:
+        day, hits = item.updated_at[:10], item.hits
+        recency = recencies.get(day)
+        if recency is None:
+            recency = recencies[day] = by_recency * _recency(day, today)
+        factor = 1 + by_importance * item.importance + recency
+        return factor + by_hits * min(1.0, math.log1p(hits) / 5) if hits > 0 else factor
+
+    return grown
+
+
+class Parts(Mapping[str, Any]):
+    """What a score of `default` is made of, found out when somebody looks: a turn shows texts, and few people ask why.
+
+    Values only: it says the same whenever it is asked.
+    """
+
+    __slots__ = ("_asked", "_item", "_lexical", "_made")
+
+    def __init__(self, item: Item, lexical: float, asked: tuple[Weights, date, Iterable[str]]) -> None:
+        """`asked`: the weights, the day, and the words that were looked for."""
+        self._item, self._lexical, self._asked = item, lexical, asked
+        self._made: dict[str, Any] | None = None
+
+    def _parts(self) -> dict[str, Any]:
+        if self._made is None:
+            weights, today, words = self._asked
+            importance, recency, hits = shares(self._item, weights, today)
+            self._made = {
+                "terms": sorted(set(words).intersection(tokens(self._item.text))),
+                "lexical": self._lexical,
+                "importance": importance,
+                "recency": recency,
+                "hits": hits,
+            }
+        return self._made
+
+    def __getitem__(self, name: str) -> Any:
+        return self._parts()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts())
+
+    def __len__(self) -> int:
+        return len(self._parts())
+
+    def __repr__(self) -> str:
+        return repr(self._parts())
+
+
+def default(
+    candidates: Iterable[Candidate], wanted: int, weights: Weights, today: date, words: Iterable[str]
+) -> list[Scored]:
+    """The `wanted` best candidates, best first, equal ones by id: score = lexical x (1 + importance + recency + hits),
+    each of the three a small share."""
+    growth_of = growth(weights, today)
+    rated = [(-one.score * growth_of(one.item), one.item.id, one) for one in candidates]
+    if len(rated) > MANY * wanted > 0:
+        least = sorted([one[0] for one in rated])[wanted - 1]
+        rated = [one for one in rated if one[0] <= least]
+    rated.sort()
+    asked = (weights, today, words)
+    return [Scored(one.item, -score, Parts(one.item, one.score, asked)) for score, _, one in rated[:wanted]]
 
 
 @lru_cache(4096)

@@ -18,7 +18,8 @@ from nanomem_tui.store import reader
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.vocabulary import Vocabulary, nearest
-from nanomem_tui.store.word_index import Statistics, WordIndex, saturated
+from nanomem_tui.store.word_index import Statistics, WordIndex
+from nanomem_tui.store.word_search import saturated
 from nanomem_tui.tokens import tokens
 
 CANDIDATES = 200
@@ -28,11 +29,10 @@ Group = tuple[str, str, str]
 
 
 class Candidate(NamedTuple):
-    """A row that holds some of the words, its BM25 score, and those words (None: not looked up yet)."""
+    """A row that holds some of the words, and its BM25 score."""
 
     item: Item
     score: float
-    terms: list[str] | None = None
 
 
 def group_of(item: Item) -> Group:
@@ -63,7 +63,7 @@ def rate(items: Iterable[Item], weights: Mapping[str, float], statistics: Statis
         matched = Counter(word for word in words if word in weights)
         if matched:
             score = weigh(matched, len(words), weights, statistics)
-            found.append(Candidate(item, score, sorted(matched)))
+            found.append(Candidate(item, score))
     return found
 
 
@@ -137,17 +137,8 @@ class ItemIndex:
         """
         with self._snapshot.lock:
             index, items = self.current(), self._snapshot.items
-            found = index.search(weights, limit, shown, slack)
-            return [Candidate(items[key], score) for score, key in found]
-
-    def explained(self, candidates: Sequence[Candidate], words: Iterable[str]) -> list[Candidate]:
-        """The candidates with which of the words they hold."""
-        with self._snapshot.lock:
-            terms = self.current().terms((one.item.id for one in candidates), sorted(words))
-        return [
-            one if one.terms is not None else Candidate(one.item, one.score, terms.get(one.item.id, []))
-            for one in candidates
-        ]
+            found = index.ranked(weights, limit, shown, slack)
+            return [Candidate(items[key], -score) for score, key in found]
 
 
 class FullText:

@@ -7,7 +7,7 @@ Tuples because 100,000 of them come straight from a database cursor without a Py
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.text import normalised
@@ -114,12 +114,12 @@ class Hit(NamedTuple):
 
     item: Item
     score: float
-    parts: dict[str, Any]
+    parts: Mapping[str, Any]
     layer: str = "owner"
 
     def to_json(self) -> dict[str, Any]:
         """The hit as the command line prints it."""
-        return {**self.item.to_json(), "score": round(self.score, 6), "parts": self.parts}
+        return {**self.item.to_json(), "score": round(self.score, 6), "parts": dict(self.parts)}
 
 
 def says_why(meta_json: object) -> bool:

@@ -9,26 +9,19 @@ That is 5 bytes a posting; a dict per word is 40 and no faster, as common words 
 
 from __future__ import annotations
 
-import heapq
 import math
 from array import array
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, islice
-from operator import itemgetter
 from typing import NamedTuple
 
+from nanomem_tui.store.bitmaps import Bitmaps, packed
+from nanomem_tui.store.word_search import LONGEST, Rows, Search, plan_of, saturated
 from nanomem_tui.tokens import tokens
 
-K1, B = 0.9, 0.3
-"""BM25: how soon a repeated word stops to count, and how much a long text is held back (both tuned on dialogues)."""
-
-LONGEST = 255
-"""Texts of more words count as texts of this many."""
-
-FEW = 32
-"""Words that no more rows hold are added up without asking whether that is needed."""
+AUDIENCES = 16
+"""Of so many audiences it is kept which rows they see."""
 
 _ROUNDING = 1e-9
 """Sums of the same numbers in another order differ by less."""
@@ -49,11 +42,6 @@ class Statistics(NamedTuple):
 def idf(count: int, rows: int) -> float:
     """The weight of a word that `rows` of `count` rows hold; never negative."""
     return math.log(1 + (count - rows + 0.5) / (rows + 0.5))
-
-
-def saturated(times: int, length: int, mean: float) -> float:
-    """The share of a word's weight that a row of `length` words gets for holding it that many times."""
-    return times * (K1 + 1) / (times + K1 * (1 - B + B * min(length, LONGEST) / mean))
 
 
 def without_common(weights: Mapping[str, float], total: int, rows_with: Callable[[str], int]) -> dict[str, float]:
@@ -86,6 +74,8 @@ class WordIndex:
         self._total = 0
         self._shared = (-1, -1)
         self._shares: tuple[float, list[float]] = (0.0, [])
+        self._bitmaps = Bitmaps()
+        self._visible: dict[bytes, tuple[int, int]] = {}
 
     # -- what is in it ------------------------------------------------------------------------------------------
 
@@ -184,12 +174,6 @@ class WordIndex:
         """The length of a row in words, at most `LONGEST`."""
         return self._lengths[self._place[key]]
 
-    def keys_of(self, shown: Sequence[bool] | None) -> list[str]:
-        """The rows of the groups that are shown; None: all."""
-        if shown is None:
-            return list(self._place)
-        return [key for key, place in self._place.items() if shown[self._group_of[place]]]
-
     # -- changing -----------------------------------------------------------------------------------------------
 
     def put(self, key: str, text: str, group: Hashable) -> list[str]:
@@ -198,7 +182,9 @@ class WordIndex:
         place = self._place.get(key)
         if place is not None:
             if self._texts[key] == text:
-                self._group_of[place] = number
+                if self._group_of[place] != number:
+                    self._group_of[place] = number
+                    self._visible.clear()
                 return []
             self.remove(key)
         words = tokens(text)
@@ -209,32 +195,46 @@ class WordIndex:
         self._lengths.append(min(len(words), LONGEST))
         self._group_of.append(number)
         self._total += min(len(words), LONGEST)
-        rows = self._rows
         distinct = set(words)
-        fresh = []
-        for word in distinct:
-            held = rows.get(word)
+        fresh = self._hold(distinct, place)
+        if len(distinct) != len(words):
+            self._repeat(words, distinct, place)
+        return fresh
+
+    def _hold(self, words: set[str], place: int) -> list[str]:
+        """Add a row to those of its words; the words that no row held before."""
+        rows, fresh = self._rows, []
+        get = rows.get
+        for word in words:
+            held = get(word)
             if held is None:
                 rows[word] = place
                 fresh.append(word)
-            elif isinstance(held, int):
+            elif type(held) is int:
                 rows[word] = array("I", (held, place))
             else:
-                held.append(place)
-        if len(distinct) != len(words):
-            for word, times in Counter(words).items():
-                if times > 1:
-                    self._times.setdefault(word, {})[place] = times
-                    self._often[word] = max(times, self._often.get(word, 0))
+                held.append(place)  # type: ignore[union-attr]
         return fresh
+
+    def _repeat(self, words: list[str], distinct: Iterable[str], place: int) -> None:
+        """Count the words that a row holds more than once."""
+        left = words.copy()
+        for word in distinct:
+            left.remove(word)
+        for word in set(left):
+            times = left.count(word) + 1
+            self._times.setdefault(word, {})[place] = times
+            if times > self._often.get(word, 0):
+                self._often[word] = times
 
     def remove(self, key: str) -> None:
         """Forget a row; nothing happens when it is not there."""
         place = self._place.pop(key, None)
         if place is None:
             return
-        words = tokens(self._texts.pop(key))
-        for word in set(words):
+        words = set(tokens(self._texts.pop(key)))
+        self._bitmaps.discard(words, place)
+        for word in words:
             held = self._rows[word]
             if isinstance(held, int):
                 del self._rows[word]
@@ -265,6 +265,8 @@ class WordIndex:
         self._group_of = array("I", (self._group_of[place] for place in kept))
         self._keys = [self._keys[place] for place in kept]
         self._place = {key: moved[place] for key, place in self._place.items()}
+        self._bitmaps.clear()
+        self._visible.clear()
 
     # -- searching ----------------------------------------------------------------------------------------------
 
@@ -274,42 +276,25 @@ class WordIndex:
         """The best `limit` rows for weighted words, best first, equal ones by key.
 
         `slack`: also every row that the last of these beats by no more than that share, for a caller that ranks anew.
-        `shown`: by group number, whether its rows may be found; None: all may. Rare words come first; once no row that
-        holds only what is left can be among the best, common words are only looked up for the rows already found.
+        `shown`: by group number, whether its rows may be found; None: all may.
         """
+        return [Found(-score, key) for score, key in self.ranked(weights, limit, shown, slack)]
+
+    def ranked(
+        self, weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None = None, slack: float = 0.0
+    ) -> list[tuple[float, str]]:
+        """What `search` gives, as plain pairs of the score below zero and the key."""
         if limit < 1:
             return []
-        plan = self._plan(weights)
-        rest = [0.0] * (len(plan) + 1)
-        for at in range(len(plan) - 1, -1, -1):
-            rest[at] = rest[at + 1] + plan[at].most
-        scores: dict[int, float] = {}
-        for at, term in enumerate(plan):
-            if len(scores) >= limit and term.number > FEW and rest[at] < max(scores.values()):
-                least = heapq.nlargest(limit, scores.values())[-1] * (1 - slack)
-                if rest[at] < least - _ROUNDING:
-                    self._look_up(plan[at:], rest[at:], scores, least)
-                    break
-            self._accumulate(term, scores, shown)
-        return self._best(scores, limit, slack)
-
-    def _plan(self, weights: Mapping[str, float]) -> list[_Term]:
-        count, shares = len(self._place), self._share_table()
-        plan = []
-        for word, weight in weights.items():
-            rows = self._rows.get(word)
-            if rows is None:
-                continue
-            number = 1 if isinstance(rows, int) else len(rows)
-            value = weight * idf(count, number)
-            times = self._times.get(word)
-            most = shares[1]
-            if times:
-                often = self._often[word]
-                most = max(most, saturated(often, often, self._shares[0]))
-            plan.append(_Term(number, word, value, value * most, rows, times))
-        plan.sort(key=itemgetter(0, 1))
-        return plan
+        count = len(self._place)
+        shares = self._share_table()
+        rows = Rows(self._lengths, self._group_of, shares, self._shares[0], self._bitmaps)
+        plan = plan_of(weights, self._rows.get, self._times.get, self._often, lambda held: idf(count, held), rows)
+        search = Search(plan, rows, limit, slack, shown, self._visible_rows)
+        least, keys = search.run(), self._keys
+        ranked = [(-score, keys[place] or "") for place, score in search.scores.items() if score >= least]
+        ranked.sort()
+        return ranked if slack else ranked[:limit]
 
     def _share_table(self) -> list[float]:
         """What a word that a row holds once is worth there, by the length of the row."""
@@ -320,73 +305,16 @@ class WordIndex:
                 self._shares = (mean, [saturated(1, length, mean) for length in range(LONGEST + 1)])
         return self._shares[1]
 
-    def _accumulate(self, term: _Term, scores: dict[int, float], shown: Sequence[bool] | None) -> None:
-        rows: Iterable[int] = (term.rows,) if isinstance(term.rows, int) else term.rows
-        if shown is not None:
-            groups = self._group_of
-            rows = [place for place in rows if shown[groups[place]]]
-        value, lengths, (mean, shares) = term.value, self._lengths, self._shares
-        if term.number > LONGEST:
-            value, shares = 1.0, [value * share for share in shares]
-        if not scores:
-            scores.update({place: value * shares[lengths[place]] for place in rows})
-        else:
-            get = scores.get
-            for place in rows:
-                scores[place] = get(place, 0.0) + value * shares[lengths[place]]
-        if term.times:
-            shares = self._shares[1]
-            for place, times in term.times.items():
-                if place in scores:
-                    length = lengths[place]
-                    scores[place] += term.value * (saturated(times, length, mean) - shares[length])
-
-    def _look_up(self, plan: list[_Term], rest: list[float], scores: dict[int, float], least: float) -> None:
-        """Add the common words to the rows that can still be among the best; forget the others."""
-        lengths, (mean, shares) = self._lengths, self._shares
-        for at, term in enumerate(plan):
-            bound = least - rest[at] - _ROUNDING
-            for place in [place for place, score in scores.items() if score < bound]:
-                del scores[place]
-            value, times = term.value, term.times or {}
-            for place in self._held(term, scores):
-                length, many = lengths[place], times.get(place)
-                scores[place] += value * (saturated(many, length, mean) if many else shares[length])
-
-    @staticmethod
-    def _held(term: _Term, scores: Mapping[int, float]) -> Iterable[int]:
-        """The rows among `scores` that hold a word: by looking each up, or by going through all that hold it."""
-        rows = term.rows
-        if isinstance(rows, int):
-            return (rows,) if rows in scores else ()
-        if len(rows) < 6 * len(scores):
-            return scores.keys() & rows
-        end, found = len(rows), []
-        for place in scores:
-            at = bisect_left(rows, place)
-            if at < end and rows[at] == place:
-                found.append(place)
+    def _visible_rows(self, shown: Sequence[bool]) -> int:
+        """The rows of the groups that are shown, as a whole number; kept for the next question of the audience."""
+        key, count = bytes(shown), len(self._group_of)
+        found, until = self._visible.pop(key, (0, 0))
+        if until < count:
+            found |= packed(bytes(map(shown.__getitem__, self._group_of[until:]))) << until
+        self._visible[key] = found, count
+        if len(self._visible) > AUDIENCES:
+            del self._visible[next(iter(self._visible))]
         return found
-
-    def _best(self, scores: Mapping[int, float], limit: int, slack: float) -> list[Found]:
-        keys = self._keys
-        if len(scores) > limit:
-            least = heapq.nlargest(limit, scores.values())[-1] * (1 - slack)
-            ranked = [(-score, keys[place] or "") for place, score in scores.items() if score >= least]
-        else:
-            ranked = [(-score, keys[place] or "") for place, score in scores.items()]
-        ranked.sort()
-        found = [Found(-score, key) for score, key in ranked]
-        return found if slack else found[:limit]
-
-
-class _Term(NamedTuple):
-    number: int
-    word: str
-    value: float
-    most: float
-    rows: int | array[int]
-    times: dict[int, int] | None
 
 
 def _holds(rows: int | array[int], place: int) -> bool:

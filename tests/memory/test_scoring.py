@@ -20,8 +20,11 @@ HALF_A_YEAR_AGO = "2025-09-02T12:00:00+00:00"  # 180 days
 
 def test_default_is_bm25_that_three_small_shares_raise() -> None:
     item = Item("i", "dark mode", importance=0.5, hits=3, updated_at=HALF_A_YEAR_AGO)
-    grown = scoring.shares(item, PROFILES["default"], NOW.date())
-    one = scoring.default(Candidate(item, 4.0, ["dark"]), grown)
+    other = Item("other", "dark", importance=0.5, hits=3, updated_at=HALF_A_YEAR_AGO)
+    rated = [Candidate(item, 4.0), Candidate(other, 4.5), Candidate(item._replace(id="a"), 4.0)]
+    first, second, one = scoring.default(rated, 5, PROFILES["default"], NOW.date(), ["light", "dark"])
+    assert [first.item.id, second.item.id, one.item.id] == ["other", "a", "i"]
+    assert [row.item.id for row in scoring.default(rated, 1, PROFILES["default"], NOW.date(), [])] == ["other"]
     importance, recency, hits = 0.02 * 0.5, 0.02 * math.exp(-1), 0.01 * math.log(4) / 5
     assert one.parts == {
         "terms": ["dark"],
@@ -33,6 +36,14 @@ def test_default_is_bm25_that_three_small_shares_raise() -> None:
     assert one.score == pytest.approx(4.0 * (1 + importance + recency + hits))
     most = Item("m", "", importance=1.0, hits=10**9, updated_at="2026-03-01T12:00:00+00:00")
     assert sum(scoring.shares(most, PROFILES["default"], NOW.date())) == pytest.approx(0.05)
+
+
+def test_of_many_candidates_the_best_stay_in_their_order() -> None:
+    rated = [Candidate(Item(f"i{number}", ""), 1.0 + number % 7) for number in range(300)]
+    every = scoring.default(rated, len(rated), PROFILES["default"], NOW.date(), [])
+    assert [one.score for one in every] == sorted((one.score for one in every), reverse=True)
+    best = scoring.default(rated, 12, PROFILES["default"], NOW.date(), [])
+    assert [one.item.id for one in best] == [one.item.id for one in every[:12]]
 
 
 def test_seed_000_is_the_sum_of_its_four_parts() -> None:

@@ -104,7 +104,6 @@ def test_a_row_that_moves_to_another_group_is_seen_there_only() -> None:
     assert index.groups() == ["a", "b"]
     assert index.search({"tea": 1.0}, 5, [True, False]) == []
     assert index.search({"tea": 1.0}, 5, [False, True])[0].key == "one"
-    assert index.keys_of([False, True]) == ["one"]
 
 
 rows_of_items = st.builds(
