@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d{1,9})", re.DOTALL)
 _SHOWN = 400  # characters of an entry or a message
+_BACK = "\n< brought back by an undo or a revert; `nanomem blame FILE:LINE` names who wrote it first."
 
 
 @click.command("blame", cls=Command)
@@ -96,9 +97,9 @@ def _table(lines: Sequence[BlamedLine]) -> list[str]:
         )
         for line in lines
     ]
-    back = any(line.first for line in lines)
-    note = ["", "< brought back by an undo or a revert; `nanomem blame FILE:LINE` names who wrote it first."]
-    return [*table(columns, rows, output.terminal_width()), *(note if back else [])]
+    width = output.terminal_width()
+    note = paragraph(_BACK, width) if any(line.first for line in lines) else []
+    return [*table(columns, rows, width), *note]
 
 
 def _commit(line: BlamedLine) -> str:
@@ -123,15 +124,16 @@ def _line_lines(line: BlamedLine) -> list[str]:
     if line.writer is None:
         rows += ["It is not committed yet: the next Dream or edit through nanomem commits it."]
     else:
-        rows += output.fields([*_writer(line.writer, "Brought back" if line.first else "Written")])
-        rows += output.fields([*_writer(line.first, "First written")]) if line.first else []
+        pairs = [_writer(line.writer, "Brought back" if line.first else "Written")]
+        pairs += [_writer(line.first, "First written")] if line.first else []
+        rows += [part for row in output.fields(pairs) for part in paragraph(row, width)]
     rows += _why(line, width)
     return rows
 
 
-def _writer(writer: Writer, verb: str) -> list[tuple[str, str]]:
+def _writer(writer: Writer, verb: str) -> tuple[str, str]:
     said = one_line(writer.subject, 60)
-    return [(verb, f"{words.when(writer.at)} by {writer.who}, commit {writer.short} {said}")]
+    return verb, f"{words.when(writer.at)} by {writer.who}, commit {writer.short} {said}"
 
 
 def _why(line: BlamedLine, width: int | None) -> list[str]:

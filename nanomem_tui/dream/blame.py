@@ -54,6 +54,7 @@ class Blames:
         self._entries = entries
         self._operations = operations
         self._sessions = sessions
+        self._kept: dict[str, Kept] = {}
 
     def blame(self, file: str) -> list[BlamedLine]:
         """Every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput, NotFound."""
@@ -100,10 +101,11 @@ class Blames:
     def _written(self, git: GitHistory, head: str, name: str) -> Kept:
         """Who wrote each line as of `head`, from the cache as far as it reaches."""
         folder = self._paths.data / "blame"
-        kept = git_blame_cache.load(folder, git.git_dir, name)
+        kept = self._kept.get(name) or git_blame_cache.load(folder, git.git_dir, name)
         if kept is not None and not _fits(git, kept):
             kept = None
         if kept is not None and kept.commit == head:
+            self._kept[name] = kept
             return kept
         # What is known of an older commit is handed through the walk by place, for both answers at once.
         marks = {f"@{place}": place for place in range(len(kept.writers))} if kept else {}
@@ -124,27 +126,14 @@ class Blames:
                 kept.first[marks[w]] if kept and w in marks else first[place] for place, w in enumerate(writers)
             ),
         )
+        self._kept[name] = result
         if found.looked_at >= _WORTH_KEEPING:
             git_blame_cache.save(folder, git.git_dir, result)
         return result
 
-    @cached_property
-    def _runs(self) -> list[Operation]:
+    def runs(self) -> list[Operation]:
+        """The Dreams of ours that the ledger holds."""
         return [operation for operation in self._operations() if operation.kind == "dream.run"]
-
-    def recorded(self, commit: CommitObject) -> list[Recorded]:
-        """What the Dream of ours that made `commit` recorded of its edits, from the ledger; empty when it is gone."""
-        at = clock.parse(commit.at)
-        same = [
-            (abs((made - at).total_seconds()), operation)
-            for operation in self._runs
-            if str(operation.meta.get("commit", "")).strip() == commit.message.strip()
-            and at is not None
-            and (made := clock.parse(operation.at)) is not None
-        ]
-        apart, operation = min(same, key=lambda pair: pair[0], default=(_SAME_TIME + 1, None))
-        edits = operation.meta.get("edits") if operation is not None and apart <= _SAME_TIME else None
-        return [found for edit in edits or () if (found := _recorded(edit)) is not None]
 
     def entries_read(self, git: GitHistory, raw: CommitObject) -> list[HistoryEntry]:
         """The entries that a Dream went through: by the cursors that its commit carries, else by the time."""
@@ -202,7 +191,7 @@ class _Work:
         raw = self._git.raw(writer.sha)
         if writer.who == "nanomem dream":
             if writer.sha not in self._recorded:
-                self._recorded[writer.sha] = self._blames.recorded(raw)
+                self._recorded[writer.sha] = _edits_of(raw, self._runs)
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
             if cursors:
@@ -210,6 +199,10 @@ class _Work:
         if writer.sha not in self._candidates:
             self._candidates[writer.sha] = Candidates(self._blames.entries_read(self._git, raw))
         return self._candidates[writer.sha].about(text)
+
+    @cached_property
+    def _runs(self) -> list[Operation]:
+        return self._blames.runs()
 
     @cached_property
     def _by_cursor(self) -> Mapping[int, HistoryEntry]:
@@ -277,6 +270,24 @@ def _may_come_from(line: BlamedLine, session_key: str, said: frozenset[str]) -> 
         and said & (evidence.features(line.text) | evidence.features(entry.text))
         for entry in line.entries
     )
+
+
+def _edits_of(raw: CommitObject, runs: Iterable[Operation]) -> list[Recorded]:
+    """What the Dream of ours that made a commit recorded of its edits; empty when the ledger does not hold it.
+
+    A commit comes after its operation, so it is known by what the operation said in it, and by the time.
+    """
+    at = clock.parse(raw.at)
+    same = [
+        (abs((made - at).total_seconds()), operation)
+        for operation in runs
+        if str(operation.meta.get("commit", "")).strip() == raw.message.strip()
+        and at is not None
+        and (made := clock.parse(operation.at)) is not None
+    ]
+    apart, operation = min(same, key=lambda pair: pair[0], default=(_SAME_TIME + 1, None))
+    edits = operation.meta.get("edits") if operation is not None and apart <= _SAME_TIME else None
+    return [found for edit in edits or () if (found := _recorded(edit)) is not None]
 
 
 def _recorded(edit: Any) -> Recorded | None:

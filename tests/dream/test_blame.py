@@ -1,0 +1,285 @@
+"""Who wrote a line, why, and from which words: through a workspace, as the console and the command line ask."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.dream import evidence
+from nanomem_tui.dream.evidence import Candidates, EntryEvidence, Said
+from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.formats.session_names import key_to_name
+from nanomem_tui.formats.sessions import Message
+from tests.store.git_samples import git, needs_git, sample, write
+
+USER = "# User Profile\n\n## Identity\n- Name: Ada\n"
+SESSION = "telegram:7"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """An agent's home: three files, an archive of one entry, and the session that it came from."""
+    folder = tmp_path / "home" / "workspace"
+    (folder / "memory").mkdir(parents=True)
+    (folder / ".nanobot").mkdir()
+    (folder / ".nanobot" / "workspace-id").write_text("0123456789abcdef0123456789abcdef\n")
+    (folder.parent / "config.json").write_text("{}")
+    write(folder, {"SOUL.md": "# Soul\n", "USER.md": USER, "memory/MEMORY.md": "# Long-term Memory\n"})
+    remember(folder, "- [permanent] Allergic to penicillin\n- [ephemeral] Says hello")
+    sessions = folder.parent / "sessions" / "0123456789abcdef0123456789abcdef"
+    sessions.mkdir(parents=True)
+    said = [
+        ("user", "Good morning, how was your weekend?"),
+        ("assistant", "Quiet. What can I do for you?"),
+        ("user", "For the form: I am allergic to penicillin, has been so since school."),
+        ("assistant", "Noted: an allergy to penicillin."),
+    ]
+    head = {"_type": "metadata", "key": SESSION, "created_at": "2026-04-01T10:00:00", "metadata": {}}
+    rows = [
+        {"role": role, "content": text, "timestamp": f"2026-04-01T10:0{n}:00"} for n, (role, text) in enumerate(said)
+    ]
+    lines = [json.dumps(row) + "\n" for row in [{**head, "updated_at": "2026-04-01T10:04:00"}, *rows]]
+    (sessions / key_to_name(SESSION)).write_text("".join(lines))
+    return folder
+
+
+def remember(folder: Path, content: str, cursor: int = 1, session: str | None = SESSION) -> None:
+    row = {"cursor": cursor, "timestamp": f"2026-04-01 1{cursor}:05", "content": content}
+    with (folder / "memory" / "history.jsonl").open("a") as file:
+        file.write(json.dumps({**row, "session_key": session} if session else row) + "\n")
+
+
+def dreamt(folder: Path) -> None:
+    with open_workspace(folder) as ws:
+        ws.dream.run()
+
+
+class TestOurDream:
+    def test_a_line_leads_to_the_entry_that_the_dream_named_and_to_what_was_said(self, workspace: Path) -> None:
+        dreamt(workspace)
+        with open_workspace(workspace) as ws:
+            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
+            (full,) = ws.dream.with_messages([line])
+            assert line.sha == ws.dream.commits()[0].sha
+        assert (line.who, line.cursors, line.session_key) == ("nanomem dream", (1,), SESSION)
+        assert [(entry.recorded, entry.text) for entry in line.entries] == [(True, "Allergic to penicillin")]
+        assert [(m.session_key, m.index, m.role) for m in full.messages] == [(SESSION, 2, "user")]
+
+    def test_a_message_leads_to_the_line_and_no_other_message_does(self, workspace: Path) -> None:
+        dreamt(workspace)
+        with open_workspace(workspace) as ws:
+            for index, expected in ((0, []), (1, []), (2, ["- Allergic to penicillin"])):
+                assert [line.text for line in ws.dream.led_to(SESSION, index)] == expected
+            with pytest.raises(NotFound, match="no such message"):
+                ws.dream.led_to(SESSION, 4)
+            with pytest.raises(NotFound, match="no such session"):
+                ws.dream.led_to("telegram:8", 0)
+
+    def test_lines_from_before_are_of_no_dream(self, workspace: Path) -> None:
+        dreamt(workspace)
+        with open_workspace(workspace) as ws:
+            lines = ws.dream.blame("USER.md")
+        assert {(line.who, line.entries) for line in lines[:4]} == {("agent", ())}
+
+    def test_an_undo_and_a_redo_still_lead_to_the_dream(self, workspace: Path) -> None:
+        dreamt(workspace)
+        with open_workspace(workspace) as ws:
+            dream = ws.dream.commits()[0].sha
+            ws.undo()
+            assert all("penicillin" not in line.text for line in ws.dream.blame("USER.md"))
+            ws.redo()
+            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
+        assert line.sha != dream
+        assert (line.who, line.first and line.first.sha, line.cursors) == ("person", dream, (1,))
+
+    def test_an_entry_that_was_compacted_away_is_still_named(self, workspace: Path) -> None:
+        dreamt(workspace)
+        (workspace / "memory" / "history.jsonl").write_text("")
+        with open_workspace(workspace) as ws:
+            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
+            assert (line.cursors, line.session_key) == ((1,), None)
+            assert ws.dream.with_messages([line])[0].messages == ()
+
+
+class TestWho:
+    def test_a_person_another_program_and_nobody_yet(self, workspace: Path) -> None:
+        dreamt(workspace)
+        with open_workspace(workspace) as ws:
+            text = ws.documents.read("memory/MEMORY.md") or ""
+            (workspace / "memory" / "MEMORY.md").write_text(f"{text}- from an editor\n")
+            ws.documents.edit("memory/MEMORY.md", f"{text}- from an editor\n- by hand\n")
+            path = workspace / "memory" / "MEMORY.md"
+            path.write_text(f"{path.read_text()}- not yet\n")
+            lines = {line.text: line.who for line in ws.dream.blame("MEMORY.md")}
+        assert lines["- from an editor"] == "outside"
+        assert lines["- by hand"] == "person"
+        assert lines["- not yet"] == "uncommitted"
+
+    def test_without_versions_nothing_is_committed(self, workspace: Path) -> None:
+        with open_workspace(workspace) as ws:
+            found = ws.dream.blame("soul.md")
+        assert [(line.number, line.text, line.sha, line.who) for line in found] == [(1, "# Soul", None, "uncommitted")]
+
+    @pytest.mark.parametrize("name", ["AGENTS.md", "", "../USER.md", "memory", "history.jsonl", "\x1b[2J"])
+    def test_only_the_three_files_are_blamed(self, workspace: Path, name: str) -> None:
+        with open_workspace(workspace) as ws, pytest.raises(BadInput):
+            ws.dream.blame(name)
+
+    def test_a_file_that_is_not_there_is_told(self, workspace: Path) -> None:
+        (workspace / "SOUL.md").unlink()
+        with open_workspace(workspace) as ws, pytest.raises(NotFound, match="no such file"):
+            ws.dream.blame("SOUL.md")
+
+
+@needs_git
+class TestTheAgentsDream:
+    @pytest.fixture
+    def agent(self, workspace: Path) -> Path:
+        """Two Dreams of an agent: the first read entries 1 and 2, the second 3 and 4."""
+        remember(workspace, "- [durable] Lives in Oslo, Norway", 2, "cli:direct")
+        git(workspace, "init", "-q")
+        self.commit(workspace, "init: nanobot memory store", 0)
+        text = "# Long-term Memory\n- Lives in Oslo\n- Penicillin allergy\n\n## Things\n- likes chess\n"
+        (workspace / "memory" / "MEMORY.md").write_text(text)
+        self.commit(workspace, "dream: manual run", 2)
+        remember(workspace, "- [durable] Plays chess on Fridays", 3, None)
+        remember(workspace, "- [correction] Lives in Oslo since 2019", 4, "cli:direct")
+        (workspace / "memory" / "MEMORY.md").write_text(text.replace("Oslo", "Oslo since 2019"))
+        self.commit(workspace, "dream: periodic memory consolidation", 4)
+        return workspace
+
+    @staticmethod
+    def commit(folder: Path, message: str, cursor: int) -> None:
+        (folder / "memory" / ".dream_cursor").write_text(str(cursor))
+        git(folder, "add", "-f", "SOUL.md", "USER.md", "memory/MEMORY.md", "memory/.dream_cursor")
+        git(folder, "commit", "-q", "-m", message)
+
+    def test_a_line_leads_to_the_entries_between_the_cursors_that_share_its_words(self, agent: Path) -> None:
+        with open_workspace(agent) as ws:
+            lines = {line.text: line for line in ws.dream.blame("MEMORY.md")}
+        assert lines["- Lives in Oslo since 2019"].cursors == (4,)
+        assert lines["- Penicillin allergy"].cursors == (1,)
+        assert lines["- Penicillin allergy"].who == "agent dream"
+        assert not lines["- Penicillin allergy"].entries[0].recorded
+        assert lines["- likes chess"].cursors == (), "only the later Dream read of it"
+        assert lines["## Things"].cursors == lines[""].cursors == ()
+
+    def test_an_entry_without_a_session_is_looked_up_by_its_time(self, agent: Path) -> None:
+        with open_workspace(agent) as ws:
+            line = next(line for line in ws.dream.blame("MEMORY.md") if "Penicillin" in line.text)
+            unnamed = line.entries[0]._replace(session_key=None)
+            (found,) = ws.dream.with_messages([replace(line, entries=(unnamed,))])
+        assert [message.index for message in found.messages][:1] == [2]
+
+
+@needs_git
+class TestSamples:
+    def test_behind_the_agents_restore_stands_the_dream_that_wrote_the_line(self, tmp_path: Path) -> None:
+        paths = sample("nb035", tmp_path)
+        with open_workspace(paths.workspace) as ws:
+            lines = {line.text: line for line in ws.dream.blame("memory/MEMORY.md")}
+        line = lines["- Backups: restic to b2:acme-backup, 7d/4w/12m"]
+        assert line.writer is not None
+        assert line.first is not None
+        assert (line.writer.short, line.writer.who) == ("a303f8f1", "agent")
+        assert (line.first.short, line.first.who) == ("49e6285a", "agent dream")
+        assert line.cursors == (111,)
+        assert line.session_key == "cli:direct"
+
+    @pytest.mark.parametrize("name", ["nb035", "v0_1_5"])
+    def test_a_blame_of_a_short_history_writes_nothing(self, tmp_path: Path, name: str) -> None:
+        paths = sample(name, tmp_path)
+        before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+        with open_workspace(paths.workspace) as ws:
+            for file in ws.documents.names():
+                assert ws.dream.with_messages(ws.dream.blame(file))
+        assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+class TestCache:
+    @pytest.fixture
+    def long(self, workspace: Path) -> Path:
+        """A history of 80 edits of one file."""
+        dreamt(workspace)
+        with open_workspace(workspace) as ws:
+            git_history = ws.git()
+            assert git_history is not None
+            lines = ["# Long-term Memory"]
+            for number in range(80):
+                lines.insert(1 + number % len(lines), f"- fact {number}")
+                git_history.commit_files({"memory/MEMORY.md": ("\n".join(lines) + "\n").encode()}, f"edit {number}")
+            (workspace / "memory" / "MEMORY.md").write_text("\n".join(lines) + "\n")
+        return workspace
+
+    def blamed(self, folder: Path) -> list[str | None]:
+        with open_workspace(folder) as ws:
+            return [line.sha for line in ws.dream.blame("MEMORY.md")]
+
+    def test_it_is_kept_extended_ignored_when_damaged_and_may_be_deleted(self, long: Path) -> None:
+        cold = self.blamed(long)
+        (file,) = (long.parent / "nanomem" / "blame").iterdir()
+        assert self.blamed(long) == cold
+        with open_workspace(long) as ws:
+            ws.documents.edit("memory/MEMORY.md", f"{ws.documents.read('memory/MEMORY.md')}- one more\n")
+            newest = ws.dream.commits(1)[0].sha
+        assert self.blamed(long) == [*cold, newest]
+        for damaged in (b"", b"\x00" * 100, file.read_bytes()[:-3]):
+            file.write_bytes(damaged)
+            assert self.blamed(long) == [*cold, newest]
+        file.unlink()
+        assert self.blamed(long) == [*cold, newest]
+
+    def test_it_spares_the_walk(self, long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from nanomem_tui.store import git_blame
+
+        self.blamed(long)
+        monkeypatch.setattr(git_blame, "blame", None)
+        assert len(self.blamed(long)) == 81
+
+
+class TestWords:
+    ENTRY = HistoryEntry(
+        3, "2026-04-01 10:05", "- [durable] Jump host moved to 10.0.8.2\n- [durable] Likes tea", SESSION
+    )
+
+    def about(self, line: str) -> list[int]:
+        noise = [HistoryEntry(n, "2026-04-01 09:00", f"- talked about the weather {n}") for n in (1, 2)]
+        return [found.cursor for found in Candidates([*noise, self.ENTRY]).about(line)]
+
+    def test_a_detail_finds_its_entry_and_a_common_word_none(self) -> None:
+        assert self.about("- Jump host: 10.0.8.2 (old one decommissioned)") == [3]
+        assert self.about("- The host of the party was late because of a train") == []
+
+    def test_headings_rules_and_blank_lines_have_no_reason(self) -> None:
+        for line in ("", "   ", "---", "## Jump host moved to 10.0.8.2", "- **"):
+            assert self.about(line) == []
+
+    def test_nothing_said_after_the_entry_counts(self) -> None:
+        entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Jump host moved to 10.0.8.2", 1.0)
+        texts = ["The jump host is 10.0.8.2 now", "The jump host is 10.0.8.2 now", "Thanks"]
+        messages = [
+            Message(n, "user", text, at)
+            for n, (text, at) in enumerate(zip(texts, ["2026-04-01T10:00", "2026-04-01T11:00", "bad"], strict=True))
+        ]
+        found = Said(SESSION, messages).about("- Jump host: 10.0.8.2", entry)
+        assert [message.index for message in found] == [0]
+
+    def test_what_was_said_since_the_entry_before_comes_first(self) -> None:
+        entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Likes green tea", 1.0)
+        messages = [
+            Message(n, "user", "I like green tea", f"2026-04-01T{hour}:00") for n, hour in enumerate(("08", "10"))
+        ]
+        said = Said(SESSION, messages)
+        assert [m.index for m in said.about("- Likes green tea", entry, "2026-04-01 09:00")] == [1]
+        assert [m.index for m in said.about("- Likes green tea", entry, "2026-04-01 10:02")] == [1, 0]
+
+    def test_hidden_messages_and_tool_results_say_nothing(self) -> None:
+        entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Likes green tea", 1.0)
+        messages = [Message(0, "tool", "Likes green tea"), Message(1, "user", "Likes green tea", hidden=True)]
+        assert Said(SESSION, messages).about("- Likes green tea", entry) == ()
+        assert evidence.plain("  - [durable] Likes tea ") == "Likes tea"
