@@ -25,36 +25,7 @@ from nanobot.agent.loop import AgentLoop
 from nanobot.agent.tools.registry import ToolRegistry
 from nanobot.bus.queue import MessageBus
 from nanobot.config.loader import load_config
-from nanobot.providers.base import LLMProvider, LLMResponse, ToolCallRequest
-
-
-class ScriptedModel(LLMProvider):
-    """Answers from a list, keeps what it was sent, and kills when it is told to."""
-
-    def __init__(self) -> None:
-        try:
-            super().__init__(provider_name="scripted")
-        except TypeError:  # releases before 0.3.5 take no name
-            super().__init__()
-        self.answers: list[dict[str, Any]] = []
-        self.calls: list[dict[str, Any]] = []
-        self.kills = False
-
-    def get_default_model(self) -> str:
-        return "scripted"
-
-    async def chat(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None, **_: Any
-    ) -> LLMResponse:
-        names = [tool.get("function", tool).get("name") for tool in tools or []]
-        self.calls.append(json.loads(json.dumps({"messages": messages, "tools": names})))
-        if self.kills:
-            kill_children()
-        answer = self.answers.pop(0) if self.answers else {"text": "ok"}
-        if "tool" in answer:
-            call = ToolCallRequest(id=f"call_{len(self.calls)}", name=answer["tool"], arguments=answer["arguments"])
-            return LLMResponse(content=None, tool_calls=[call], finish_reason="tool_calls")
-        return LLMResponse(content=answer["text"])
+from scripted_model import ScriptedModel
 
 
 def kill_children() -> None:
@@ -79,7 +50,8 @@ async def run(steps: list[dict[str, Any]]) -> dict[str, Any]:
     loop = AgentLoop.from_config(config, bus, provider=model, model="scripted", **extra)
     done = []
     for step in steps:
-        model.answers, model.calls, model.kills = list(step.get("answers", [])), [], bool(step.get("kill"))
+        model.answers, model.calls = list(step.get("answers", [])), []
+        model.asked = kill_children if step.get("kill") else lambda: None
         channel, _, chat = step.get("chat", "cli:direct").partition(":")
         reply = await loop.process_direct(
             step["say"],

@@ -26,30 +26,7 @@ from nanobot.agent.loop import AgentLoop
 from nanobot.agent.tools.registry import ToolRegistry
 from nanobot.bus.queue import MessageBus
 from nanobot.config.loader import load_config
-from nanobot.providers.base import LLMProvider, LLMResponse, ToolCallRequest
-
-
-class ScriptedModel(LLMProvider):
-    """A model that answers from a list and keeps every request that it was sent."""
-
-    def __init__(self, answers: list[dict[str, Any]]) -> None:
-        super().__init__(provider_name="scripted")
-        self.answers = list(answers)
-        self.calls: list[dict[str, Any]] = []
-
-    def get_default_model(self) -> str:
-        return "scripted"
-
-    async def chat(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None, **_: Any
-    ) -> LLMResponse:
-        names = [tool.get("function", tool).get("name") for tool in tools or []]
-        self.calls.append(json.loads(json.dumps({"messages": messages, "tools": names})))
-        answer = self.answers.pop(0) if self.answers else {"text": "ok"}
-        if "tool" in answer:
-            call = ToolCallRequest(id=f"call_{len(self.calls)}", name=answer["tool"], arguments=answer["arguments"])
-            return LLMResponse(content=None, tool_calls=[call], finish_reason="tool_calls")
-        return LLMResponse(content=answer["text"])
+from scripted_model import ScriptedModel
 
 
 def build(answers: list[dict[str, Any]]) -> tuple[AgentLoop, MessageBus, ScriptedModel]:

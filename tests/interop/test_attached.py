@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.attach import agents, tool
-from tests.interop.real_agent import PEER, ROOT, Agent
+from tests.interop.real_agent import PEER, ROOT, Agent, need
 
 pytestmark = pytest.mark.interop
 
@@ -125,8 +125,7 @@ def test_the_model_may_ask_and_gets_data_of_its_chat(attached: Attached) -> None
 
 def test_the_first_release_of_the_line_is_attached_too(attached: Attached) -> None:
     attached.python = PEER.parents[2] / "nanobot-0.3.0" / "bin" / "python"
-    if not attached.python.exists():
-        pytest.skip("no nanobot 0.3.0: run `make peers`")
+    need(attached.python.exists(), "no nanobot 0.3.0: run `make peers`")
     ask = [{"tool": "memory_recall", "arguments": {"query": "seats"}}, {"text": "at the window"}]
     _, later = attached.run({"say": PREFERENCE}, {"say": "Which seats do I prefer?", "answers": ask})
     assert later["reply"] == "at the window"
