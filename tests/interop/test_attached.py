@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import shlex
+import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from tests.interop.real_agent import PEER, ROOT, Agent, need
 pytestmark = pytest.mark.interop
 
 DRIVER = Path(__file__).with_name("attached_driver.py")
+WEBSOCKET = Path(__file__).with_name("websocket_client.py")
 SERVE = ROOT / "tests" / "attach" / "serve.py"
 START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from nanomem_tui.__main__ import main; sys.exit(main())"
 REAL = shlex.join([sys.executable, "-c", START])
@@ -240,6 +242,12 @@ def endpoint(attached: Attached) -> Iterator[list[dict[str, Any]]]:
     server.server_close()
 
 
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
 def nanomem(attached: Attached, *arguments: str) -> subprocess.CompletedProcess[str]:
     env = {**attached.environment(REAL), "PYTHONPATH": str(ROOT)}
     return subprocess.run(
@@ -260,6 +268,39 @@ def test_one_command_starts_the_agents_own_command_line_with_memory(
     assert str(last).startswith("Which seats do I prefer?\n\n")
     assert "memory_recall" in [tool["function"]["name"] for tool in endpoint[-1]["tools"]]
     assert "window seats" in str(last).partition("\n\n")[2]
+
+
+def test_what_is_said_in_the_agents_web_interface_is_remembered(
+    attached: Attached, endpoint: list[dict[str, Any]]
+) -> None:
+    port, path = free_port(), attached.agent.home / ".nanobot" / "config.json"
+    config = json.loads(path.read_text())
+    config["channels"]["websocket"] = {"enabled": True, "port": port, "websocketRequiresToken": False}
+    path.write_text(json.dumps(config))
+    env = {**attached.environment(REAL), "PYTHONPATH": str(ROOT)}
+    gateway = ["attach", "run", "--agent", str(PEER.with_name("nanobot")), "gateway", "--foreground"]
+    with (attached.agent.home / "gateway.log").open("w+") as log:
+        running = subprocess.Popen(
+            [sys.executable, "-m", "nanomem_tui", *gateway, "--port", str(free_port())],
+            env=env, cwd=attached.agent.home, stdout=log, stderr=log,
+        )  # fmt: skip
+        try:
+            address = f"ws://127.0.0.1:{port}/?client_id=ana"
+            done = subprocess.run(
+                [PEER, WEBSOCKET, address, PREFERENCE, "Which seats do I prefer?"],
+                env=env, capture_output=True, encoding="utf-8", timeout=150, check=False,
+            )  # fmt: skip
+        finally:
+            running.terminate()
+            running.wait(60)
+        log.seek(0)
+        assert done.returncode == 0, done.stderr[-2000:] + log.read()[-2000:]
+    assert done.stdout == "noted\nnoted\n"
+    [asked] = [str(call["messages"][-1]["content"]) for call in endpoint if "Which seats" in str(call["messages"][-1])]
+    assert "window seats" in asked.partition("Which seats do I prefer?")[2]
+    listed = nanomem(attached, "memory", "list", "--json", "--workspace", str(attached.agent.workspace))
+    [row] = [row for row in json.loads(listed.stdout) if "window seats" in row["text"]]
+    assert (row["channel"], row["scope_key"]) == ("websocket", "channel:websocket:user:ana")
 
 
 def test_status_names_the_agent_and_says_that_memory_answers(attached: Attached) -> None:
