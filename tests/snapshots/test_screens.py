@@ -129,6 +129,9 @@ VIEWS: dict[str, tuple[str, Keys]] = {
     "help": ("dream", ("question_mark",)),
     "fields": ("items", ("i",)),
     "palette": ("items", ("colon",)),
+    "reply-to": ("recall", ("slash", *"why", "enter", "Q", *"database", "enter")),
+    "inbox": ("inbox", ()),
+    "counters": ("status", ("slash", *"Counters", "enter", "tab")),
 }
 
 
