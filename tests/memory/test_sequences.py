@@ -162,3 +162,41 @@ def test_what_a_question_waits_for(
     assert (waits.time, waits.months) == (time, months)
     assert days <= waits.days
     assert waits.years == years
+
+
+def test_a_forgotten_session_is_not_found_and_may_begin_anew() -> None:
+    recall = OrderedRecall(
+        [*FILLER, *talk("Ann: the zebra", "Ann: it ran", at="2023-05-08"), *talk("Ann: a zebra", session="s2")]
+    )
+    recall.forget("s1")
+    recall.forget("never there")
+    assert best(recall, "zebra") == ["s2:0"]
+    assert all(session != "s1" for session, _ in recall.sessions("zebra in May 2023"))
+    assert not any(key.startswith("s1") for key in best(recall, "what happened on 8 May 2023?"))
+    recall.add(Passage("s1:0", "another zebra", "s1", "Ann"))
+    recall.add(Passage("new:0", "zebra three", "new", "Ann"))
+    assert sorted(best(recall, "zebra")) == ["new:0", "s1:0", "s2:0"]
+    assert {session for session, _ in recall.sessions("zebra")} == {"s1", "s2", "new"}
+
+
+def test_a_hit_names_its_words_and_its_neighbours() -> None:
+    recall = OrderedRecall(
+        [*FILLER, *talk(*(f"Ann: line {n}" for n in range(5))), *talk("Ann: zebra foods", session="s2")]
+    )
+    recall.add(Passage("s1:5", "the striped zebra", "s1", "Ann"))
+    hit = next(hit for hit in recall.search("striped zebra") if hit.passage.key == "s1:5")
+    assert hit.terms == ("stripe", "zebra")
+    assert [one.key for one in hit.before] == ["s1:3", "s1:4"]
+    assert hit.after == ()
+
+
+def test_a_role_is_a_word_of_a_question_until_it_is_said_to_be_meant() -> None:
+    rows = [("user", "green tea"), ("assistant", "so"), ("user", "fine"), ("user", "ok"), ("assistant", "green tea")]
+    recall = OrderedRecall(
+        (Passage(str(n), text, "s", who) for n, (who, text) in enumerate(rows)), ("user", "assistant")
+    )
+    recall.add(Passage("5", "the user table", "t", "assistant"))
+    assert best(recall, "user table")[0] == "5"
+    assert recall.search("green tea", speaker="user")[0].passage.key == "0"
+    assert recall.search("green tea", speaker="assistant")[0].passage.key == "4"
+    assert recall.search("green tea", speaker="nobody")

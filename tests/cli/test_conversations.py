@@ -1,0 +1,144 @@
+"""What was said, from the command line: exact hits first, the nearest behind them, and `recall --in`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui.formats.sessions import key_to_name
+from nanomem_tui.memory import shelf
+from nanomem_tui.text import cell_width
+
+Run = Callable[..., Any]
+
+TALK = (
+    ("user", "Where did you find the puppy adoption papers?"),
+    ("assistant", "In the blue folder, under the passports."),
+    ("user", "Thanks. Puppy or no puppy, adoption takes a lot of paper."),
+    ("user", "Something else: the harbour \x1b[31mopens at nine."),
+)
+
+
+@pytest.fixture
+def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace in which a little was said; it is the default one."""
+    workspace = tmp_path / "workspace"
+    (workspace / "sessions").mkdir(parents=True)
+    (workspace / "memory").mkdir()
+    lines: list[dict[str, Any]] = [{"_type": "metadata", "key": "telegram:7", "metadata": {}}]
+    lines += [
+        {"role": role, "content": text, "timestamp": f"2026-03-01T10:00:0{number}"}
+        for number, (role, text) in enumerate(TALK)
+    ]
+    (workspace / "sessions" / key_to_name("telegram:7")).write_text("".join(json.dumps(x) + "\n" for x in lines))
+    entry = {"cursor": 4, "timestamp": "2026-01-02 03:04", "content": "- [durable] The server moved\n- 房租每月五号交"}
+    (workspace / "memory" / "history.jsonl").write_text(json.dumps(entry, ensure_ascii=False) + "\n")
+    (workspace / "memory" / "2026-01-05.md").write_text("# Day\nFed the puppy\n")
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(workspace))
+    return workspace
+
+
+def found(run: Run, *args: str) -> list[tuple[str, str]]:
+    return [(str(hit["id"]), hit["match"]) for hit in run(*args, "--json").json]
+
+
+def test_what_holds_every_word_comes_first_and_the_nearest_follow(talk: Path, run: Run) -> None:
+    hits = run("session", "search", "puppy", "adoption", "--json").json
+    assert [(hit["id"], hit["match"]) for hit in hits[:2]] == [("telegram:7#2", "words"), ("telegram:7#0", "words")]
+    assert [(hit["id"], hit["match"]) for hit in hits[2:]] == [("telegram:7#1", "nearest"), ("telegram:7#3", "nearest")]
+    assert [one["text"] for one in hits[2]["before"]] == [TALK[0][1]]
+    assert [one["id"] for one in hits[1]["after"]] == ["telegram:7#1", "telegram:7#2"]
+    assert all(list(hit)[:4] == ["id", "text", "score", "parts"] for hit in hits)
+    assert set(hits[2]["parts"]) == {"terms", "words", "near", "session", "length", "cues"}
+    assert (hits[2]["session_key"], hits[2]["index"], hits[2]["role"]) == ("telegram:7", 1, "assistant")
+
+
+def test_pages_go_through_both(talk: Path, run: Run) -> None:
+    every = found(run, "session", "search", "puppy adoption")
+    pages = [found(run, "session", "search", "puppy adoption", "--limit", "1", "--offset", str(n)) for n in range(5)]
+    assert pages == [[one] for one in every] + [[]]
+
+
+@pytest.mark.parametrize(
+    "args", [("puppy",), ('"puppy adoption"',), ("puppy -folder",), ("puppy", "adoption", "--exact")]
+)
+def test_who_says_precisely_what_gets_no_more(talk: Path, run: Run, args: tuple[str, ...]) -> None:
+    assert {match for _, match in found(run, "session", "search", *args)} == {"words"}
+    assert found(run, "session", "search", "pupy", "--exact") == []
+    assert run("session", "search", "pupy", "--exact").out == "Nothing found.\n"
+
+
+def test_a_person_sees_what_stands_around_a_passage(talk: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    said = run("session", "search", "when does the harbor open?").out
+    assert said.startswith("Nothing holds all of that. Nearest to it:\n\ntelegram:7#3  user  ")
+    assert "\n  > Something else: the harbour" in said
+    assert "\n    user: Thanks. Puppy or no puppy" in said
+    assert "\x1b" not in said
+    assert all(cell_width(line) <= 60 for line in said.splitlines())
+    both = run("session", "search", "puppy adoption").out
+    assert both.index("Session") < both.index("Nearest to that:") < both.index("  > In the blue folder")
+
+
+def test_the_archive_is_searched_in_the_same_way(talk: Path, run: Run) -> None:
+    (exact,) = run("history", "search", "server", "--json").json
+    assert (exact["match"], exact["before"], exact["after"], exact["score"], exact["parts"]) == (
+        "words",
+        [],
+        [],
+        1.0,
+        {},
+    )
+    (near,) = run("history", "search", "我什么时候交房租?", "--json").json
+    assert (near["id"], near["match"], near["passage"]) == (4, "nearest", "房租每月五号交")
+    assert near["text"] == near["content"]
+    assert [one["text"] for one in near["before"]] == ["The server moved"]
+    assert list(near)[-2:] == ["score", "parts"]
+    assert "archive #4" in run("history", "search", "我什么时候交房租?").out
+    assert run("history", "search", "我什么时候交房租?", "--exact", "--json").json == []
+
+
+def test_recall_in_every_source(talk: Path, run: Run) -> None:
+    body = run("recall", "where is the puppy?", "--in", "all", "--json").json
+    assert body["left_out"] == []
+    assert {hit["source"] for hit in body["hits"]} == {"sessions", "notes"}
+    note = next(hit for hit in body["hits"] if hit["source"] == "notes")
+    assert (note["id"], note["name"], note["line"]) == ("2026-01-05.md:2", "2026-01-05.md", 2)
+    assert [
+        hit["source"] for hit in run("recall", "puppy", "--in", "notes", "--limit", "1", "--json").json["hits"]
+    ] == ["notes"]
+    said = run("recall", "puppy", "--in", "notes", "--explain").out
+    assert said.startswith("note 2026-01-05.md:2  ")
+    assert "terms puppi; words " in said
+    assert run("recall", "xyzzyx", "--in", "all").out == "Nothing is recalled.\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("puppy", "--in", "all", "--channel", "telegram"), "--channel does not go with --in"),
+        (("puppy", "--in", "all", "--check"), "--check does not go with --in"),
+        (("puppy", "--in", "letters"), "letters"),
+        (("--in", "all"), "the message is empty"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(talk: Path, run: Run, args: tuple[str, ...], said: str) -> None:
+    refused = run("recall", *args)
+    assert refused.code == 2
+    assert said in refused.err
+    assert refused.err.count("\n") == 1
+
+
+def test_what_was_not_looked_at_is_said(talk: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelf, "MOST_PASSAGES", 2)
+    monkeypatch.setattr(shelf, "_STRIDE", 1)
+    told = "Note: not looked at for what is nearest: the beginning of 1 long session\n"
+    assert run("recall", "harbour", "--in", "sessions").err == told
+    assert run("session", "search", "harbour opening").err == told
+    assert run("recall", "harbour", "--in", "sessions", "--json").json["left_out"] == [
+        "the beginning of 1 long session"
+    ]
