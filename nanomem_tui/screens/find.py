@@ -156,7 +156,7 @@ class FindScreen(ChoosingDialog[Found]):
 
     BINDINGS: ClassVar[list[BindingType]] = PAGE_KEYS
     DEFAULT_CSS = """
-    FindScreen #context { height: 40%; border-top: solid $primary; padding: 0; display: none; }
+    FindScreen #context { height: 40%; max-height: 12; border-top: solid $primary; padding: 0; display: none; }
     FindScreen.-context #context { display: block; }
     FindScreen.-ascii #context { border-top: ascii $primary; }
     """
