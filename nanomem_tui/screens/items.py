@@ -21,7 +21,7 @@ from nanomem_tui.widgets.toast import say
 
 NOT_ITEMS = (
     "No items here: this is a home of {}, which keeps its memory in files. 5 shows its Dreams and l there the files, "
-    "3 its conversations. a writes an item of your own."
+    "3 its conversations. a writes an item of your own, : take in notes makes items of MEMORY.md."
 )
 
 

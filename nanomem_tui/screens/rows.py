@@ -68,7 +68,7 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
         if not self.foreign(row):
             return ""
         whose = row.source.removeprefix("foreign:")
-        return f"read-only: a row of {whose}, which its agent owns; nanomem memory import takes it over"
+        return f"read-only: a row of {whose}, which its agent owns; : import takes it over"
 
     def own_targets(self) -> list[Row]:
         """The rows an action means that are ours to change. Raises Refused when none of them is."""
