@@ -140,7 +140,7 @@ def request_name(provider: Provider, model: str) -> str:
         return model
     if provider.strip == ("*",):
         return model.rpartition("/")[2]
-    return rest if snake(prefix) in provider.strip else model
+    return rest if {snake(prefix), key_of(prefix)} & {*provider.strip} else model
 
 
 def text_of(entry: Entry, name: str) -> str:

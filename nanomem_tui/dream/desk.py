@@ -42,6 +42,7 @@ class Desk:
         self.finished = False
         self.told: list[Refusal] = []
         self.skipped: list[Skipped] = []
+        self._heard: list[Refusal] = []
         self._refused: list[Refusal] = []
         self._cursors = {entry.cursor for entry in entries}
         self._said: dict[int, str] = {}
@@ -56,8 +57,9 @@ class Desk:
         return [*self._refused, *self.told]
 
     def show(self) -> None:
-        """The model sees the files as they are now: line numbers are those of now."""
+        """The model saw the files as they are now, and the log: line numbers are those of now."""
         self._seen = dict(self.files)
+        self._heard = list(self.told)
 
     def read(self, file: str, first: int, last: int) -> None:
         """Lines of a file that the model wants to see with its next question."""
@@ -162,8 +164,7 @@ class Desk:
 
     def _tell(self, edit: LineEdit, why: str) -> None:
         """Tell the model, or refuse the edit when it was told before."""
-        known = [refusal for refusal in self.told if _same(refusal.edit, edit)]
-        if known:
+        if any(_same(refusal.edit, edit) for refusal in self._heard if refusal in self.told):
             self._forget(edit)
             self._refuse(edit, why)
             return

@@ -216,7 +216,9 @@ def _parts(entry: HistoryEntry, space: int) -> list[str]:
 def _shown(files: Mapping[str, str], asked: Mapping[str, set[int]], texts: Sequence[str], room: int) -> dict[str, str]:
     """The files with numbered lines: whole when they fit into `room` tokens, else what was asked for, the headings and
     the lines that have most to do with `texts`; each gap is named."""
-    lines = {name: [line.removesuffix("\r") for line in text.split("\n")] for name, text in files.items()}
+    lines = {
+        name: [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] for name, text in files.items()
+    }
     whole = {name: prompts.numbered(found) for name, found in lines.items()}
     if sum(map(estimate_tokens, whole.values())) <= room:
         return whole

@@ -24,13 +24,19 @@ class Bench:
     paths: Paths
     presence: Presence = field(default_factory=Presence)
     done: list[Operation] = field(default_factory=list)
+    settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
         self.layer = FileLayer(self.paths, lambda: GitHistory.open(self.paths), self.perform)
         self.hunks = HunkLayer(self.paths)
         self.review = Review(self.hunks, self.layer, self.perform)
         self.dreams = Dreams(
-            self.paths, lambda: GitHistory.open(self.paths), self.layer, self.perform, lambda: self.presence, Settings()
+            self.paths,
+            lambda: GitHistory.open(self.paths),
+            self.layer,
+            self.perform,
+            lambda: self.presence,
+            self.settings,
         )
 
     def perform(self, operation: Operation) -> Operation:
