@@ -13,7 +13,7 @@ PEERS := 0.3.0 0.3.5
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench peers interop crash slow lowest build clean
+.PHONY: help demo test check docs bench peers peer interop crash slow lowest build clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,10 +33,12 @@ check: $(VENV)/.dev ## style, types, layers, generated docs
 docs: $(VENV)/.dev ## write the generated pages of docs/ anew
 	$(PYTHON_IN_VENV) scripts/docs.py
 
-bench: $(VENV)/.dev ## every figure that the README quotes
+bench: $(VENV)/.bench peer ## every figure that the README quotes (data sets by NANOMEM_LOCOMO and NANOMEM_CMRC)
 	$(PYTHON_IN_VENV) scripts/bench.py
 
 peers: $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) ## real agent releases, each in an environment of its own
+
+peer: .peers/taosmd/.done ## another memory library beside which recall is measured, in an environment of its own
 
 interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited
 	$(PYTEST) -q -m interop
@@ -69,6 +71,15 @@ $(VENV)/.dev: $(INPUTS)
 .peers/lowest/.done: pyproject.toml constraints-lowest.txt scripts/venv.sh
 	@mkdir -p .peers
 	@$(INSTALL) .peers/lowest -c constraints-lowest.txt -e '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev scripts/peers/bench.txt
+	@$(INSTALL) $(VENV) -r scripts/peers/bench.txt
+	@touch $@
+
+.peers/taosmd/.done: scripts/peers/taosmd.txt scripts/venv.sh
+	@mkdir -p .peers
+	@$(INSTALL) .peers/taosmd --no-deps -r $<
 	@touch $@
 
 .peers/nanobot-%/.done: scripts/peers/nanobot-%.txt scripts/venv.sh

@@ -1,0 +1,217 @@
+"""The README's table of figures, made from benchmarks/figures.json. Owns its rows, their goals and their words.
+
+A row is left out when its benchmark was not run, or had no data or no peer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- figures: made by scripts/bench.py -->", "<!-- end of figures -->"
+Figures = dict[str, Any]
+Row = tuple[str, str, Callable[[Figures], str]]
+
+
+def _times(value: float) -> str:
+    return f"{value:.3f} ×" if value < 0.05 else f"{value:.2f} ×" if value < 1 else f"{value:.1f} ×"
+
+
+def _start(name: str) -> Callable[[Figures], str]:
+    return lambda found: _times(found[name]["wall_ratio"])
+
+
+def _number(name: str, form: str = "{:.0f}") -> Callable[[Figures], str]:
+    return lambda found: form.format(found[name])
+
+
+def _pair(first: str, second: str) -> Callable[[Figures], str]:
+    return lambda found: f"{found[first]:.1f} / {found[second]:.1f} ms"
+
+
+def _engines(rows: list[Figures]) -> dict[str, Figures]:
+    """Rows by engine; the peer without its version."""
+    return {"taosmd" if row["engine"].startswith("taosmd ") else row["engine"]: row for row in rows}
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}".lstrip("0") if value < 1 else f"{value:.3f}"
+
+
+def _beside(rows: list[Figures], ours: str, others: dict[str, str], columns: tuple[str, ...]) -> str:
+    found = _engines(rows)
+    told = {name: " / ".join(_share(row[column]) for column in columns) for name, row in found.items()}
+    return f"**{told[ours]}** ({'; '.join(f'{words} {told[name]}' for name, words in others.items() if name in told)})"
+
+
+ENGLISH = {"FTS5 porter": "FTS5 porter", "tantivy en_stem": "tantivy", "taosmd": "taosmd with MiniLM"}
+CHINESE = {**ENGLISH, "FTS5 porter, bigrams": "FTS5 on pairs of characters"}
+
+
+def _turns(found: Figures) -> str:
+    return _beside(found["locomo"]["turns"], "nanomem, ordered", ENGLISH, ("R@5", "R@10", "R@20", "MRR"))
+
+
+def _turn_time(found: Figures) -> str:
+    return _times(_engines(found["locomo"]["turns"])["nanomem, ordered"]["of FTS5"])
+
+
+def _sessions(found: Figures) -> str:
+    return " / ".join(_share(found["locomo"]["sessions"][name]) for name in ("hit@5", "hit@10"))
+
+
+def _slip(found: Figures) -> str:
+    lost = found["locomo"]["lost by a slip"]
+    return f"{lost['nanomem, ordered']:.1%} (FTS5 {lost['FTS5 porter']:.1%})"
+
+
+def _sentences(found: Figures) -> str:
+    return _beside(found["cmrc"]["sentences"], "nanomem, facts", CHINESE, ("R@10",))
+
+
+def _characters(found: Figures) -> str:
+    rows = found["cmrc"]["two characters"]
+    return _beside(rows, "nanomem, facts", CHINESE, ("hit@10",))
+
+
+def _speed(name: str) -> Callable[[Figures], str]:
+    """A figure of `recall_speed.py` at each number of items: from what it printed where it writes no file."""
+
+    def told(found: Figures) -> str:
+        sizes = re.split(r"^([\d,]+) items", "\n".join(found["printed"]), flags=re.MULTILINE)[1:]
+        values = []
+        for table in sizes[1::2]:
+            ours = next(line for line in table.splitlines() if line.startswith("nanomem ")).split()
+            values.append(_times(float(ours[2].rstrip("x"))) if name == "ask" else f"{float(ours[3]):.3f} ms")
+        return " · ".join(values)
+
+    return told
+
+
+def _floors(name: str) -> Callable[[Figures], str]:
+    def told(found: Figures) -> str:
+        measured = found["milliseconds (ours, floor)"]
+        return " · ".join(_times(row[name][0] / row[name][1]) for row in measured.values())
+
+    return told
+
+
+def _of(ours: str, floor: str) -> Callable[[Figures], str]:
+    return lambda found: " · ".join(_times(row[ours] / row[floor]) for row in found["ms"].values())
+
+
+def _growth(found: Figures) -> str:
+    return " / ".join(_times(found["growth"][what]) for what in ("used", "edited"))
+
+
+def _git(name: str) -> Callable[[Figures], str]:
+    """On a repository of loose objects, as an agent leaves one, beside nanobot's own store."""
+    return lambda found: _times(found["loose"][name]["ours"] / found["loose"][name]["nanobot"])
+
+
+SIZES = "1k · 10k · 100k"
+ROWS: dict[str, list[Row]] = {
+    "cli_start": [
+        ("`nanomem --version`, of `python -c 'import sqlite3'`", "2 ×", _start("--version")),
+        ("`memory status`, 10,000 items, of the same", "4 ×", _start("memory status")),
+        ("`memory search`, 10,000 items, of the same", "6 ×", _start("memory search")),
+    ],
+    "console": [
+        ("start to the first rows, 100,000 items, of an empty Textual app", "1.5 ×",
+         lambda found: _times(found["start_ratio"])),
+        ("start until the app itself answers, of the same", "1.5 ×", lambda found: _times(found["app_ratio"])),
+        ("first frame", "60 ms", _number("first_frame_ms", "{:.0f} ms")),
+        ("cursor down, key to frame, p50 / p95", "5 / 10 ms", _pair("down_p50_ms", "down_p95_ms")),
+        ("bytes for one cursor down, 80x24", "300", _number("down_bytes")),
+        ("bytes in 5 idle seconds", "0", _number("idle_bytes")),
+        ("a typed letter of the filter, p50 / p95", "20 / 50 ms", _pair("typed_p50_ms", "typed_p95_ms")),
+        ("answer to Esc", "30 ms", _number("esc_ms", "{:.0f} ms")),
+        ("quit", "120 ms", _number("quit_ms", "{:.0f} ms")),
+        ("memory at 100,000 items", "250 MB", _number("peak_mb", "{:.0f} MB")),
+    ],
+    "git_speed": [
+        ("commit, 2,000 commits, of nanobot's own store", "0.3 ×", _git("commit")),
+        ("diff, of the same", "0.05 ×", _git("diff")),
+        ("log, of the same", "1 ×", _git("log")),
+    ],
+    "recall": [
+        ("LoCoMo turns, R@5 / R@10 / R@20 / MRR", ".68 / .76 / .81 / .60", _turns),
+        ("the time of that, of FTS5", "0.3 ×", _turn_time),
+        ("LoCoMo sessions with any evidence, hit@5 / hit@10", ".94 / .97", _sessions),
+        ("one slip in each question, loss of R@10", "3 %", _slip),
+        ("CMRC, Chinese sentences, R@10", ".89", _sentences),
+        ("two Chinese characters, hit@10", "1", _characters),
+    ],
+    "recall_speed": [
+        (f"recall, {SIZES} items, of FTS5 porter", "– · 0.08 · 0.09 ×", _speed("ask")),
+        (f"add to the live index, {SIZES}", "0.03 ms", _speed("add")),
+    ],
+    "turn_speed": [
+        (f"a change in RAM with its ledger line, {SIZES}, of JSON and one write", "3 ×", _floors("update in RAM")),
+        (f"a durable change, {SIZES}, of a bare SQLite FULL upsert", "2 ×", _floors("explicit durable write")),
+    ],
+    "keeping_speed": [
+        (f"checkpoint of 100 used of {SIZES}, of the JSON rewrite", "0.01 × at 100k",
+         _of("checkpoint, used", "JSON rewrite")),
+        (f"checkpoint of 100 edited of {SIZES}, of the same", "0.01 × at 100k",
+         _of("checkpoint, edited", "JSON rewrite")),
+        ("checkpoint of 100 of 100k, of that of 1k, used / edited", "2 ×", _growth),
+        (f"open to the first answer, {SIZES}, of a full read with sqlite3", "2 ×",
+         _of("open until a first answer", "full read")),
+        (f"the same with the index in RAM built from nothing, {SIZES}", "15 ×",
+         _of("open, index built in RAM", "full read")),
+    ],
+}  # fmt: skip
+
+
+def table(kept: dict[str, Any]) -> str:
+    """The table and the line that says what it was measured on; Markdown, ends with a newline."""
+    lines = ["| What | Ours | Goal | Command |", "|---|---|---|---|"]
+    for program, rows in ROWS.items():
+        command = f"`benchmarks/{program}.py`"
+        for label, goal, show in rows if program in kept else ():
+            try:
+                lines.append(f"| {label} | {show(kept[program]['figures'])} | {goal} | {command} |")
+                command = ""
+            except (KeyError, StopIteration):  # no data for it, or no peer
+                continue
+    return "\n".join([*_about(kept), "", *lines]) + "\n"
+
+
+def _about(kept: dict[str, Any]) -> list[str]:
+    parts = list(kept.values())
+    if not parts:
+        return []
+    versions, machine = parts[-1]["versions"], parts[-1]["machine"]
+    days = sorted({part["at"][:10] for part in parts})
+    loads = [load for part in parts for load in part["load"]]
+    about = (
+        f"{machine['cores']} cores, {machine['system']} {machine['processor']}, Python {versions['python']}, SQLite "
+        f"{versions['sqlite']}, Textual {versions['textual']}; {' to '.join(dict.fromkeys((days[0], days[-1])))}; load "
+        f"{min(loads):g} to {max(loads):g}, for other programs ran on the machine."
+    )
+    return textwrap.wrap(about, 120)
+
+
+def bring_up_to_date(readme: Path, kept: Path, *, check: bool) -> int:
+    """Write the README's table anew, or with `check` only say whether it is stale (1)."""
+    text = readme.read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN)
+    _, found, tail = rest.partition(END)
+    if not found:
+        print(f"{readme.name} has no place for the figures: {BEGIN} … {END}", file=sys.stderr)
+        return 1
+    made = f"{head}{BEGIN}\n{table(json.loads(kept.read_bytes()))}{END}{tail}"
+    if made == text:
+        return 0
+    if check:
+        print(f"{readme.name}'s figures are stale: run `scripts/bench.py --readme`", file=sys.stderr)
+        return 1
+    readme.write_text(made, encoding="utf-8")
+    print(f"wrote the figures of {readme.name}")
+    return 0
