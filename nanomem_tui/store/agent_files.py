@@ -179,6 +179,19 @@ class AgentFiles:
                 file.unsaved = False
                 file.order = exchange.woven(list(file.rows.rows), _order(meta.get(f"order:{file.name}")))
 
+    def may_hold(
+        self, states: Mapping[tuple[str, str], Sequence[Row]], tables: Mapping[str, Mapping[str, Row]]
+    ) -> None:
+        """The database that remembered our last exports is gone: they may have held any of these states of a row, by
+        layer and id, or what it is now. What an agent started from them is then not counted a second time."""
+        for file in self.files:
+            layer, maybe = file.source.layer, {}
+            for key, raw in file.rows.rows.items():
+                now = tables[layer].get(key)
+                rows = [*states.get((layer, key), ()), *([now] if now is not None else [])]
+                maybe[key] = [file.source.to_raw(row, raw) for row in rows]
+            file.known, file.unsaved = file.known.perhaps(maybe), True
+
     def notice(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[list[Change], bool]:
         """What the agent changed since, as changes to our rows, and whether it wrote at all.
 

@@ -22,6 +22,8 @@ AGENT_TEXT_LIMIT = 280
 
 PAST = 20
 """Exports that are remembered for a row until the agent writes again."""
+UNSURE = 200
+"""States of a row that an export may have held, remembered after a database was made anew."""
 MOST = 2**53
 """Counts beyond this are no counts (and beyond 2**63 no database takes them)."""
 
@@ -64,6 +66,11 @@ class Known(NamedTuple):
             if self.seen.get(key) != rows.get(key):
                 past[key] = [*past.get(key, ()), self.seen.get(key)][-PAST:]
         return Known(rows, self.agent, past)
+
+    def perhaps(self, rows: Mapping[str, Sequence[Raw]]) -> Known:
+        """The same where exports that nobody remembers any more may have held these states of rows, oldest first."""
+        states = {key: [*self.past.get(key, ()), *raws][-UNSURE:] for key, raws in rows.items()}
+        return self._replace(past={**self.past, **states})
 
 
 class Source(NamedTuple):

@@ -116,7 +116,9 @@ class RowStore:
             self._read_database()
         lost = self._lost(files)
         if self._adopted:
-            self._replay(lost)
+            states = self._replay(lost)
+            if lost or self.source.damage is not None or self.source.repaired:
+                self.files.may_hold(states, self._tables())
             self._notice_agent(wait=2.0)
         else:
             self._adopt_files()
@@ -136,14 +138,19 @@ class RowStore:
             if change.layer in ROW_LAYERS:
                 self.snapshot.show(operation.id, change)
 
-    def _replay(self, operations: Sequence[Operation]) -> None:
-        """Do again what the database had and lost; the next checkpoint writes it."""
+    def _replay(self, operations: Sequence[Operation]) -> dict[tuple[str, str], list[Row]]:
+        """Do again what the database had and lost; the next checkpoint writes it. The states of each row before."""
         void = ledger_files.voided(operations)
+        states: dict[tuple[str, str], list[Row]] = {}
         for operation in operations:
             for change in operation.changes if operation.id not in void else ():
                 if change.layer in ROW_LAYERS:
+                    row = self.snapshot.table(change.layer).get(change.key)
+                    if row is not None:
+                        states.setdefault((change.layer, change.key), []).append(row)
                     self.snapshot.patch(_without_counts(change) if operation.kind == "agent.changed" else change)
         self._replayed = list(operations)
+        return states
 
     def _reload(self) -> None:
         """Read everything anew: the database is another one than the rows were read from."""
