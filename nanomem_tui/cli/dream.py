@@ -70,7 +70,10 @@ def _result_lines(result: DreamResult, *, dry_run: bool) -> list[str]:
         lines.extend(f"  {_edit_line(edit.to_json())}" for edit in result.edits if edit.file == name)
     if not result.files:
         lines.append("Nothing to remember in them.")
-    lines.extend(f"Refused ({refusal.why}): {_edit_line(refusal.edit.to_json())}" for refusal in result.refused)
+    lines.extend(
+        f"Refused ({refusal.why}): {refusal.edit.file} {_edit_line(refusal.edit.to_json())}"
+        for refusal in result.refused
+    )
     if result.skipped:
         lines.append(f"{skipped_summary(result.skipped)}:")
         lines.extend(f"  #{left.cursor} {left.reason}: {one_line(left.text, 200)}" for left in result.skipped)

@@ -159,12 +159,6 @@ def test_a_dream_that_takes_too_long_changes_nothing(nb035: Path, run) -> None:
     assert user(nb035) == before
 
 
-def test_without_a_model_the_model_dreamer_says_so(nb035: Path, run) -> None:
-    result = run("--run-dream", "--dreamer", "model")
-    assert result.code == 2
-    assert "--dreamer rules" in result.err
-
-
 def restorable(run) -> str:
     """A Dream that can be taken back without a conflict."""
     for row in run("dream", "restore", "--json").json:

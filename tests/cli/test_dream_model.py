@@ -1,0 +1,187 @@
+"""`--dreamer model` on the command line, on a real agent's home, against a scripted endpoint."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.model_server import KEY, ModelServer, Reply, Script, says, status
+
+FILES = ("SOUL.md", "USER.md", "memory/MEMORY.md", "memory/.dream_cursor")
+
+
+@pytest.fixture
+def nb035(home) -> Path:
+    """The workspace of a nanobot 0.3.5, with one fact that waits for the next Dream (entry 283)."""
+    workspace = home("nb035")
+    entry = {"cursor": 283, "timestamp": "2026-04-03 00:02", "content": "- [durable] The staging port is 8443"}
+    with (workspace / "memory" / "history.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+    (workspace / "memory" / ".dream_cursor").write_text("282")
+    return workspace
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
+    """`endpoint(reply, …)`: a server with that script, which is the model of this test's settings."""
+    opened: list[ModelServer] = []
+
+    def serve(*script: Script) -> ModelServer:
+        opened.append(ModelServer(*script).__enter__())
+        monkeypatch.setenv("NANOMEM_MODEL_BASE_URL", opened[-1].url)
+        monkeypatch.setenv("NANOMEM_MODEL_NAME", "scripted")
+        monkeypatch.setenv("NANOMEM_MODEL_KEY", KEY)
+        monkeypatch.setenv("NANOMEM_MODEL_PRICE_IN", "2")
+        monkeypatch.setenv("NANOMEM_MODEL_PRICE_OUT", "10")
+        return opened[-1]
+
+    yield serve
+    for server in opened:
+        server.__exit__()
+
+
+def study(analysis: str = "a port", **fact: Any) -> Reply:
+    found = {"text": "The staging port is 8443", "file": "memory/MEMORY.md", "evidence": [283], **fact}
+    return says({"analysis": analysis, "facts": [found]}, usage={"prompt_tokens": 1000, "completion_tokens": 100})
+
+
+def step(*edits: dict[str, Any]) -> Reply:
+    rows = [{"op": "add", "file": "memory/MEMORY.md", "evidence": [283], **edit} for edit in edits]
+    return says({"edits": rows, "status": "done"}, usage={"prompt_tokens": 2000, "completion_tokens": 100})
+
+
+PORT = {"section": "Infrastructure", "new": "- The staging port is 8443"}
+
+
+def state(workspace: Path) -> dict[str, bytes]:
+    return {name: (workspace / name).read_bytes() for name in FILES}
+
+
+@pytest.mark.parametrize("line", [["--run-dream"], ["dream", "run"]])
+def test_a_dream_by_a_model_tells_what_it_took(line: list[str], nb035: Path, endpoint: Any, run: Any) -> None:
+    server = endpoint(study(), step(PORT, {"file": "AGENTS.md", "new": "- x"}))
+    before = state(nb035)
+    looked = run(*line, "--dreamer", "model", "--dry-run", "--json").json
+    assert state(nb035) == before
+    server.script = [study(), step(PORT, {"file": "AGENTS.md", "new": "- x"})]
+    done = run(*line, "--dreamer", "model", "--json").json
+    assert done["edits"] == looked["edits"]
+    assert (done["dreamer"], done["analysis"], done["cursor_after"]) == ("model", "a port", 283)
+    assert (done["usage"]["tokens"], done["usage"]["cost"], done["usage"]["model"]) == (3200, 0.008, "scripted")
+    assert [refused["reason"] for refused in done["refused"]] == ["a Dream may not change that file"]
+    assert done["operation"]["meta"]["usage"]["tokens"] == 3200
+    assert "8443" in (nb035 / "memory" / "MEMORY.md").read_text("utf-8")
+    assert run("undo", done["operation"]["id"]).code == 0
+    assert state(nb035) == before
+
+
+def test_in_words(nb035: Path, endpoint: Any, run: Any) -> None:
+    endpoint(
+        study("a port\n\x1b]52;c;aGk=\x07 is new"), step(PORT, {"file": "\x1b[2JAGENTS.md", "new": "- \x1b[31mred"})
+    )
+    told = run("--run-dream", "--dreamer", "model")
+    assert told.code == 0
+    assert "Asked scripted 2 times: 3,000 tokens in, 200 out" in told.out
+    assert "cost 0.0080" in told.out
+    assert "a port" in told.out
+    assert re.search(r"Refused \(a Dream may not change that file\): .*AGENTS\.md \+ - ", told.out)
+    assert "\x1b" not in told.out
+    assert "\x07" not in told.out
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (status(401, f"wrong key {KEY}"), "refuses the key (401)"),
+        (says("no JSON"), "no answer that can be used"),
+        (says("{", finish="length"), "was cut"),
+        (status(302, location="http://127.0.0.1:9/"), "not followed"),
+    ],
+)
+@pytest.mark.parametrize("phase", [0, 1])
+def test_a_failing_endpoint_is_exit_code_2_and_one_line(
+    bad: Reply, words: str, phase: int, nb035: Path, endpoint: Any, run: Any
+) -> None:
+    endpoint(*[study()][:phase], bad)
+    before = state(nb035)
+    for flags in ((), ("--json",)):
+        result = run("--run-dream", "--dreamer", "model", *flags)
+        assert result.code == 2
+        assert words in result.err + result.out
+        assert KEY not in result.err + result.out
+        assert (result.err + result.out).count("\n") == 1
+        endpoint(*[study()][:phase], bad)
+    assert state(nb035) == before
+
+
+def test_nobody_listens(nb035: Path, endpoint: Any, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    endpoint(study())
+    monkeypatch.setenv("NANOMEM_MODEL_BASE_URL", "http://127.0.0.1:9/v1")
+    before = state(nb035)
+    result = run("--run-dream", "--dreamer", "model")
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert "connection refused" in result.err
+    assert state(nb035) == before
+
+
+def test_the_time_that_it_is_given(nb035: Path, endpoint: Any, run: Any) -> None:
+    endpoint(says({"facts": []}, wait=30))
+    before = state(nb035)
+    result = run("--run-dream", "--dreamer", "model", "--timeout", "0.5")
+    assert result.code == 2
+    assert "longer than 0.5 s" in result.err
+    assert state(nb035) == before
+
+
+def test_the_key_is_written_nowhere(nb035: Path, endpoint: Any, run: Any) -> None:
+    endpoint(study(f"the key is {KEY}", text=f"{KEY} is the key"), step(PORT, {"new": f"- the key is {KEY}"}))
+    result = run("--run-dream", "--dreamer", "model")
+    assert result.code == 0
+    assert KEY not in result.out + result.err
+    run("memory", "log", "--json")
+    home = nb035.parent
+    assert [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
+
+
+def test_rules_ask_nobody_and_the_settings_choose(
+    nb035: Path, endpoint: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = endpoint(study(), step(PORT))
+    assert run("--run-dream", "--dry-run", "--json").json["dreamer"] == "rules"
+    assert server.asked == []
+    monkeypatch.setenv("NANOMEM_DREAM_DREAMER", "model")
+    assert run("--run-dream", "--dry-run", "--json").json["dreamer"] == "model"
+    asked = len(server.asked)
+    assert asked == 2
+    assert run("--run-dream", "--dreamer", "rules", "--json").json["dreamer"] == "rules"
+    assert len(server.asked) == asked
+
+
+def test_the_agents_own_provider_is_asked(
+    nb035: Path, endpoint: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = endpoint(study(), step(PORT))
+    for name in ("BASE_URL", "NAME", "KEY"):
+        monkeypatch.delenv(f"NANOMEM_MODEL_{name}")
+    monkeypatch.setenv("SCRIPTED_KEY", KEY)
+    config = json.loads((nb035.parent / "config.json").read_text())
+    config["providers"]["custom"] |= {"apiBase": server.url, "apiKey": "${SCRIPTED_KEY}"}
+    config["modelPresets"] = {"dreams": {"model": "small-one", "provider": "custom"}}
+    config["agents"]["defaults"]["dream"]["modelOverride"] = "dreams"
+    (nb035.parent / "config.json").write_text(json.dumps(config))
+    done = run("--run-dream", "--dreamer", "model", "--json").json
+    assert done["usage"]["model"] == "small-one"
+    assert server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
+    assert server.asked[0].body["model"] == "small-one"
+
+
+def test_without_a_model_it_says_so(nb035: Path, run: Any) -> None:
+    result = run("--run-dream", "--dreamer", "model")
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert "no language model is set up" in result.err
+    assert "--dreamer rules" in result.err
