@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,3 +92,10 @@ def test_words_that_only_look_alike_stay_apart(pair: str) -> None:
 @given(st.text(alphabet=st.characters(min_codepoint=97, max_codepoint=122), min_size=1, max_size=24))
 def test_a_stem_is_a_short_word_and_never_nothing(word: str) -> None:
     assert 1 <= len(stem(word)) <= len(word) + 3
+
+
+@given(st.text(st.sampled_from("abzAZ09''_ -.\n\t\x00"), max_size=30))
+def test_a_plain_text_is_cut_into_words_with_what_follows_an_apostrophe(text: str) -> None:
+    words = re.findall(r"[a-z0-9]+(?:'[a-z]+)?", text.lower())
+    assert tokens(text) == [token for word in words for token in tokens(word)]
+    assert tokens("Don't, it's O'Brien's 'tea' 5'10") == ["obrien", "tea", "5", "10"]
