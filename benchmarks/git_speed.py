@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -180,30 +181,37 @@ def measure(home: Path, runs: int, nanobot: Path | None) -> dict[str, dict[str, 
         assert [file.unified() for file in history.diff(middle)]
         history.close()
 
-    rows["log"] = turns(runs, ours=log, git=lambda: git(workspace, "log", "--format=%h %ct %s"))
-    rows["diff"] = turns(runs, ours=diff, git=lambda: git(workspace, "show", middle))
-    rows |= blame_rows(home, runs)
-    if nanobot is not None:
-        for name, taken in of_nanobot(home, nanobot, middle, runs).items():
-            rows.setdefault(name, {})["nanobot"] = taken
-    rows["commit"] = {**rows.get("commit", {}), **commit_row(home, runs)}
-    return rows
+    theirs = Nanobot(home, nanobot, middle) if nanobot is not None else None
+
+    def also(name: str) -> dict[str, Callable[[], object]]:
+        return {"nanobot": partial(theirs.do, name)} if theirs else {}
+
+    try:
+        rows["log"] = turns(runs, ours=log, git=lambda: git(workspace, "log", "--format=%h %ct %s"), **also("log"))
+        rows["diff"] = turns(runs, ours=diff, git=lambda: git(workspace, "show", middle), **also("diff"))
+        rows["commit"] = commit_row(home, 3 * runs, also("commit"))
+    finally:
+        if theirs:
+            theirs.process.kill()
+            theirs.process.wait()
+    return {**rows, **blame_rows(home, runs)}
 
 
 def turns(runs: int, **work: Callable[[], object]) -> dict[str, float]:
-    """The median milliseconds of each, taken in turns after one to warm up."""
+    """The median milliseconds of each, taken in turns after one to warm up; work that times itself returns seconds."""
     times: dict[str, list[float]] = {name: [] for name in work}
     for turn in range(runs + 1):
         for name, do in work.items():
             started = time.perf_counter()
-            do()
+            said = do()
+            taken = said if isinstance(said, float) else time.perf_counter() - started
             if turn:
-                times[name].append((time.perf_counter() - started) * 1000)
+                times[name].append(taken * 1000)
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
-def commit_row(home: Path, runs: int) -> dict[str, float]:
-    """A commit of one changed file, durable, ours and git's, each in a copy of its own."""
+def commit_row(home: Path, runs: int, also: dict[str, Callable[[], object]]) -> dict[str, float]:
+    """A commit of one changed file, each in a copy of its own; only ours is on the disk when it returns."""
     from nanomem_tui.store.git_history import GitHistory
 
     places = {name: home / f"commit-{name}" for name in ("ours", "git")}
@@ -222,7 +230,7 @@ def commit_row(home: Path, runs: int) -> dict[str, float]:
         git(places["git"], "add", "-A")
         git(places["git"], "commit", "-q", "-m", "dream: x")
 
-    return turns(runs, ours=ours, git=theirs)
+    return turns(runs, ours=ours, git=theirs, **also)
 
 
 def blame_rows(home: Path, runs: int) -> dict[str, dict[str, float]]:
@@ -260,15 +268,15 @@ def blame_rows(home: Path, runs: int) -> dict[str, dict[str, float]]:
 
 
 THEIRS = """
-import json, statistics, sys, time
+import sys, time
 from pathlib import Path
 from loguru import logger
 logger.remove()
-sys.path.insert(0, sys.argv[3])
-from git_speed import BLAMED, FILES, Edits, turns
+sys.path.insert(0, sys.argv[4])
+from git_speed import FILES, Edits
 from nanobot.utils.gitstore import GitStore
 
-root, middle, runs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[4])
+root, middle, parent = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 store, edits = GitStore(root, list(FILES)), Edits(7)
 
 def commit():
@@ -276,24 +284,32 @@ def commit():
     (root / name).write_bytes(edits.data(name))
     assert store.auto_commit("dream: x")
 
-parent = sys.argv[5]
-found = turns(runs, log=lambda: store.log(10**9), diff=lambda: store.diff_commits(parent[:8], middle[:8]))
-print("@@" + json.dumps({**found, **turns(runs, commit=commit)}))
+work = {"log": lambda: store.log(10**9), "diff": lambda: store.diff_commits(parent[:8], middle[:8]), "commit": commit}
+for line in sys.stdin:
+    started = time.perf_counter()
+    work[line.strip()]()
+    print(time.perf_counter() - started, flush=True)
 """
 
 
-def of_nanobot(home: Path, python: Path, middle: str, runs: int) -> dict[str, float]:
-    """What nanobot's own store takes, in a copy."""
-    place = home / "nanobot"
-    shutil.copytree(home / "workspace", place)
-    parent = git(place, "rev-parse", f"{middle}^").decode().strip()
-    words = [str(python), "-c", THEIRS, str(place), middle, str(ROOT / "benchmarks"), str(runs), parent]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=ENVIRONMENT)
-    found = [line for line in done.stdout.splitlines() if line.startswith("@@")]
-    if not found:
-        raise SystemExit(f"nanobot's store could not be measured: {done.stderr[-300:]}")
-    taken: dict[str, float] = json.loads(found[0][2:])
-    return taken
+class Nanobot:
+    """nanobot's own store in a process of its own, in a copy; each answer is the seconds that it took."""
+
+    def __init__(self, home: Path, python: Path, middle: str) -> None:
+        place = home / "nanobot"
+        shutil.copytree(home / "workspace", place)
+        parent = git(place, "rev-parse", f"{middle}^").decode().strip()
+        words = [str(python), "-c", THEIRS, str(place), middle, parent, str(ROOT / "benchmarks")]
+        self.process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=ENVIRONMENT
+        )
+
+    def do(self, name: str) -> float:
+        """Do one thing, and say how long it took."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(name, file=self.process.stdin, flush=True)
+        return float(self.process.stdout.readline())
 
 
 if __name__ == "__main__":

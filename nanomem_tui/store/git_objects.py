@@ -213,43 +213,56 @@ class ObjectStore:
 
         Returns only when a ref may point at them. Raises the errors of `from_os_error`.
         """
-        folders: set[Path] = set()
         ids = []
+        waiting: list[_Unnamed] = []
+        folders: set[Path] = set()
         try:
             for kind, data in objects:
                 sha = object_id(kind, data)
                 ids.append(sha)
-                folders |= self._write_loose(sha, b"%s %d\0" % (kind.encode(), len(data)) + data)
+                self._prepare(sha, b"%s %d\0" % (kind.encode(), len(data)) + data, waiting, folders)
+            # All are written before the first is waited for: the disk is asked once for all, not once for each.
+            for unnamed in waiting:
+                os.fsync(unnamed.handle)
+            while waiting:
+                os.rename(waiting[-1].temporary, waiting[-1].path)
+                os.close(waiting.pop().handle)
             for folder in folders:
                 atomic.sync_folder(folder)
         except OSError as error:
             raise from_os_error(error, "writing the git history") from error
+        finally:
+            for unnamed in waiting:
+                with contextlib.suppress(OSError):
+                    os.close(unnamed.handle)
+                with contextlib.suppress(OSError):
+                    os.unlink(unnamed.temporary)
         return ids
 
-    def _write_loose(self, sha: str, raw: bytes) -> set[Path]:
+    def _prepare(self, sha: str, raw: bytes, waiting: list[_Unnamed], folders: set[Path]) -> None:
+        """Write one object beside the place that it is to have, and note what must reach the disk for it."""
         folder = self._folder / sha[:2]
         path = folder / sha[2:]
-        changed = {folder}
+        folders.add(folder)
         if not folder.is_dir():
             folder.mkdir(exist_ok=True)
-            changed.add(self._folder)
+            folders.add(self._folder)
         if path.exists():
             # It may have been written without an fsync, and an old time makes it a candidate for `git gc`.
             _sync_existing(path)
-            return changed
+            return
         temporary = folder / f"tmp_obj_{os.urandom(6).hex()}"
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o444)
-        try:
-            atomic.write_all(handle, zlib.compress(raw, 1))
-            os.fsync(handle)
-            os.rename(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        finally:
-            os.close(handle)
-        return changed
+        waiting.append(_Unnamed(handle, temporary, path))
+        atomic.write_all(handle, zlib.compress(raw, 1))
+
+
+class _Unnamed(NamedTuple):
+    """An object that is written and has no name yet."""
+
+    handle: int
+    temporary: Path
+    path: Path
 
 
 def _sync_existing(path: Path) -> None:

@@ -38,7 +38,7 @@ def test_one_line_tells_its_whole_way(run: Run, nb035: Path) -> None:
     found = run("blame", "MEMORY.md:10", "--workspace", nb035)
     assert found.code == 0
     for said in (
-        "Brought back  2025-09-12",
+        "Brought back   2025-09-12",
         "a303f8f1",
         "First written",
         "49e6285a",
