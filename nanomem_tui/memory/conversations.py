@@ -151,7 +151,8 @@ class Conversations:
                     return Recalled(())
                 shelf.state, shelf.left_out = state, said
             left_out += shelf.left_out
-            hits += _distinct(source, shelf.index.search(query, _LINES * limit + len(without), speaker), without, limit)
+            found = _distinct(source, shelf.index.search(query, _LINES * limit + len(without), speaker), without, limit)
+            hits += [_told(source, hit) for hit in shelf.index.explained(query, found)]
         hits.sort(key=lambda told: -told.score)
         return Recalled(tuple(hits[:limit]), tuple(left_out))
 
@@ -257,15 +258,13 @@ class Conversations:
         ]
 
 
-def _distinct(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[Told]:
+def _distinct(source: str, found: Iterable[PassageHit], without: Collection[str], limit: int) -> list[PassageHit]:
     """The first hits of different ids, at most `limit`: an archive entry has lines, of which the best tells."""
-    hits: dict[str, Told] = {}
+    hits: dict[str, PassageHit] = {}
     for hit in found:
-        told = _told(source, hit)
-        if told.id not in without and told.id not in hits:
-            hits[told.id] = told
-            if len(hits) == limit:
-                break
+        name = _id(source, hit.passage)
+        if name not in without and len(hits) < limit:
+            hits.setdefault(name, hit)
     return list(hits.values())
 
 

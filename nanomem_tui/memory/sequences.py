@@ -70,8 +70,8 @@ class Passage(NamedTuple):
 class PassageHit(NamedTuple):
     """A passage that was found, its score, and what that is the sum of: its own words, those of its neighbours, its
     session, its length, and the rest: who speaks, whether it asks, and whether it tells what the question waits for.
-    `terms` are the words of the question that it holds, corrected and reduced as they are indexed; `before` and `after`
-    are its neighbours, at most `AROUND`, in their order."""
+    `place` is its number among all. What `explained` adds: `terms`, the words of the question that it holds, corrected
+    and reduced as they are indexed; `before` and `after`, its neighbours, at most `AROUND`, in their order."""
 
     passage: Passage
     score: float
@@ -79,6 +79,7 @@ class PassageHit(NamedTuple):
     near: float
     session: float
     length: float
+    place: int = -1
     terms: tuple[str, ...] = ()
     before: tuple[Passage, ...] = ()
     after: tuple[Passage, ...] = ()
@@ -176,7 +177,6 @@ class OrderedRecall:
         own, base, scores, bonus = self._score(asked)
         best = heapq.nlargest(limit, scores, key=scores.__getitem__)
         found, worth, session_of = self._passages, self._worth, self._session_of
-        terms = self._index.terms(map(str, best), dict.fromkeys(word for group in asked.groups for word in group))
         return [
             PassageHit(
                 found[place],
@@ -185,11 +185,23 @@ class OrderedRecall:
                 base[place] - own.get(place, 0.0),
                 bonus[session_of[place]],
                 worth[place],
-                tuple(terms[str(place)]),
-                self._along(self._previous, place)[::-1],
-                self._along(self._next, place),
+                place,
             )
             for place in best
+        ]
+
+    def explained(self, query: str, hits: Iterable[PassageHit]) -> list[PassageHit]:
+        """Hits for that question, found before anything was added or forgotten, with their words and neighbours."""
+        found = list(hits)
+        words = dict.fromkeys(word for group in self._asked(query).groups for word in group)
+        terms = self._index.terms((str(hit.place) for hit in found), words)
+        return [
+            hit._replace(
+                terms=tuple(terms[str(hit.place)]),
+                before=self._along(self._previous, hit.place)[::-1],
+                after=self._along(self._next, hit.place),
+            )
+            for hit in found
         ]
 
     def _along(self, ways: list[int], place: int) -> tuple[Passage, ...]:

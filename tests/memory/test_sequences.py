@@ -184,7 +184,8 @@ def test_a_hit_names_its_words_and_its_neighbours() -> None:
         [*FILLER, *talk(*(f"Ann: line {n}" for n in range(5))), *talk("Ann: zebra foods", session="s2")]
     )
     recall.add(Passage("s1:5", "the striped zebra", "s1", "Ann"))
-    hit = next(hit for hit in recall.search("striped zebra") if hit.passage.key == "s1:5")
+    found = recall.search("striped zebra")
+    hit = next(hit for hit in recall.explained("striped zebra", found) if hit.passage.key == "s1:5")
     assert hit.terms == ("stripe", "zebra")
     assert [one.key for one in hit.before] == ["s1:3", "s1:4"]
     assert hit.after == ()
