@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
 _set: ContextVar[datetime | None] = ContextVar("set", default=None)
+_second: tuple[int, str] = (-1, "")
 
 
 def now() -> datetime:
@@ -28,6 +30,21 @@ def at(moment: datetime) -> Iterator[None]:
 def now_ms() -> int:
     """Milliseconds since the epoch."""
     return int(now().timestamp() * 1000)
+
+
+def stamp() -> tuple[int, str]:
+    """The present as milliseconds since the epoch and as `iso` writes it, for what happens many times a second."""
+    global _second  # noqa: PLW0603  the text of the second that runs
+    moment = _set.get()
+    if moment is not None:
+        return int(moment.timestamp() * 1000), iso(moment)
+    micros = time.time_ns() // 1000
+    seconds, fraction = divmod(micros, 1_000_000)
+    known, text = _second
+    if known != seconds:
+        text = datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
+        _second = (seconds, text)
+    return micros // 1000, f"{text}.{fraction:06d}+00:00" if fraction else f"{text}+00:00"
 
 
 def iso(moment: datetime) -> str:

@@ -63,7 +63,7 @@ class Operation(NamedTuple):
             "actor": self.actor,
             "kind": self.kind,
             "label": self.label,
-            "changes": [list(change) for change in self.changes],
+            "changes": list(self.changes),
         }
         if self.undoes:
             body["undoes"] = self.undoes
@@ -101,9 +101,9 @@ def new_operation(
     meta: Value | None = None,
 ) -> Operation:
     """An operation of now with an id unique to this process: `op_<ms>_<pid>_<n>`."""
-    now = clock.now()
-    key = f"op_{int(now.timestamp() * 1000)}_{os.getpid()}_{next(_counter)}"
-    return Operation(key, clock.iso(now), actor, kind, label, tuple(changes), undoes, redoes, meta or {})
+    ms, at = clock.stamp()
+    key = f"op_{ms}_{os.getpid()}_{next(_counter)}"
+    return Operation(key, at, actor, kind, label, tuple(changes), undoes, redoes, meta or {})
 
 
 def new_key(prefix: str) -> str:

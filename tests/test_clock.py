@@ -80,3 +80,23 @@ def test_an_age_is_one_short_word(seconds: int, text: str) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     assert clock.age_text(now - timedelta(seconds=seconds), now) == text
     assert clock.age_text(None) == "-"
+
+
+def test_a_stamp_is_now_in_both_forms() -> None:
+    before = clock.now()
+    stamps = [clock.stamp() for _ in range(1_000)]
+    after = clock.now()
+    assert [text for _, text in stamps] == sorted(text for _, text in stamps)
+    for ms, text in stamps:
+        moment = clock.parse(text)
+        assert moment is not None
+        assert before <= moment <= after
+        assert int(moment.timestamp() * 1000) == ms
+    for moment in (datetime(2026, 3, 1, 10, tzinfo=UTC), datetime(2026, 3, 1, 10, 0, 0, 7, tzinfo=UTC)):
+        with clock.at(moment):
+            assert clock.stamp() == (1772359200000, clock.iso(moment))
+
+
+def test_a_stamp_on_the_second_is_written_as_any_other_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock.time, "time_ns", lambda: 1772359200_000_000_999)
+    assert clock.stamp() == (1772359200000, clock.iso(datetime(2026, 3, 1, 10, tzinfo=UTC)))

@@ -11,9 +11,9 @@ import json
 import os
 import threading
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
@@ -25,14 +25,27 @@ _BEGIN = b'{"c":"'
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
+def _writer() -> Callable[[object], str]:
+    """`_ENCODER.encode`, without making the encoder of C anew for every line."""
+    encoders: Any = json.encoder
+    make, quote = getattr(encoders, "c_make_encoder", None), getattr(encoders, "c_encode_basestring", None)
+    if make is None or quote is None:
+        return _ENCODER.encode
+    chunks = make(None, _ENCODER.default, quote, None, ":", ",", False, False, True)
+    return lambda value: "".join(chunks(value, 0))
+
+
+_as_json = _writer()
+
+
 def encode(operation: Operation) -> bytes:
     """One line: `{"c":"<crc32 of the body>","r":<body>}` and a newline."""
-    text = _ENCODER.encode(operation.to_json())
+    text = _as_json(operation.to_json())
     try:
         body = text.encode()
     except UnicodeEncodeError:
         body = text.encode("utf-8", "surrogatepass")
-    return b'{"c":"%08x","r":' % zlib.crc32(body) + body + b"}\n"
+    return b'{"c":"%08x","r":%b}\n' % (zlib.crc32(body), body)
 
 
 def body_of(line: bytes) -> bytes:

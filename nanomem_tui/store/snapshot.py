@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from operator import is_not
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, Conflict
@@ -18,6 +20,7 @@ ROW_TYPES: dict[str, type[Item | Lesson]] = {"item": Item, "lesson": Lesson}
 COUNTERS = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "revision"})
 """Fields that turns move by themselves: they never make an undo conflict."""
 
+_PLACES = {kind: {name: place for place, name in enumerate(kind._fields)} for kind in ROW_TYPES.values()}
 _FIELDS = {kind: frozenset(kind._fields) for kind in ROW_TYPES.values()}
 
 RowKey = tuple[str, str]
@@ -43,9 +46,11 @@ def patch_of(before: Row | None, after: Row) -> tuple[Value | None, Value]:
         return None, {name: value for name, value in after._asdict().items() if name != "revision"}
     old: dict[str, Any] = {}
     new: dict[str, Any] = {}
-    for name, was, value in zip(after._fields, before, after, strict=True):
-        if was is not value and was != value and name != "revision":
-            old[name], new[name] = was, value
+    names = after._fields
+    for place in compress(range(len(names) - 1), map(is_not, before, after)):  # the last one is the revision
+        was, value = before[place], after[place]
+        if was != value:
+            old[names[place]], new[names[place]] = was, value
     return old, new
 
 
@@ -244,15 +249,25 @@ def patched(row: Row | None, change: Change) -> Row | None:
         return row._replace(is_deleted=True) if row is not None else None
     if row is None:
         return row_from(change.layer, change.after) if change.before is None else None
-    fields = _known(row, change.after)
-    if change.before is not None:
-        for name in COUNTERS.intersection(fields):
-            before, now = change.before.get(name), getattr(row, name)
-            if name == "hits":
-                fields[name] = max(0, now + fields[name] - (before or 0))
-            elif now != before:
-                fields[name] = max(filter(None, (now, fields[name])), default=now)
-    return row._replace(**fields)
+    kind: Any = type(row)
+    places, values, before = _PLACES[kind], list(row), change.before
+    for name, value in change.after.items():
+        place = places.get(name)
+        if place is None:
+            continue
+        if before is not None and name in COUNTERS:
+            values[place] = _moved(name, before.get(name), values[place], value)
+        else:
+            values[place] = value
+    made: Row = kind._make(values)
+    return made
+
+
+def _moved(name: str, was: Any, now: Any, value: Any) -> Any:
+    """A field that turns move by themselves, moved from `now` as it was from `was` to `value`."""
+    if name == "hits":
+        return max(0, now + value - (was or 0))
+    return value if now == was else max(filter(None, (now, value)), default=now)
 
 
 def _on_top(row: Row | None, change: Change) -> Row | None:
