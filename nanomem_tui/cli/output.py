@@ -11,8 +11,9 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from nanomem_tui.text import safe_text
 
@@ -132,6 +133,45 @@ def _write(stream: TextIO | None, text: str, encoding: str | None = None) -> Non
         stream.buffer.flush()
     except BrokenPipeError as gone:
         raise ReaderGone from gone
+
+
+class Progress:
+    """One line on stderr that says how far long work is, replaced as it goes on and gone at its end.
+
+    Nothing is said where stderr is no terminal, nor before `PATIENCE` seconds.
+    """
+
+    PATIENCE = 0.5
+    OFTEN = 0.1
+
+    def __init__(self) -> None:
+        self._shown = False
+        self._next = time.monotonic() + self.PATIENCE
+        self._speaks = sys.stderr is not None and sys.stderr.isatty()
+
+    def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
+        """Say what is done now; with a `total` also how much of it is."""
+        now = time.monotonic()
+        if self._speaks and now >= self._next:
+            self._next, self._shown = now + self.OFTEN, True
+            how_far = f" {done:,} of {total:,}" if total else ""
+            self._put(f"\r\x1b[K{safe_text(what)}{how_far} …")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Take the line away: something else is to be said."""
+        if self._shown:
+            self._shown = False
+            self._put("\r\x1b[K")
+
+    def _put(self, text: str) -> None:
+        with contextlib.suppress(OSError, ReaderGone):
+            _write(sys.stderr, text)
 
 
 def fields(pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -62,10 +62,11 @@ def import_(
     Example:
       nanomem memory import ~/.nanobot/memory/longterm.db --dry-run
     """
-    with state.open() as ws:
+    with output.Progress() as progress, state.open() as ws:
         choices: dict[str, Any] = {"prefer": prefer, "restore": restore, "trust": trust}
         source = Path(path) if path else _only_source(ws)
-        plan = ws.transfer.preview(source, **choices, source_workspace=source_workspace)
+        plan = ws.transfer.preview(source, **choices, source_workspace=source_workspace, tell=progress)
+        progress.end()
         if not plan.entries and plan.problems and plan.counts["bad"]:
             first = plan.problems[0]
             raise errors.BadInput(f"nothing in it can be read: {first.what}", first.where)
@@ -75,7 +76,9 @@ def import_(
             question = f"Import {words.counted(len(plan.todo), 'row')}?"
             if not agreed(state, body, lambda: _plan_lines(plan), question, yes=yes, dry_run=dry_run):
                 return
+            progress(f"Writing {words.counted(len(plan.todo), 'row')}")
             operation = ws.transfer.run(plan)
+            progress(f"Saving {words.counted(len(plan.todo), 'row')}")
     lines = _plan_lines(plan)
     found = {"operation": values.operation(operation), **body}
     state.show(found, [operation.label, *lines] if operation else ["Nothing to import.", *lines])

@@ -194,3 +194,23 @@ def test_a_time_that_is_none_is_a_dash_and_nonsense_stays() -> None:
     assert words.when(None) == "-"
     assert words.when("yesterday") == "yesterday"
     assert words.when("2026-02-13T09:01:10")[:16] == "2026-02-13 09:01"
+
+
+@pytest.mark.parametrize("tty", [True, False])
+def test_progress_is_one_line_that_goes_away_and_none_in_a_pipe(monkeypatch: pytest.MonkeyPatch, tty: bool) -> None:
+    stream = Stream(tty)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(output.Progress, "PATIENCE", 0.0)
+    with output.Progress() as progress:
+        progress("Comparing \x1b[2J rows:", 1_000, 100_000)
+        progress("Comparing rows:", 1_001, 100_000)
+    said = stream.text()
+    assert said == ("\r\x1b[KComparing ␛[2J rows: 1,000 of 100,000 …\r\x1b[K" if tty else "")
+
+
+def test_short_work_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Stream(tty=True)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with output.Progress() as progress:
+        progress("Reading")
+    assert stream.text() == ""

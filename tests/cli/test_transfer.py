@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import time_machine
 
+from nanomem_tui.cli import output
 from tests.store.homes import make_home
 
 Run = Callable
@@ -50,6 +51,21 @@ def test_an_import_is_shown_first_and_then_made(workspace: Path, samples: Path, 
     assert (again.code, again.out.splitlines()[0]) == (0, "Nothing to import.")
     run("undo")
     assert total(run) == 0
+
+
+def test_a_long_import_tells_a_terminal_how_far_it_is(
+    workspace: Path, samples: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(output.Progress, "__call__", lambda _, what, done=0, total=0: said.append((what, done, total)))
+    result = run("memory", "import", samples / "ftswal/home/.nanobot/memory/longterm.db", "--yes")
+    assert (result.code, result.err) == (0, "")
+    assert said == [
+        ("Reading longterm.db", 0, 0),
+        ("Comparing rows:", 0, 185),
+        ("Writing 185 rows", 0, 0),
+        ("Saving 185 rows", 0, 0),
+    ]
 
 
 def test_without_a_path_the_database_in_the_home_is_meant(home, run: Run, workspace: Path) -> None:

@@ -7,7 +7,7 @@ are the modules beside this one.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nanomem_tui import clock
@@ -28,6 +28,10 @@ from nanomem_tui.text import counted
 
 KIND = "memory.import"
 FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
+STEP = 500
+"""Rows after which it is told how far an import is."""
+Tell = Callable[[str, int, int], object]
+"""Hears what is done now, how much of it is done, and how much there is (0: nobody knows)."""
 WIDE = frozenset({"jsonl", "scoped-db"})
 """The formats that know scopes: what belongs to a chat or a person stays theirs there."""
 
@@ -55,16 +59,18 @@ class Transfer:
         restore: bool = False,
         trust: bool = False,
         source_workspace: str = "",
+        tell: Tell = lambda what, done, total: None,
     ) -> ImportPlan:
         """What `run` would do with a file, or the known files of a folder; writes nothing.
 
         `prefer`: who wins where both sides have a row and differ. `restore`: bring back what was deleted here. `trust`:
-        take what reads like orders to a model without a look by a person. Raises NotFound, BadInput, AccessDenied,
-        Refused and the store's errors.
+        take what reads like orders to a model without a look by a person. `tell` hears how far it is. Raises NotFound,
+        BadInput, AccessDenied, Refused and the store's errors.
         """
         if prefer not in ("ours", "theirs", "newer"):
             raise BadInput(f"unknown choice `{prefer}`", "--prefer", "ours, theirs or newer")
         source = Path(path).expanduser()
+        tell(f"Reading {source.name}", 0, 0)
         read = detect.read(source, self._paths, self._store.workspace_id, source_workspace)
         snapshot = self._store.load()
         undone = frozenset() if restore else self._undone()
@@ -74,7 +80,11 @@ class Transfer:
         with snapshot.lock:
             planner = Planner(snapshot.items, snapshot.lessons, Choices(prefer, restore, undone))
             for reading in (self._dated(reading) for _, reading in read):
-                entries += planner.entries(reading, _nothing if trust or reading.trusted else _orders)
+                total = len(reading.rows)
+                for entry in planner.entries(reading, _nothing if trust or reading.trusted else _orders):
+                    if len(entries) % STEP == 0:
+                        tell("Comparing rows:", len(entries), total)
+                    entries.append(entry)
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
         name = " and ".join(dict.fromkeys(reading.format for _, reading in read))
