@@ -206,8 +206,8 @@ def chinese(sentences: list[dict[str, Any]], peer: int | None) -> dict[str, Any]
 def main() -> int:
     """Run what there is data for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--locomo", type=Path, default=os.environ.get("NANOMEM_LOCOMO"))
-    parser.add_argument("--cmrc", type=Path, default=os.environ.get("NANOMEM_CMRC"))
+    parser.add_argument("--locomo", type=Path, default=os.environ.get("NANOMEM_LOCOMO") or None)
+    parser.add_argument("--cmrc", type=Path, default=os.environ.get("NANOMEM_CMRC") or None)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()

@@ -23,6 +23,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from nanomem_tui import open_workspace
 from nanomem_tui.config import Settings
 from nanomem_tui.memory.own_sessions import OwnSessions
