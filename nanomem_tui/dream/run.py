@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
-from nanomem_tui.dream.edits import TITLES, LineEdit
+from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Limits, Refusal, check
+from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.dream.queue import DreamQueue, Queue
+from nanomem_tui.dream.review import WAITS, possible, waiting_changes
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
 from nanomem_tui.errors import Conflict, NothingToDo, Refused
@@ -110,11 +112,13 @@ class DreamRunner(DreamQueue):
         started_by: str = "human",
         watch: Watch = nobody,
         dreamer: Dreamer | None = None,
+        review: bool = False,
     ) -> DreamResult:
         """One Dream over the oldest `max_batch_size` entries, with at most `max_iterations` edits, of `dreamer`.
 
-        Entries beyond that many edits wait for the next Dream. A dry run writes nothing at all; after `timeout` seconds
-        no change is begun. A plain undo takes back what a person started; a schedule names itself in `started_by`.
+        Entries beyond that many edits wait for the next Dream. What the guards refuse waits for a person, and with
+        `review` every edit does. A dry run writes nothing at all; after `timeout` seconds no change is begun. A plain
+        undo takes back what a person started; a schedule names itself in `started_by`.
         `watch` is told each step before it is done; an error that it raises ends the Dream, and nothing is changed.
         A line of the history that cannot be read is not passed: the Dream ends before it. Raises NothingToDo when no
         entry waits, Refused while another Dream runs, when such a line comes first, the time is up or a file holds
@@ -123,19 +127,42 @@ class DreamRunner(DreamQueue):
         dreamer, step = dreamer or self._dreamer, _in_time(watch, timeout)
         waiting = self._waiting(self.queue(), "no history entry is new since the last Dream")
         if dry_run:
-            return self._propose(dreamer, max_batch_size, max_iterations, step)
+            result = self._propose(dreamer, max_batch_size, max_iterations, step)
+            return _all_for_review(result) if review else result
         self._refuse_beside_the_agent()
         with self._alone():
             step(f"reading {_count(min(len(waiting), max_batch_size), 'entry', 'entries')}")
             result = self._propose(dreamer, max_batch_size, max_iterations, step)
+            result = _all_for_review(result) if review else result
             step(f"writing {_summary(result.files)}")
             self._refuse_beside_the_agent()  # a model takes minutes, in which the agent may have begun
-            if self.queue().cursor != result.cursor_before:
-                raise Conflict("another Dream was quicker", DREAM_CURSOR, "nothing was changed; run it again")
-            if self._git() is None:
-                GitHistory.init(self._paths)
-            done = self._perform(self._operation(result, started_by))
-            return _with(result, done, self._files.commit_of(done))
+            self._refuse_when_late(result)
+            return self._commit(result, started_by)
+
+    def apply(self, proposed: DreamResult, chosen: Sequence[LineEdit], *, started_by: str = "human") -> DreamResult:
+        """The Dream that a dry run `proposed`, with the edits that a person chose, in their words, as one commit.
+
+        What was not chosen is let go; the cursor moves as it would have. Raises Conflict when another Dream was quicker
+        or a line to change is gone, BadInput for what is no line, Refused while another Dream runs.
+        """
+        self._refuse_beside_the_agent()
+        for edit in chosen:
+            possible(edit)
+        with self._alone():
+            self._refuse_when_late(proposed)
+            before = {name: self._text(name) for name in TITLES}
+            result = _changed(replace(proposed, edits=tuple(chosen), refused=()), before, apply_edits(before, chosen))
+            return self._commit(result, started_by, proposed)
+
+    def _commit(self, result: DreamResult, started_by: str, proposed: DreamResult | None = None) -> DreamResult:
+        if self._git() is None:
+            GitHistory.init(self._paths)
+        done = self._perform(self._operation(result, started_by, proposed or result))
+        return replace(result, operation=done, sha=self._files.commit_of(done))
+
+    def _refuse_when_late(self, result: DreamResult) -> None:
+        if self.queue().cursor != result.cursor_before:
+            raise Conflict("another Dream was quicker", DREAM_CURSOR, "nothing was changed; run it again")
 
     def _refuse_beside_the_agent(self) -> None:
         if self._presence().dreaming:
@@ -177,23 +204,20 @@ class DreamRunner(DreamQueue):
         for entry in batch:
             evidence[entry.cursor] = f"{evidence.get(entry.cursor, '')}\n{entry.content}"
         checked = check(before, edits, evidence, self._limits, day_of(batch))
-        changed = {name: text for name, text in checked.files.items() if text != before[name]}
-        return DreamResult(
+        result = DreamResult(
             read=sum(1 for entry in batch if entry.cursor <= last),
             cursor_before=queue.cursor,
             cursor_after=last,
             edits=checked.edits,
             refused=(*checked.refused, *dropped, *proposal.refused),
             skipped=tuple(skipped for skipped in proposal.skipped if skipped.cursor <= last),
-            files={name: merge.count_changes(before[name], text) for name, text in changed.items()},
-            before={name: before[name] for name in changed},
-            after=changed,
             remaining=sum(1 for entry in queue.waiting if entry.cursor > last),
             unreadable=tuple(problem.line for problem in queue.unreadable if problem.line is not None),
             dreamer=dreamer.name,
             analysis=proposal.analysis,
             usage=proposal.usage,
         )
+        return _changed(result, before, checked.files)
 
     def _text(self, name: str) -> str:
         loaded = self._files.load(name)
@@ -201,7 +225,7 @@ class DreamRunner(DreamQueue):
             raise Refused("a memory file holds bytes that are no UTF-8", name, "repair it first: see `nanomem doctor`")
         return loaded.text or ""
 
-    def _operation(self, result: DreamResult, started_by: str) -> Operation:
+    def _operation(self, result: DreamResult, started_by: str, proposed: DreamResult) -> Operation:
         changes: list[Change] = []
         for name, text in result.after.items():
             change = self._files.change(name, text)
@@ -210,6 +234,8 @@ class DreamRunner(DreamQueue):
             before = change.before if (change.before or {}).get("text", "") == old else {"text": old}
             changes.append(Change(change.layer, name, before, change.after))
         changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
+        known = {hunk.edit for hunk in HunkLayer(self._paths).read()[0]}
+        changes += waiting_changes([r for r in result.refused if r.edit not in known], result.dreamer)
         meta = {
             "commit": message(result.dreamer, result),
             "started_by": started_by,
@@ -218,10 +244,19 @@ class DreamRunner(DreamQueue):
             "edits": [edit.to_json() for edit in result.edits[:_MAX_KEPT]],
             "refused": [{**r.edit.to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
+        rejected = [edit.to_json() for edit in proposed.edits if edit not in result.edits and proposed is not result]
+        if rejected:
+            meta["rejected"] = rejected[:_MAX_KEPT]
         if result.usage.calls:
             meta |= {"analysis": result.analysis[:_MAX_ANALYSIS], "usage": result.usage.to_json()}
         label = f"Dream: {_count(result.read, 'entry', 'entries')}, {_summary(result.files)}"
         return new_operation("dream.run", label, changes, actor="dream", meta=meta)
+
+
+def _all_for_review(result: DreamResult) -> DreamResult:
+    """The same Dream with each edit waiting for a person, and no file changed."""
+    waiting = tuple(Refusal(edit, WAITS) for edit in result.edits)
+    return replace(result, edits=(), refused=(*waiting, *result.refused), files={}, before={}, after={})
 
 
 def _in_time(watch: Watch, timeout: float | None) -> Watch:
@@ -270,8 +305,10 @@ def _within(
     return own[:limit], [Refusal(edit, why) for edit in own[limit:]], first_left_out
 
 
-def _with(result: DreamResult, operation: Operation, sha: str | None) -> DreamResult:
-    return replace(result, operation=operation, sha=sha)
+def _changed(result: DreamResult, before: Mapping[str, str], after: Mapping[str, str]) -> DreamResult:
+    changed = {name: text for name, text in after.items() if text != before[name]}
+    files = {name: merge.count_changes(before[name], text) for name, text in changed.items()}
+    return replace(result, files=files, before={name: before[name] for name in changed}, after=changed)
 
 
 def message(dreamer: str, result: DreamResult) -> str:

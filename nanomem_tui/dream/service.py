@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.blamed import BlamedLine
     from nanomem_tui.dream.dreamer import Dreamer
+    from nanomem_tui.dream.edits import LineEdit
     from nanomem_tui.dream.restore import DreamRestore, RestorePreview
+    from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamResult, DreamRunner
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
@@ -111,6 +113,7 @@ class Dreams:
         started_by: str = "human",
         watch: Callable[[str], None] | None = None,
         dreamer: str | None = None,
+        review: bool = False,
     ) -> DreamResult:
         """One Dream; limits and Dreamer come from the settings unless given. See `dreamer` and `DreamRunner.run`."""
         from nanomem_tui.dream.dreamer import nobody
@@ -123,7 +126,20 @@ class Dreams:
             started_by=started_by,
             watch=watch or nobody,
             dreamer=self.dreamer(dreamer),
+            review=review,
         )
+
+    def apply(self, proposed: DreamResult, chosen: Sequence[LineEdit]) -> DreamResult:
+        """The Dream that a dry run proposed, with the edits that a person chose. See `DreamRunner.apply`."""
+        return self._runner.apply(proposed, chosen)
+
+    @cached_property
+    def review(self) -> Review:
+        """The edits that wait for a person."""
+        from nanomem_tui.dream.hunks import HunkLayer
+        from nanomem_tui.dream.review import Review
+
+        return Review(HunkLayer(self._paths), self._files, self._perform)
 
     def dreamer(self, name: str | None = None) -> Dreamer:
         """The Dreamer of that name, `rules` or `model`; without one that of the settings.
