@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.memory import retention
+from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store import lookup
-from nanomem_tui.store.exchange import global_scope
 from nanomem_tui.store.memory_store import MemoryStore, active_items
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Hit, Item
+from nanomem_tui.store.values import KINDS, Hit, Item
 from nanomem_tui.text import counted, quoted
 
 if TYPE_CHECKING:
@@ -147,10 +146,9 @@ class Items:
         a sender without a channel.
         """
         from nanomem_tui.memory.recall import Question
-        from nanomem_tui.memory.scopes import Audience
 
         self.known_kind(kind)
-        audience = Audience(channel, chat_id, sender_id)
+        audience = scopes.Audience(channel, chat_id, sender_id)
         kinds = () if kind is None else (kind,)
         question = Question(query, "", audience, scope or "all", kinds, limit, whole=True)
         return list(self.recall.ask(question, beside=[item for item in self.foreign() if item.enabled]).hits)
@@ -182,7 +180,8 @@ class Items:
         Without scope and channel it is global; with a channel and chat it belongs to that chat. Raises BadInput.
         """
         scope_type = scope_type or ("global" if channel is None else "chat")
-        scope_key = self._scope_key(scope_type, channel, chat_id, sender_id)
+        audience = scopes.Audience(channel or None, chat_id or None, sender_id or None)
+        scope_key = scopes.key_for(scope_type, audience, self._store.workspace_id)
         now = clock.iso(moment := clock.now())
         item = Item(
             id=new_key("ltm"),
@@ -345,17 +344,6 @@ class Items:
         changes = [change_of("item", row, row._replace(is_deleted=True)) for row in rows]
         label = f"prune {counted(len(rows), 'item')} older than {counted(older_than_days, 'day')}"
         return self._perform(new_operation("items.prune", label, changes))
-
-    def _scope_key(self, scope: str, channel: str | None, chat_id: str | None, sender_id: str | None) -> str:
-        """The key of seed 001 §5 for a scope."""
-        _one_of(scope, SCOPE_TYPES, "--scope")
-        if scope == "global":
-            return global_scope(self._store.workspace_id)
-        who = chat_id if scope == "chat" else sender_id or chat_id
-        if not channel or not who:
-            need = "--chat-id" if scope == "chat" else "--sender-id or --chat-id"
-            raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
-        return f"channel:{channel}:{scope}:{who}"
 
 
 def _foreign_item(row: dict[str, Any], name: str) -> Item:

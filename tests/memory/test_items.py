@@ -91,6 +91,25 @@ def test_what_is_merged_lives_as_long_as_the_longest(ws: Workspace) -> None:
     assert ws.items.get(later.id).expires_at is None
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"channel": "../a", "chat_id": "1"},
+        {"channel": "cli", "chat_id": "../../etc"},
+        {"channel": "cli", "chat_id": "a\nb"},
+        {"scope_type": "user", "channel": "a:b", "sender_id": "1"},
+        {"scope_type": "chat", "channel": "cli"},
+        {"scope_type": "nowhere"},
+    ],
+)
+def test_a_scope_that_is_none_is_refused_and_nothing_changes(ws: Workspace, where: dict[str, str]) -> None:
+    before = state(ws.paths.workspace)
+    with pytest.raises(BadInput):
+        ws.items.add("x", **where)  # type: ignore[arg-type]
+    assert state(ws.paths.workspace) == before
+    assert ws.log() == []
+
+
 def test_a_copy_in_the_same_scope_is_warned_of(ws: Workspace) -> None:
     first = ws.items.add("Dark Mode")
     assert first[2] == []
