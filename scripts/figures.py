@@ -176,11 +176,20 @@ def table(kept: dict[str, Any]) -> str:
         command = f"`benchmarks/{program}.py`"
         for label, goal, show in rows if program in kept else ():
             try:
-                lines.append(f"| {label} | {show(kept[program]['figures'])} | {goal} | {command} |")
+                named = label.replace(SIZES, _sizes(kept[program]["figures"]))
+                lines.append(f"| {named} | {show(kept[program]['figures'])} | {goal} | {command} |")
                 command = ""
             except (KeyError, StopIteration):  # no data for it, or no peer
                 continue
     return "\n".join([*_about(kept), "", *lines]) + "\n"
+
+
+def _sizes(found: Figures) -> str:
+    """How many items there were, as the rows name them."""
+    printed = re.findall(r"^([\d,]+) items", "\n".join(found.get("printed", ())), flags=re.MULTILINE)
+    given = found.get("ms") or found.get("milliseconds (ours, floor)") or printed
+    counts = [int(count.replace(",", "")) for count in given]
+    return " · ".join(f"{count // 1000}k" for count in counts) or SIZES
 
 
 def _about(kept: dict[str, Any]) -> list[str]:
