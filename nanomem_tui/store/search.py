@@ -133,7 +133,7 @@ class ItemIndex:
     ) -> list[Candidate]:
         """The best `limit` rows for weighted words within the groups that are shown (None: all), best first.
 
-        `slack`: also every row that the last of these beats by no more than that share.
+        `slack`: also every row that the last of these beats by no more than that share, and all in no order.
         """
         with self._snapshot.lock:
             index, items = self.current(), self._snapshot.items

@@ -278,12 +278,12 @@ class WordIndex:
         `slack`: also every row that the last of these beats by no more than that share, for a caller that ranks anew.
         `shown`: by group number, whether its rows may be found; None: all may.
         """
-        return [Found(-score, key) for score, key in self.ranked(weights, limit, shown, slack)]
+        return [Found(-score, key) for score, key in sorted(self.ranked(weights, limit, shown, slack))]
 
     def ranked(
         self, weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None = None, slack: float = 0.0
     ) -> list[tuple[float, str]]:
-        """What `search` gives, as plain pairs of the score below zero and the key."""
+        """What `search` gives, as plain pairs of the score below zero and the key; in no order where there is slack."""
         if limit < 1:
             return []
         count = len(self._place)
@@ -293,8 +293,10 @@ class WordIndex:
         search = Search(plan, rows, limit, slack, shown, self._visible_rows)
         least, keys = search.run(), self._keys
         ranked = [(-score, keys[place] or "") for place, score in search.scores.items() if score >= least]
+        if slack:
+            return ranked
         ranked.sort()
-        return ranked if slack else ranked[:limit]
+        return ranked[:limit]
 
     def _share_table(self) -> list[float]:
         """What a word that a row holds once is worth there, by the length of the row."""
