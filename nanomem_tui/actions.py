@@ -28,6 +28,7 @@ SCREENS: Mapping[str, str] = {
     "notes": "Notes",
     "archive": "Archive",
     "files": "Files",
+    "blame": "Blame",
     "injections": "Injections",
     "inbox": "Inbox",
 }
@@ -165,7 +166,8 @@ class Action:
 
 
 _ROWS = ("items", "lessons")
-_NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "recall": "real turns",
+_NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "blame": "runs",
+         "recall": "real turns",
          "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "items"}  # fmt: skip
 
 ACTIONS: tuple[Action, ...] = (
@@ -200,18 +202,20 @@ ACTIONS: tuple[Action, ...] = (
            helps={"sessions": "Cut a conversation down to its newest messages; can be undone."},
            twins={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY"}),
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
-           "screen", ("items", "sessions", "wal", "archive", "injections", "inbox"), headless="memory show ID",
-           enabled=_source,
-           footer=17, labels={"sessions": "memories", "wal": "session", "archive": "session", "injections": "the turn"},
+           "screen", ("items", "sessions", "wal", "archive", "injections", "inbox", "blame"), headless="memory show ID",
+           enabled=_source, footer=17,
+           labels={"sessions": "memories", "wal": "session", "archive": "session", "injections": "the turn",
+                   "blame": "what was said"},
            twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY",
-                  "injections": "session show KEY", "inbox": "session show KEY"}),
+                  "injections": "session show KEY", "inbox": "session show KEY", "blame": "blame FILE:LINE"}),
     Action("reset_lessons", (), "reset lessons", "Forget every lesson of this workspace.", "screen", ("lessons",),
            "typed", "memory lessons reset --yes", changeable),
     Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
            ("sessions", "notes", "archive"), headless="session search Q", footer=12),
     Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, what "
            "waits in the inbox.", "screen",
-           (*_ROWS, "inbox", "sessions", "notes", "archive", "dream", "files", "recall", "injections"), footer=13,
+           (*_ROWS, "inbox", "sessions", "notes", "archive", "dream", "files", "blame", "recall", "injections"),
+           footer=13,
            footers={"items": 20, "lessons": 20}, labels=_NEXT,
            twins={"archive": "history list", "items": "inbox list", "lessons": "inbox list"}),
     Action("import_file", (), "import", "Take memories from a file or folder: another system's, Markdown, an export. "
@@ -222,6 +226,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("backfill", (), "take in notes", "Take in what MEMORY.md, daily notes and other Markdown in memory/ say, as "
            "the agent's first turn does once; u takes it back.", "screen", ("items",), "preview", "memory backfill",
            changeable),
+    Action("blame", ("b",), "blame", "Who wrote each line of the memory files, which entries asked for it, and which "
+           "messages these came from.", "screen", ("dream", "files"), headless="blame FILE", enabled=with_row,
+           footer=16, helps={"dream": "The lines that this change wrote and that stand; in the diff: of its file."}),
     Action("only_dreams", ("h",), "only Dreams", "Show only Dreams; again for every change of the memory files.",
            "screen", ("dream",), headless="dream log --dreams", footer=15),
     Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen", ("wal",),
@@ -236,11 +243,11 @@ ACTIONS: tuple[Action, ...] = (
            "screen", ("dream", "ledger"), "preview", "dream restore SHA --file F --hunk N", writable, 11,
            twins={"ledger": "undo ID"}),
     Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen",
-           ("dream", "sessions", "wal", "injections"), enabled=with_row, footer=18,
-           labels={"sessions": "next message", "wal": "next turn", "injections": "next item"}),
+           ("dream", "sessions", "wal", "injections", "blame"), enabled=with_row, footer=18,
+           labels={"sessions": "next message", "wal": "next turn", "injections": "next item", "blame": "next reason"}),
     Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen",
-           ("dream", "sessions", "wal", "injections"), enabled=with_row,
-           labels={"sessions": "last message", "wal": "last turn", "injections": "last item"}),
+           ("dream", "sessions", "wal", "injections", "blame"), enabled=with_row,
+           labels={"sessions": "last message", "wal": "last turn", "injections": "last item", "blame": "last reason"}),
     Action("reply_to", ("Q",), "reply to", "Type the words of the message that it replies to; they count half.",
            "screen", ("recall",), headless="recall MESSAGE --reply-to TEXT", footer=11),
     Action("asker", ("A",), "who asks", "Choose who asks: the owner, a chat, a person; or type channel:chat sender.",

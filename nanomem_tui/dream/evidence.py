@@ -30,7 +30,8 @@ _MOST_TEXT = 4000  # characters of a statement that are compared
 
 class EntryEvidence(NamedTuple):
     """A history entry that asks for a line. `text` is the statement in it that does; `timestamp` is as the agent wrote
-    it. `recorded`: the Dream said so itself; else `score` (0 to 1) says how much of the line it holds.
+    it, `line` where it stands in the archive. `recorded`: the Dream said so itself; else `score` (0 to 1) says how much
+    of the line it holds.
     """
 
     cursor: int
@@ -39,6 +40,7 @@ class EntryEvidence(NamedTuple):
     text: str
     score: float
     recorded: bool = False
+    line: int = 0
 
 
 class MessageEvidence(NamedTuple):
@@ -122,8 +124,12 @@ class Candidates:
             score = self._weights.share(wanted, found)
             known = best.get(entry.cursor)
             if score >= ENOUGH and (known is None or score > known.score):
-                best[entry.cursor] = EntryEvidence(entry.cursor, entry.timestamp, entry.session_key, text, score)
+                best[entry.cursor] = _found(entry, text, score)
         return _best(best.values(), lambda one: (one.score, one.cursor))
+
+
+def _found(entry: HistoryEntry, text: str, score: float) -> EntryEvidence:
+    return EntryEvidence(entry.cursor, entry.timestamp, entry.session_key, text, score, line=entry.line)
 
 
 def recorded(line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEntry]) -> tuple[EntryEvidence, ...]:
@@ -137,7 +143,7 @@ def recorded(line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEnt
             continue
         texts = [text for _, text in marks(entry.content[: 16 * _MOST_TEXT])]
         text = max(texts, key=lambda text: len(wanted & features(text)), default="")
-        result.append(EntryEvidence(cursor, entry.timestamp, entry.session_key, text, 1.0, True))
+        result.append(_found(entry, text, 1.0)._replace(recorded=True))
     return tuple(result)
 
 

@@ -170,6 +170,18 @@ class DreamScreen(WorkspaceScreen[Commit]):
         """To the memory files themselves."""
         self.console.go("files")
 
+    def do_blame(self) -> None:
+        """Who wrote the lines: of the file that the diff is at, else those that this commit wrote and that stand."""
+        from nanomem_tui.screens.blame import show_blame
+
+        row = self.table.cursor_row
+        current = self.view.current if self.view.has_focus else None
+        if current is not None:
+            added = next((line.text for line in current[1].lines if line.sign == "+"), "")
+            show_blame(self.console, current[0].path, added)
+        elif row is not None:
+            show_blame(self.console, commit=row.sha)
+
     def do_only_dreams(self) -> None:
         """Hide what people changed, or show it again."""
         self.filter_by("" if self.listing.filter.source == ONLY_DREAMS else ONLY_DREAMS)

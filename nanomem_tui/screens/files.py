@@ -89,6 +89,12 @@ class FilesScreen(WorkspaceScreen[FileRow]):
         """Back to the runs."""
         self.console.go("dream")
 
+    def do_blame(self) -> None:
+        """Who wrote each line of the file."""
+        from nanomem_tui.screens.blame import show_blame
+
+        show_blame(self.console, self._row().name)
+
     def do_edit(self) -> None:
         """Edit the file here."""
         row = self._row()

@@ -41,6 +41,7 @@ PLACES: Mapping[str, Place] = {
     "notes": Place("notes", "NotesScreen", frozenset({"notes"})),
     "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
     "files": Place("files", "FilesScreen", frozenset({"documents"})),
+    "blame": Place("blame", "BlameScreen", frozenset({"documents", "dream"})),
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
     "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons"})),
 }

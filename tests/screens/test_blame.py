@@ -1,0 +1,107 @@
+"""The Blame screen: from Dream and Files to a line, and from there to its commit, its entry and what was said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.formats.session_names import key_to_name
+from tests.screens.console import Console, console
+
+ALLERGY = "- Allergic to penicillin"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A home in which a Dream of ours wrote one line that came from message 1 of a session."""
+    folder = tmp_path / "home" / "workspace"
+    (folder / "memory").mkdir(parents=True)
+    (folder.parent / "config.json").write_text("{}")
+    (folder / "SOUL.md").write_text("# Soul\n- \x1b[2J[/b] hostile\n")
+    (folder / "USER.md").write_text("# User Profile\n")
+    entry = {"cursor": 1, "timestamp": "2026-04-01 10:05", "session_key": "cli:direct"}
+    entry["content"] = "- [permanent] Allergic to penicillin"
+    (folder / "memory" / "history.jsonl").write_text(json.dumps(entry) + "\n")
+    head = {"_type": "metadata", "key": "cli:direct", "created_at": "2026-04-01T10:00:00", "metadata": {}}
+    said = [("user", "Good morning"), ("user", "I am allergic to penicillin")]
+    rows = [
+        {"role": role, "content": text, "timestamp": f"2026-04-01T10:0{n}:00"} for n, (role, text) in enumerate(said)
+    ]
+    (folder / "sessions").mkdir()
+    (folder / "sessions" / key_to_name("cli:direct")).write_text(
+        "".join(json.dumps(row) + "\n" for row in [head, *rows])
+    )
+    with open_workspace(folder) as ws:
+        ws.dream.run()
+    return folder
+
+
+async def at_the_line(on: Console) -> None:
+    await on.press("l")
+    await on.at("USER.md")
+    await on.press("b")
+    await on.until(lambda: any(ALLERGY in row.text for row in on.screen.table.rows))
+    await on.at(next(on.screen.row_id(row) for row in on.screen.table.rows if row.text == ALLERGY))
+
+
+async def test_a_file_shows_who_wrote_each_line_and_why(workspace: Path) -> None:
+    async with console(workspace, "dream", (160, 45)) as on:
+        await at_the_line(on)
+        assert {row.file for row in on.screen.table.rows} == {"USER.md"}
+        await on.shows("nanomem dream", "#1", "a Dream of nanomem", "named by the Dream", "cli:direct, message 1")
+
+
+async def test_enter_leads_to_the_commit_the_entry_and_the_message(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        sha = ws.dream.commits()[0].sha
+    async with console(workspace, "dream", (160, 45)) as on:
+        await at_the_line(on)
+        await on.shows("cli:direct, message 1")
+        await on.press("enter", "enter")
+        await on.until(lambda: on.screen.SCREEN == "dream" and on.screen.table.cursor_row is not None)
+        assert on.screen.row_id(on.screen.table.cursor_row) == sha
+        await at_the_line(on)
+        await on.shows("cli:direct, message 1")
+        await on.press("enter", "n", "enter")
+        await on.until(lambda: on.screen.SCREEN == "archive")
+        await on.shows("Allergic to penicillin")
+
+
+async def test_o_leads_to_what_was_said(workspace: Path) -> None:
+    async with console(workspace, "dream", (160, 45)) as on:
+        await at_the_line(on)
+        await on.press("o")
+        await on.until(lambda: on.screen.SCREEN == "sessions")
+        await on.shows("I am allergic to penicillin")
+
+
+async def test_a_commit_shows_the_lines_that_stand_and_says_when_none_does(workspace: Path) -> None:
+    async with console(workspace, "dream", (160, 45)) as on:
+        await on.press("b")
+        await on.until(lambda: [row.text for row in on.screen.table.rows if row.text] == ["## Health", ALLERGY])
+    with open_workspace(workspace) as ws:
+        sha = ws.dream.commits()[0].sha
+        ws.undo()
+    async with console(workspace, "dream", (160, 45)) as on:
+        await on.at(sha)
+        await on.press("b")
+        await on.shows(f"Nothing that {sha[:8]} wrote stands any more")
+
+
+async def test_from_a_hunk_to_its_line(workspace: Path) -> None:
+    async with console(workspace, "dream", (160, 45)) as on:
+        await on.press("tab", "b")
+        await on.until(lambda: on.screen.SCREEN == "blame" and on.screen.table.cursor_row is not None)
+        assert on.screen.table.cursor_row.file == "USER.md"
+        assert on.screen.table.cursor_row.writer is not None
+
+
+async def test_hostile_lines_stay_text_and_a_small_screen_is_enough(workspace: Path) -> None:
+    async with console(workspace, "blame", (60, 20)) as on:
+        await on.shows("[/b] hostile")
+        assert "\x1b" not in on.text
+        await on.press("j", "enter")
+        await on.shows("the agent itself")
