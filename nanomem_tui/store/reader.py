@@ -221,10 +221,18 @@ def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, s
 
 
 def hashed_rows(connection: sqlite3.Connection, workspace_id: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """(layer, values in the order of `Item` or `Lesson`, and the hash that was written) of every row."""
+    """(layer, values in the order of `Item` or `Lesson`, and the hash that was written) of every row.
+
+    Read by parts: a million rows at once would be a gigabyte.
+    """
     for layer, query in (("item", _ITEMS), ("lesson", _LESSONS)):
-        asked = query.replace(" FROM", ", row_hash FROM").replace(" WHERE", " NOT INDEXED WHERE")
-        yield from ((layer, row) for row in _rows(connection, tuple, asked, (workspace_id,)))
+        asked = query.replace(" FROM", ", row_hash, rowid FROM").replace(" WHERE", " NOT INDEXED WHERE")
+        last = -1
+        while rows := _rows(
+            connection, tuple, f"{asked} AND rowid > ? ORDER BY rowid LIMIT 5000", (workspace_id, last)
+        ):
+            last = rows[-1][-1]
+            yield from ((layer, row[:-1]) for row in rows)
 
 
 def newest_items(connection: sqlite3.Connection, workspace_id: str, limit: int) -> list[Item]:
