@@ -227,8 +227,11 @@ ACTIONS: tuple[Action, ...] = (
            "the agent's first turn does once; u takes it back.", "screen", ("items",), "preview", "memory backfill",
            changeable),
     Action("blame", ("b",), "blame", "Who wrote each line of the memory files, which entries asked for it, and which "
-           "messages these came from.", "screen", ("dream", "files"), headless="blame FILE", enabled=with_row,
-           footer=16, helps={"dream": "The lines that this change wrote and that stand; in the diff: of its file."}),
+           "messages these came from.", "screen", ("dream", "files", "sessions"), headless="blame FILE",
+           enabled=with_row, footer=16, labels={"sessions": "led to"},
+           helps={"dream": "The lines that this change wrote and that stand; in the diff: of its file.",
+                  "sessions": "The lines of the memory files that the message at the cursor led to."},
+           twins={"sessions": "blame --session KEY --message N"}),
     Action("only_dreams", ("h",), "only Dreams", "Show only Dreams; again for every change of the memory files.",
            "screen", ("dream",), headless="dream log --dreams", footer=15),
     Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen", ("wal",),

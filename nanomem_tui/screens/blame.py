@@ -123,11 +123,14 @@ class Traced:
 
 
 class Wanted(NamedTuple):
-    """What is to be shown: the lines of a file, the cursor on the one of that text; or those that a commit wrote."""
+    """What is to be shown: the lines of a file, the cursor on the one of that text; or those that a commit wrote; or
+    the rows that a message led to, by their ids."""
 
     file: str = ""
     text: str = ""
     commit: str = ""
+    message: str = ""
+    rows: frozenset[str] = frozenset()
 
 
 class BlameScreen(WorkspaceScreen[BlamedLine]):
@@ -142,11 +145,13 @@ class BlameScreen(WorkspaceScreen[BlamedLine]):
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "file": "text", "who": "text", "commit": "text", "entry": "text", "session": "text", "age": "age",
+        "message": "text",
     }  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
         self._wanted: Wanted | None = None
+        self._led_to: dict[str, frozenset[str]] = {}  # by message that was asked about
         self._traced: Traced | None = None
 
     # The list
@@ -189,6 +194,7 @@ class BlameScreen(WorkspaceScreen[BlamedLine]):
             "commit": _commits(row),
             "entry": {part for cursor in row.cursors for part in (str(cursor), f"#{cursor}")},
             "session": row.session_key or "",
+            "message": {said.replace('"', "") for said, rows in self._led_to.items() if self.row_id(row) in rows},
         }
         return values.get(name, row.at)
 
@@ -256,7 +262,13 @@ class BlameScreen(WorkspaceScreen[BlamedLine]):
             say(self, f"Nothing that {wanted.commit} wrote stands any more: these are all lines", "warning")
             self.filter_by("")
             return
-        self.filter_by(f"commit:{wanted.commit}" if wanted.commit else f"file:{_short(wanted.file)}")
+        if wanted.message:
+            self._led_to[wanted.message] = wanted.rows
+        message = wanted.message.replace('"', "")
+        self.filter_by(
+            f'message:"{message}"' if message
+            else f"commit:{wanted.commit}" if wanted.commit else f"file:{_short(wanted.file)}"
+        )  # fmt: skip
         row = next((row for row in self.listing.rows if wanted.text and (row.file, row.text) == wanted[:2]), None)
         if row is not None:
             self.show_row(self.row_id(row))
@@ -320,6 +332,18 @@ def show_blame(console: NanomemApp, file: str = "", text: str = "", commit: str 
     console.go("blame")
     screen = cast("BlameScreen", console.get_screen("blame"))
     screen.call_later(screen.show_only, Wanted(file, text, commit[:8]))
+
+
+async def show_led_to(console: NanomemApp, session_key: str, index: int) -> None:
+    """Show the lines that a message of a session led to; says so when there is none."""
+    lines = await console.in_thread(lambda ws: ws.dream.led_to(session_key, index))
+    if not lines:
+        say(console.screen, "It led to no line of SOUL, USER or MEMORY")
+        return
+    console.go("blame")
+    screen = cast("BlameScreen", console.get_screen("blame"))
+    rows = frozenset(screen.row_id(line) for line in lines)
+    screen.call_later(screen.show_only, Wanted(message=f"{session_key} {index}", rows=rows))
 
 
 def _commits(row: BlamedLine) -> set[str]:

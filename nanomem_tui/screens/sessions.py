@@ -13,7 +13,7 @@ from nanomem_tui.errors import NanomemError, NothingToDo
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.found_screen import FoundScreen
 from nanomem_tui.screens.rows import age_of, when
-from nanomem_tui.screens.transcript import message_key, parts_of
+from nanomem_tui.screens.transcript import Said, message_key, parts_of
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
@@ -188,6 +188,16 @@ class SessionsScreen(FoundScreen["SessionInfo"]):
             self.console.go("items")
             items = cast("ItemsScreen", self.console.get_screen("items"))
             items.call_later(items.filter_by, f'session:"{row.key}"')
+
+    async def do_blame(self) -> None:
+        """The lines of the memory files that the message at the cursor of the transcript led to."""
+        from nanomem_tui.screens.blame import show_led_to
+
+        row, part = self.table.cursor_row, self.view.current
+        if row is None or not self.view.has_focus or not isinstance(part, Said):
+            say(self, "Go to a message of the transcript first (enter)", "warning")
+            return
+        await show_led_to(self.console, row.key, part.message.index)
 
     def do_compact(self) -> None:
         """Ask how many messages stay, show what that means, then do it."""

@@ -105,3 +105,15 @@ async def test_hostile_lines_stay_text_and_a_small_screen_is_enough(workspace: P
         assert "\x1b" not in on.text
         await on.press("j", "enter")
         await on.shows("the agent itself")
+
+
+async def test_a_message_leads_to_its_lines_and_one_that_led_nowhere_says_so(workspace: Path) -> None:
+    async with console(workspace, "sessions", (160, 45)) as on:
+        await on.press("b")
+        await on.shows("Go to a message of the transcript first")
+        await on.press("enter")
+        await on.shows("I am allergic to penicillin")
+        await on.press("G", "b")
+        await on.until(lambda: on.screen.SCREEN == "blame" and [row.text for row in on.screen.table.rows] == [ALLERGY])
+        await on.press("3", "g", "n", "b")
+        await on.shows("It led to no line of SOUL, USER or MEMORY")
