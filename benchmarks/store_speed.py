@@ -100,6 +100,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--assert", action="store_true", dest="judge", help="fail when a figure is over its goal")
     options = parser.parse_args()
+    os.environ["NANOMEM_MAX_ITEMS"] = "0"  # beyond 110,000 items a checkpoint would compact them
     with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
         small, large = Path(folder, "small"), Path(folder, "large")
         items, questions = corpus(options.n)
