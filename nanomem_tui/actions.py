@@ -228,7 +228,7 @@ ACTIONS: tuple[Action, ...] = (
            changeable),
     Action("blame", ("b",), "blame", "Who wrote each line of the memory files, which entries asked for it, and which "
            "messages these came from.", "screen", ("dream", "files", "sessions"), headless="blame FILE",
-           enabled=with_row, footer=16, labels={"sessions": "led to"},
+           enabled=with_row, footer=16, footers={"sessions": 0}, labels={"sessions": "led to"},
            helps={"dream": "The lines that this change wrote and that stand; in the diff: of its file.",
                   "sessions": "The lines of the memory files that the message at the cursor led to."},
            twins={"sessions": "blame --session KEY --message N"}),
