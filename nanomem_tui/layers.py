@@ -23,6 +23,10 @@ def layer_of(ws: Workspace, name: str) -> Layer:
         from nanomem_tui.memory.session_layer import SessionLayer
 
         return SessionLayer(ws.layout.sessions_dir, ws.paths.backups, ws.agent)
+    if name == "history":
+        from nanomem_tui.store.history_file import HistoryLayer
+
+        return HistoryLayer(ws.paths, ws.agent)
     if name == "pending":
         return ws.traces.pending
     if name == "mirror":

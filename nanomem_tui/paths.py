@@ -134,6 +134,11 @@ class Paths(NamedTuple):
         return self.data / "backups"
 
     @property
+    def review(self) -> Path:
+        """Where edits of Dreams wait for a person."""
+        return self.data / "review"
+
+    @property
     def settings(self) -> Path:
         """The settings of this workspace; the user's own file is `user_settings()`."""
         return self.data / "config.toml"
@@ -144,6 +149,23 @@ class Paths(NamedTuple):
             if base is not None and path.is_relative_to(base):
                 return path.relative_to(base).as_posix()
         return str(path)
+
+
+def workspace_id(found: Paths) -> str:
+    """The id that we began with; before that `.nanobot/workspace-id`, else 16 digits of the sha1 of the real path.
+
+    What we began with stays: a home may be moved, and an agent may be replaced by a release that makes an id.
+    """
+    for file in (found.own_id, found.workspace_id_file):
+        try:
+            text = file.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        if text and len(text) <= 64 and text.isalnum():
+            return text
+    import hashlib  # 3 ms, and not needed where there is an id
+
+    return hashlib.sha1(str(found.workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def user_settings() -> Path:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.memory.conversations import Conversations
     from nanomem_tui.memory.history import History
+    from nanomem_tui.memory.history_changes import HistoryChanges
     from nanomem_tui.memory.inbox import Inbox
     from nanomem_tui.memory.items import Items
     from nanomem_tui.memory.lessons import Lessons
@@ -73,7 +74,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         self.paths = found
         self.settings = loaded.settings
         self.configuration = loaded
-        self.id = workspace_id(found)
+        self.id = paths.workspace_id(found)
         self.store = MemoryStore(found, self.id, loaded.settings)
         self.store.register = self._register
         self._checkpointer: Checkpointer | None = None
@@ -136,6 +137,13 @@ class Workspace(AbstractContextManager["Workspace"]):
         from nanomem_tui.memory.history import History
 
         return History(self.paths)
+
+    @cached_property
+    def history_changes(self) -> HistoryChanges:
+        """The archive migrated and compacted."""
+        from nanomem_tui.memory.history_changes import HistoryChanges
+
+        return HistoryChanges(self.paths, self.documents, self.perform, self.agent)
 
     @cached_property
     def notes(self) -> Notes:
@@ -376,23 +384,6 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def workspace_id(found: paths.Paths) -> str:
-    """The id that we began with; before that `.nanobot/workspace-id`, else 16 digits of the sha1 of the real path.
-
-    What we began with stays: a home may be moved, and an agent may be replaced by a release that makes an id.
-    """
-    for file in (found.own_id, found.workspace_id_file):
-        try:
-            text = file.read_text("ascii").strip()
-        except (OSError, UnicodeDecodeError):
-            continue
-        if text and len(text) <= 64 and text.isalnum():
-            return text
-    import hashlib  # 3 ms, and not needed where there is an id
-
-    return hashlib.sha1(str(found.workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _carried(operation: Operation) -> dict[str, Any]:

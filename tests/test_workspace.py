@@ -14,8 +14,8 @@ import nanomem_tui
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import AccessDenied, DiskFull, NanomemError, NotFound, NothingToDo, from_os_error
 from nanomem_tui.operations import Operation
+from nanomem_tui.paths import workspace_id
 from nanomem_tui.store import reader
-from nanomem_tui.workspace import workspace_id
 from tests.store.homes import Agent, item, kill, make_home
 
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
-@click.group("history", cls=Group)
+_CHANGES = {name: f"nanomem_tui.cli.history_changes:{name}" for name in ("migrate", "compact")}
+
+
+@click.group("history", cls=Group, late=_CHANGES)
 def history() -> None:
     """The archive that the agent writes and Dream reads.
 

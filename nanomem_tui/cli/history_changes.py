@@ -1,0 +1,105 @@
+"""`nanomem history migrate` and `history compact`: the archive changed as a whole, with a preview before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nanomem_tui import errors
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.shared import Command, agreed, decided, pass_state
+from nanomem_tui.cli.state import State
+
+if TYPE_CHECKING:
+    from nanomem_tui.memory.history_changes import HistoryCompaction, Migration
+
+
+@click.command("migrate", cls=Command)
+@decided
+@pass_state
+def migrate(state: State, yes: bool, dry_run: bool) -> int:
+    """Turn the HISTORY.md of an old release into history.jsonl; the file stays beside it as a backup.
+
+    Each entry keeps its date, over as many paragraphs as it has. Dream takes all of it as read. Refused while an agent
+    runs on this workspace.
+
+    \b
+    Example:
+      nanomem history migrate --dry-run
+    """
+    with state.open() as ws:
+        plan = ws.history_changes.migration()
+        if plan.refused and not dry_run:
+            raise errors.Refused(plan.refused, "memory/HISTORY.md", "nothing was changed")
+        if not agreed(state, plan.to_json(), _migration(plan), "Migrate HISTORY.md?", yes=yes, dry_run=dry_run):
+            return errors.Refused.exit_code if plan.refused else 0
+        op = ws.history_changes.migrate()
+    kept = f"HISTORY.md is kept as {plan.backup}; `nanomem undo` takes all of it back."
+    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, kept])
+    return 0
+
+
+def _migration(plan: Migration) -> list[str]:
+    found = output.fields(
+        [
+            ("Entries", f"{plan.entries:,}, {plan.first} to {plan.last}"),
+            ("Undated", f"{plan.undated:,}, dated by the file's time" if plan.undated else ""),
+            ("Unreadable", f"{words.counted(plan.unreadable, 'line')}, shown with \ufffd" if plan.unreadable else ""),
+            ("Kept as", plan.backup),
+            ("Refused", plan.refused),
+        ]
+    )
+    return ["Would migrate memory/HISTORY.md to memory/history.jsonl:", *found]
+
+
+@click.command("compact", cls=Command)
+@click.option("--keep", type=click.IntRange(min=0), default=1000, show_default=True, help="Entries to keep at least.")
+@decided
+@pass_state
+def compact(state: State, keep: int, yes: bool, dry_run: bool) -> int:
+    """Let the oldest entries of the archive go; never one that Dream has not read.
+
+    Lines that cannot be read move to the quarantine. `nanomem undo` brings all of it back. Refused while an agent runs
+    on this workspace.
+
+    \b
+    Example:
+      nanomem history compact --keep 500 --dry-run
+    """
+    with state.open() as ws:
+        plan = ws.history_changes.compaction(keep)
+        if not plan.removed and not plan.unreadable:
+            state.show({"operation": None, **plan.to_json()}, ["Nothing to compact.", *_notes(plan)])
+            return 0
+        if plan.refused and not dry_run:
+            raise errors.Refused(plan.refused, "memory/history.jsonl", "stop the agent first")
+        if not agreed(state, plan.to_json(), _compaction(plan), "Compact the archive?", yes=yes, dry_run=dry_run):
+            return errors.Refused.exit_code if plan.refused else 0
+        op = ws.history_changes.compact(keep)
+    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, *_notes(plan)])
+    return 0
+
+
+def _compaction(plan: HistoryCompaction) -> list[str]:
+    span = f", cursors {plan.first} to {plan.last}" if plan.removed else ""
+    found = output.fields(
+        [
+            ("Entries", f"{plan.entries:,}"),
+            ("Removed", f"{plan.removed:,}{span}"),
+            ("Kept", f"{plan.kept:,}"),
+            ("Unreadable", f"{words.counted(plan.unreadable, 'line')} to the quarantine" if plan.unreadable else ""),
+            ("Size", f"{words.size(plan.bytes_before)} → {words.size(plan.bytes_after)}"),
+            ("Refused", plan.refused),
+        ]
+    )
+    return ["Would compact memory/history.jsonl:", *found, *_notes(plan)]
+
+
+def _notes(plan: HistoryCompaction) -> list[str]:
+    notes = []
+    if plan.waiting and plan.kept > plan.keep:
+        notes.append(f"{words.counted(plan.waiting, 'entry', 'entries')} that Dream has not read yet stay.")
+    if plan.left:
+        notes.append(f"{words.counted(plan.left, 'unreadable line')} behind what Dream has read stay where they are.")
+    return notes

@@ -1,0 +1,245 @@
+"""The archive changed as a whole: `HISTORY.md` of old releases migrated to `history.jsonl`, and old entries let go.
+
+Owns what such a change does and its preview. Written through the layer `history` of operations, so each can be undone;
+refused while an agent runs. No entry that Dream has not read goes, no kept line changes by a byte, and what cannot be
+read moves to the quarantine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.errors import BadInput, NothingToDo, Refused
+from nanomem_tui.formats.history import (
+    HistoryEntry,
+    clamp_cursor,
+    dump_entry,
+    parse_cursor,
+    parse_history,
+    parse_history_md,
+)
+from nanomem_tui.formats.jsonl import Record, parse_jsonl
+from nanomem_tui.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.paths import DREAM_CURSOR, Paths
+from nanomem_tui.store import atomic
+from nanomem_tui.store.history_file import (
+    BACKUP,
+    CURSOR,
+    HISTORY,
+    HISTORY_MD,
+    LAYER,
+    file_value,
+    read_plain,
+)
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.files import FileLayer
+    from nanomem_tui.store.presence import Presence
+
+KEEP = 1000
+"""Entries that an agent keeps when it compacts its archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What migrating would do. `undated` entries have no date of their own and get that of the file; `first` and `last`
+    are timestamps; `unreadable` counts lines with bytes that are no UTF-8. `refused`: why not now, "" when it may be.
+    """
+
+    entries: int
+    first: str
+    last: str
+    undated: int
+    unreadable: int
+    backup: str
+    refused: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCompaction:
+    """What compacting the archive would do.
+
+    `waiting` entries are kept whatever `keep` says: Dream has not read them. `unreadable` lines move to the quarantine;
+    `left` ones stay, because they stand behind what Dream has read. `first` and `last` are the cursors removed.
+    """
+
+    entries: int
+    keep: int
+    removed: int
+    kept: int
+    waiting: int
+    unreadable: int
+    left: int
+    first: int | None
+    last: int | None
+    bytes_before: int
+    bytes_after: int
+    refused: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The archive as it was, as it is to be, and the lines that cannot be read and go."""
+
+    plan: HistoryCompaction
+    before: bytes
+    after: bytes
+    unreadable: bytes
+
+
+class HistoryChanges:
+    """Changes of the archive of one workspace."""
+
+    def __init__(self, paths: Paths, files: FileLayer, perform: Perform, agent: Callable[[], Presence]) -> None:
+        self._paths = paths
+        self._files = files
+        self._perform = perform
+        self._agent = agent
+
+    # -- HISTORY.md -----------------------------------------------------------------------------------------------
+
+    def migration(self) -> Migration:
+        """What `migrate` would do. Raises NothingToDo when there is no `HISTORY.md` with an entry in it."""
+        return self._migration()[0]
+
+    def migrate(self) -> Operation:
+        """Write `history.jsonl` from `HISTORY.md`, take all of it as read by Dream, keep the old file as a backup.
+
+        As agents do it, but that an entry of several paragraphs stays one, with its date. Raises NothingToDo, Refused
+        while an agent runs or when there are entries in `history.jsonl` already, Conflict.
+        """
+        plan, entries, old = self._migration()
+        if plan.refused:
+            raise Refused(plan.refused, HISTORY_MD, "nothing was changed")
+        backups = self._paths.backups
+        count = str(len(entries))
+        mtime = os.stat(self._paths.history_md).st_mtime_ns
+        lines = b"".join(map(dump_entry, entries))
+        there = read_plain(self._paths.history)
+        cursor = read_plain(self._paths.cursor)
+        new = {
+            HISTORY: (file_value(backups, there), file_value(backups, lines, entries=len(entries))),
+            CURSOR: (file_value(backups, cursor), file_value(backups, count.encode())),
+            plan.backup: (None, file_value(backups, old, mtime=mtime)),
+            HISTORY_MD: (file_value(backups, old, mtime=mtime), None),
+        }
+        # Dream's cursor first: whoever is killed in between leaves no archive that Dream would read from its beginning.
+        changes = [self._files.change(DREAM_CURSOR, count)]
+        changes += [Change(LAYER, key, before, after) for key, (before, after) in new.items()]
+        label = f"migrate HISTORY.md: {counted(len(entries), 'entry', 'entries')} to history.jsonl"
+        return self._perform(new_operation("history.migrate", label, changes))
+
+    def _migration(self) -> tuple[Migration, tuple[HistoryEntry, ...], bytes]:
+        path = self._paths.history_md
+        old = read_plain(path)
+        if old is None:
+            raise NothingToDo("there is no HISTORY.md to migrate", self._paths.relative(path))
+        entries, problems = parse_history_md(old, HISTORY_MD, os.stat(path).st_mtime)
+        if not entries:
+            raise NothingToDo("HISTORY.md holds no entry", HISTORY_MD)
+        lines = old.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+        dates = [entry.timestamp for entry in entries]
+        plan = Migration(
+            entries=len(entries),
+            first=min(dates),
+            last=max(dates),
+            undated=sum(not lines[entry.line - 1].startswith("[") for entry in entries),
+            unreadable=len(problems),
+            backup=self._backup(),
+            refused=self._refused() or self._archive_there(),
+        )
+        return plan, entries, old
+
+    def _archive_there(self) -> str:
+        return "history.jsonl holds entries already" if read_plain(self._paths.history) else ""
+
+    def _backup(self) -> str:
+        """The first name for the old file that is not taken, as agents choose it."""
+        number, name = 2, BACKUP
+        while os.path.lexists(self._paths.workspace / name):
+            name = f"{BACKUP}.{number}"
+            number += 1
+        return name
+
+    # -- compaction -----------------------------------------------------------------------------------------------
+
+    def compaction(self, keep: int = KEEP) -> HistoryCompaction:
+        """What `compact` would do. Raises BadInput for a negative `keep`."""
+        return self._cut(keep).plan
+
+    def compact(self, keep: int = KEEP) -> Operation:
+        """Let the oldest entries go but `keep`, and never one that Dream has not read. Can be undone, also after more
+        entries came. Raises NothingToDo, Refused while an agent runs, Conflict."""
+        cut = self._cut(keep)
+        plan = cut.plan
+        if plan.refused:
+            raise Refused(plan.refused, HISTORY, "stop the agent first")
+        if not plan.removed and not plan.unreadable:
+            waits = f", {plan.waiting:,} of them not read by Dream" if plan.waiting else ""
+            raise NothingToDo(f"the archive has {counted(plan.entries, 'entry', 'entries')}{waits}", HISTORY)
+        if cut.unreadable:
+            atomic.quarantine(self._paths.quarantine, self._paths.history.name, cut.unreadable)
+        backups = self._paths.backups
+        before = file_value(backups, cut.before, entries=plan.entries)
+        after = file_value(backups, cut.after, entries=plan.kept)
+        what = f"{plan.kept:,} of {counted(plan.entries, 'entry', 'entries')}"
+        bad = f", {counted(plan.unreadable, 'unreadable line')} to the quarantine" if plan.unreadable else ""
+        operation = new_operation(
+            "history.compact", f"compact the archive to {what}{bad}", [Change(LAYER, HISTORY, before, after)],
+            meta={"keep": keep, "removed": plan.removed, "kept": plan.kept},
+        )  # fmt: skip
+        return self._perform(operation)
+
+    def _cut(self, keep: int) -> _Cut:
+        if keep < 0:
+            raise BadInput("cannot keep a negative number of entries", str(keep))
+        data = read_plain(self._paths.history) or b""
+        records = parse_jsonl(data, HISTORY)
+        entries, _ = parse_history(data, HISTORY)
+        latest = max((entry.cursor for entry in entries), default=0)
+        dreamt = clamp_cursor(parse_cursor(self._files.load(DREAM_CURSOR).data), latest)
+        fresh = next((at for at, entry in enumerate(entries) if entry.cursor > dreamt), len(entries))
+        going = entries[: max(0, min(len(entries) - keep, fresh))]
+        gone = {entry.line for entry in going}
+        # Once Dream has read what follows, such a line costs nothing; before that a person has to mend it.
+        end = entries[fresh].line if fresh < len(entries) else (entries[-1].line if entries else 0)
+        good = {entry.line for entry in entries}
+        bad = [record for record in records if record.number not in good and record.number < end]
+        left = sum(record.number not in good for record in records) - len(bad)
+        dropped = gone | {record.number for record in bad}
+        after = _joined(record for record in records if record.number not in dropped) if dropped else data
+        plan = HistoryCompaction(
+            entries=len(entries),
+            keep=keep,
+            removed=len(going),
+            kept=len(entries) - len(going),
+            waiting=sum(entry.cursor > dreamt for entry in entries),
+            unreadable=len(bad),
+            left=left,
+            first=going[0].cursor if going else None,
+            last=going[-1].cursor if going else None,
+            bytes_before=len(data),
+            bytes_after=len(after),
+            refused=self._refused(),
+        )
+        return _Cut(plan, data, after, _joined(bad))
+
+    def _refused(self) -> str:
+        agent = self._agent()
+        return f"{agent.what or 'an agent'} runs (process {agent.pid})" if agent.running else ""
+
+
+def _joined(records: Iterable[Record]) -> bytes:
+    return b"".join(record.raw + b"\n" for record in records)
