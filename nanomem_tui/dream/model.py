@@ -120,7 +120,8 @@ class ModelDreamer:
             part = f", part {number} of {len(questions)}" if len(questions) > 1 else ""
             shown = _shown(files, {}, texts, room - sum(map(estimate_tokens, texts)))
             asked = prompts.study_messages(texts, shown, _span(taken) + part)
-            answer = self._ask(asked, prompts.STUDY, "study", f"studying the entries {_span(taken)}{part}", watch)
+            shape = prompts.study_shape([entry.cursor for entry in taken])
+            answer = self._ask(asked, shape, "study", f"studying the entries {_span(taken)}{part}", watch)
             found, left_out = _facts(answer.value["facts"], taken)
             facts += found
             notes += [answer.value["analysis"].strip()] if answer.value["analysis"].strip() else []
@@ -150,13 +151,14 @@ class ModelDreamer:
         room = self._room()
         facts = [fact.line() for fact in study.facts]
         entries = [prompts.entry_text(entry) for entry in study.entries] if study.whole else []
+        shape = prompts.step_shape([entry.cursor for entry in study.entries])
         at = f"editing, step {desk.steps + 1} of at most {steps}"
         for halving in range(_HALVINGS + 1):
             left = room - sum(map(estimate_tokens, (*entries, *facts, *desk.log)))
             shown = _shown(desk.files, desk.asked, [*entries, *facts], left)
             asked = prompts.step_messages(entries, facts, shown, desk.log, steps - desk.steps)
             try:
-                answer = self._ask(asked, prompts.STEP, "step", at, watch).value
+                answer = self._ask(asked, shape, "step", at, watch).value
                 desk.show()
                 return answer
             except ModelTooLong:

@@ -52,66 +52,47 @@ one that no entry gives, and never write what the file says already.
 else `more`. Each edit and each read is one step; {steps} are left."""
 
 _FILE_NAMES = list(TITLES)
-STUDY: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "analysis": {"type": "string", "maxLength": MAX_ANALYSIS},
-        "facts": {
-            "type": "array",
-            "maxItems": MAX_FACTS,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string", "maxLength": 2000},
-                    "file": {"type": "string", "maxLength": 200, "suggested": _FILE_NAMES},
-                    "evidence": {"type": "array", "maxItems": 50, "items": {"type": "integer"}},
-                },
-                "required": ["text", "evidence"],
-            },
-        },
-    },
-    "required": ["facts"],
-}
-STEP: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "read": {
-            "type": "array",
-            "maxItems": 10,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "file": {"type": "string", "maxLength": 200, "suggested": _FILE_NAMES},
-                    "first": {"type": "integer"},
-                    "last": {"type": "integer"},
-                },
-                "required": ["file", "first"],
-            },
-        },
-        "edits": {
-            "type": "array",
-            "maxItems": 50,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "op": {"type": "string", "maxLength": 20, "suggested": ["add", "replace", "remove", "move"]},
-                    "file": {"type": "string", "maxLength": 200, "suggested": _FILE_NAMES},
-                    "section": {"type": "string", "maxLength": 200},
-                    "line": {"type": "integer"},
-                    "old": {"type": "string", "maxLength": 8000},
-                    "new": {"type": "string", "maxLength": 8000},
-                    "to_file": {"type": "string", "maxLength": 200, "suggested": ["", *_FILE_NAMES]},
-                    "supersedes": {"type": "string", "maxLength": 500},
-                    "evidence": {"type": "array", "maxItems": 50, "items": {"type": "integer"}},
-                    "why": {"type": "string", "maxLength": 500},
-                },
-                "required": ["op", "file"],
-            },
-        },
-        "status": {"type": "string", "maxLength": 20, "suggested": ["more", "done"]},
-    },
-    "required": ["edits"],
-}
+Shape = Mapping[str, Any]
+
+
+def _text(limit: int, *suggested: str) -> Shape:
+    return {"type": "string", "maxLength": limit, **({"suggested": list(suggested)} if suggested else {})}
+
+
+def _list(items: Shape, most: int) -> Shape:
+    return {"type": "array", "maxItems": most, "items": items}
+
+
+def _object(fields: Mapping[str, Shape], *required: str) -> Shape:
+    return {"type": "object", "properties": dict(fields), "required": list(required)}
+
+
+def _evidence(cursors: Sequence[int]) -> Shape:
+    return _list({"type": "integer", "suggested": sorted(set(cursors))}, 50)
+
+
+def study_shape(cursors: Sequence[int]) -> Shape:
+    """The shape of the answer of the first phase, over the entries `cursors`."""
+    fact = {"text": _text(2000), "file": _text(200, *_FILE_NAMES), "evidence": _evidence(cursors)}
+    facts = _list(_object(fact, "text", "evidence"), MAX_FACTS)
+    return _object({"analysis": _text(MAX_ANALYSIS), "facts": facts}, "facts")
+
+
+def step_shape(cursors: Sequence[int]) -> Shape:
+    """The shape of one step of the second phase, over the entries `cursors`."""
+    file = _text(200, *_FILE_NAMES)
+    edit = {
+        "op": _text(20, "add", "replace", "remove", "move"), "file": file, "section": _text(200),
+        "line": {"type": "integer"}, "old": _text(8000), "new": _text(8000), "to_file": _text(200, "", *_FILE_NAMES),
+        "supersedes": _text(500), "evidence": _evidence(cursors), "why": _text(500),
+    }  # fmt: skip
+    lines = {"file": file, "first": {"type": "integer"}, "last": {"type": "integer"}}
+    fields = {
+        "edits": _list(_object(edit, "op", "file"), 50),
+        "read": _list(_object(lines, "file", "first"), 10),
+        "status": _text(20, "more", "done"),
+    }
+    return _object(fields, "edits")
 
 
 class Fence:
