@@ -133,18 +133,20 @@ def _choose(side: _Text, other: _Text, low: int, high: int) -> None:
     """Of the lines [low, high) mark those without a counterpart, and frequent ones amid such; the rest is compared."""
     limit = min(_root(len(side.lines)), _MOST_EQUAL)
     wanted = side.lines[low:high]
+    counts: Mapping[bytes, int]
     if len(wanted) > _FEW:
-        counts: Mapping[bytes, int] = Counter(other.lines)
-        found = [counts[line] for line in wanted]
+        counts = Counter(other.lines)
     else:
-        found = [other.lines.count(line) for line in wanted]
-    kinds = bytes(0 if not count else 2 if count >= limit else 1 for count in found)
-    for at, kind in enumerate(kinds):
-        if kind == 1 or (kind == 2 and not _is_lost(kinds, at)):
-            side.kept.append(low + at)
-            side.keys.append(side.lines[low + at])
-        else:
-            side.changed[low + at] = 1
+        counts = {line: count for line in wanted if (count := other.lines.count(line))}
+    frequent = {line for line, count in counts.items() if count >= limit}
+    if frequent.isdisjoint(wanted):
+        gone = [line not in counts for line in wanted]
+    else:
+        kinds = bytes(0 if line not in counts else 2 if line in frequent else 1 for line in wanted)
+        gone = [not kind or (kind == 2 and _is_lost(kinds, at)) for at, kind in enumerate(kinds)]
+    side.changed[low:high] = bytes(gone)
+    side.kept = [at for at, lost in enumerate(gone, low) if not lost]
+    side.keys = [side.lines[at] for at in side.kept]
 
 
 def _root(number: int) -> int:
