@@ -141,7 +141,9 @@ def log_commits(state: State, sha: str | None, dreams: bool, limit: int | None, 
 
 def _logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> list[dict[str, Any]]:
     commits = ws.dream.commits(None if dreams or limit is None else limit + offset)
-    return [values.commit(entry) for entry in page([c for c in commits if c.is_dream or not dreams], limit, offset)]
+    recorded = ws.dream.recorded()
+    shown = page([c for c in commits if c.is_dream or not dreams], limit, offset)
+    return [values.commit(entry, recorded.of(entry)) for entry in shown]
 
 
 def _log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
@@ -187,7 +189,11 @@ def show(state: State, sha: str) -> None:
 def _show(state: State, sha: str) -> None:
     with state.open() as ws:
         commit, diffs = ws.dream.show(sha)
-        body = {**values.commit(commit), "message": commit.message, "diffs": [values.file_diff(d) for d in diffs]}
+        body = {
+            **values.commit(commit, ws.dream.recorded().of(commit)),
+            "message": commit.message,
+            "diffs": [values.file_diff(d) for d in diffs],
+        }
         state.show(body, lambda: _commit_lines(commit, diffs))
 
 

@@ -156,11 +156,14 @@ def history_entry(entry: HistoryEntry) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def commit(entry: Commit) -> dict[str, Any]:
-    """A change of the memory files as a run: the first line of its message, lines counted without the cursor file."""
+def commit(entry: Commit, meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A change of the memory files as a run: the first line of its message, lines counted without the cursor file.
+
+    `meta` is what the ledger holds of it.
+    """
     from nanomem_tui.dream.log import run_of
 
-    return {"id": entry.sha, **run_of(entry).to_json()}
+    return {"id": entry.sha, **run_of(entry, meta).to_json()}
 
 
 def file_diff(found: FileDiff) -> dict[str, Any]:

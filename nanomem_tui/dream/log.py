@@ -1,22 +1,28 @@
-"""The log of Dreams: the commits that Dreams made, as runs. Reads only."""
+"""The log of Dreams: the commits that Dreams made, as runs, with what the ledger holds of those of ours. Reads only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui import clock
 from nanomem_tui.errors import NotFound
+from nanomem_tui.operations import Operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.git_values import Commit, FileDiff
 
+_SAME_TIME = 600.0  # seconds between an operation and its commit at most
+
 
 class DreamRun(NamedTuple):
     """One Dream as it was committed. `at` is UTC ISO; the cursor file is not counted among `files`, `added`, `removed`.
 
     `entries` is how many history entries it went through, None where neither its message nor the cursor tells.
+    `tokens`, `cost`, `refused` (edits) and `dreamer` are None where the ledger does not hold them: of an agent's
+    Dreams, and `tokens` and `cost` of one that asked no model.
     """
 
     sha: str
@@ -28,6 +34,10 @@ class DreamRun(NamedTuple):
     added: int
     removed: int
     entries: int | None
+    tokens: int | None = None
+    cost: float | None = None
+    refused: int | None = None
+    dreamer: str | None = None
 
     @property
     def short(self) -> str:
@@ -39,8 +49,10 @@ class DreamRun(NamedTuple):
         return {**self._asdict(), "files": list(self.files)}
 
 
-def run_of(commit: Commit) -> DreamRun:
-    """The Dream that made `commit`; counts its lines."""
+def run_of(commit: Commit, meta: Mapping[str, Any] | None = None) -> DreamRun:
+    """The Dream that made `commit`, `meta` being what its operation recorded; counts its lines."""
+    usage = mapping((meta or {}).get("usage"))
+    refused, tokens = (meta or {}).get("refused"), usage.get("tokens")
     stats = [stat for stat in commit.files if stat.path != DREAM_CURSOR]
     return DreamRun(
         sha=commit.sha,
@@ -52,14 +64,51 @@ def run_of(commit: Commit) -> DreamRun:
         added=sum(stat.added for stat in stats),
         removed=sum(stat.removed for stat in stats),
         entries=commit.entries,
+        tokens=tokens if isinstance(tokens, int) else None,
+        cost=float(usage["cost"]) if isinstance(usage.get("cost"), (int, float)) else None,
+        refused=len(refused) if isinstance(refused, (list, tuple)) else None,
+        dreamer=str((meta or {}).get("dreamer") or "") or None,
     )
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """A JSON object as it was recorded; empty for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+class Recorded:
+    """What the operations of our Dreams recorded, found by the commit that each made.
+
+    A commit comes after its operation, so it is known by what the operation said in it, and by the time.
+    """
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._by_message: dict[str, list[Operation]] = {}
+        for operation in operations:
+            said = str(operation.meta.get("commit", "")).strip()
+            if operation.kind == "dream.run" and said:
+                self._by_message.setdefault(said, []).append(operation)
+
+    def of(self, commit: Commit) -> Mapping[str, Any] | None:
+        """What the operation behind a commit recorded; None where the ledger holds none."""
+        at = clock.parse(commit.at)
+        found = [
+            (abs((made - at).total_seconds()), operation.meta)
+            for operation in self._by_message.get(commit.message.strip(), ())
+            if at is not None and (made := clock.parse(operation.at)) is not None
+        ]
+        apart, meta = min(found, key=lambda pair: pair[0], default=(_SAME_TIME + 1, None))
+        return meta if apart <= _SAME_TIME else None
 
 
 class DreamLog:
     """What Dreams did, newest first."""
 
-    def __init__(self, git: Callable[[], GitHistory | None]) -> None:
+    def __init__(
+        self, git: Callable[[], GitHistory | None], operations: Callable[[], Iterable[Operation]] = tuple
+    ) -> None:
         self._git = git
+        self._operations = operations
 
     def commits(self, limit: int | None = None) -> list[Commit]:
         """Every commit of the memory files, whoever made it; their statistics are counted when asked."""
@@ -72,7 +121,12 @@ class DreamLog:
 
     def runs(self, limit: int | None = None) -> list[DreamRun]:
         """The newest Dreams with files, lines and entries counted."""
-        return [run_of(commit) for commit in self.dreams()[:limit]]
+        recorded = self.recorded()
+        return [run_of(commit, recorded.of(commit)) for commit in self.dreams()[:limit]]
+
+    def recorded(self) -> Recorded:
+        """What the ledger holds of the Dreams of ours, as it is now."""
+        return Recorded(self._operations())
 
     def show(self, sha: str) -> tuple[Commit, list[FileDiff]]:
         """A commit by the start of its id, and what it changed. Raises NotFound."""

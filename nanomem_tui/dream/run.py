@@ -139,11 +139,19 @@ class DreamRunner(DreamQueue):
             self._refuse_when_late(result)
             return self._commit(result, started_by)
 
-    def apply(self, proposed: DreamResult, chosen: Sequence[LineEdit], *, started_by: str = "human") -> DreamResult:
+    def apply(
+        self,
+        proposed: DreamResult,
+        chosen: Sequence[LineEdit],
+        waiting: Sequence[Refusal] = (),
+        *,
+        started_by: str = "human",
+    ) -> DreamResult:
         """The Dream that a dry run `proposed`, with the edits that a person chose, in their words, as one commit.
 
-        What was not chosen is let go; the cursor moves as it would have. Raises Conflict when another Dream was quicker
-        or a line to change is gone, BadInput for what is no line, Refused while another Dream runs.
+        `waiting` are those to be decided later; all others are let go. The cursor moves as it would have. Raises
+        Conflict when another Dream was quicker or a line to change is gone, BadInput for what is no line, Refused while
+        another Dream runs.
         """
         self._refuse_beside_the_agent()
         for edit in chosen:
@@ -151,7 +159,8 @@ class DreamRunner(DreamQueue):
         with self._alone():
             self._refuse_when_late(proposed)
             before = {name: self._text(name) for name in TITLES}
-            result = _changed(replace(proposed, edits=tuple(chosen), refused=()), before, apply_edits(before, chosen))
+            decided = replace(proposed, edits=tuple(chosen), refused=tuple(waiting))
+            result = _changed(decided, before, apply_edits(before, chosen))
             return self._commit(result, started_by, proposed)
 
     def _commit(self, result: DreamResult, started_by: str, proposed: DreamResult | None = None) -> DreamResult:
@@ -244,7 +253,8 @@ class DreamRunner(DreamQueue):
             "edits": [edit.to_json() for edit in result.edits[:_MAX_KEPT]],
             "refused": [{**r.edit.to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
-        rejected = [edit.to_json() for edit in proposed.edits if edit not in result.edits and proposed is not result]
+        kept = {*result.edits, *(refusal.edit for refusal in result.refused)}
+        rejected = [edit.to_json() for edit in proposed.edits if edit not in kept and proposed is not result]
         if rejected:
             meta["rejected"] = rejected[:_MAX_KEPT]
         if result.usage.calls:

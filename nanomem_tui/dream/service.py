@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.dream.log import DreamLog, DreamRun, run_of
+from nanomem_tui.dream.log import DreamLog, DreamRun, Recorded, run_of
 from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.errors import BadInput
 from nanomem_tui.operations import Operation, Perform
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.blamed import BlamedLine
     from nanomem_tui.dream.dreamer import Dreamer
     from nanomem_tui.dream.edits import LineEdit
+    from nanomem_tui.dream.guards import Refusal
     from nanomem_tui.dream.restore import DreamRestore, RestorePreview
     from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamResult, DreamRunner
+    from nanomem_tui.dream.versions import Versions
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.git_values import Commit, FileDiff
@@ -47,7 +49,7 @@ class Dreams:
         self._files = files
         self._perform = perform
         self._presence = presence
-        self._log = DreamLog(self._git)
+        self._log = DreamLog(self._git, lambda: self._blames.runs() if self._make_blames else ())
         self._queue = DreamQueue(paths, files, presence)
         self._make_blames = blames
 
@@ -91,6 +93,10 @@ class Dreams:
         """The Dreams, newest first, with files, lines and entries counted."""
         return self._log.runs(limit)
 
+    def recorded(self) -> Recorded:
+        """What the ledger holds of the Dreams of ours, by commit."""
+        return self._log.recorded()
+
     def commits(self, limit: int | None = None) -> list[Commit]:
         """Every commit of the memory files, newest first."""
         return self._log.commits(limit)
@@ -129,9 +135,9 @@ class Dreams:
             review=review,
         )
 
-    def apply(self, proposed: DreamResult, chosen: Sequence[LineEdit]) -> DreamResult:
+    def apply(self, proposed: DreamResult, chosen: Sequence[LineEdit], waiting: Sequence[Refusal] = ()) -> DreamResult:
         """The Dream that a dry run proposed, with the edits that a person chose. See `DreamRunner.apply`."""
-        return self._runner.apply(proposed, chosen)
+        return self._runner.apply(proposed, chosen, waiting)
 
     @cached_property
     def review(self) -> Review:
@@ -140,6 +146,13 @@ class Dreams:
         from nanomem_tui.dream.review import Review
 
         return Review(HunkLayer(self._paths), self._files, self._perform)
+
+    @cached_property
+    def versions(self) -> Versions:
+        """Every version of the memory files, and how long what Dreams wrote lasted."""
+        from nanomem_tui.dream.versions import Versions
+
+        return Versions(self._git, self._files)
 
     def dreamer(self, name: str | None = None) -> Dreamer:
         """The Dreamer of that name, `rules` or `model`; without one that of the settings.

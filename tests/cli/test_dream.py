@@ -9,7 +9,22 @@ import pytest
 
 from nanomem_tui.text import cell_width
 
-LOG_KEYS = ["id", "sha", "at", "actor", "author", "message", "files", "added", "removed", "entries"]
+LOG_KEYS = [
+    "id",
+    "sha",
+    "at",
+    "actor",
+    "author",
+    "message",
+    "files",
+    "added",
+    "removed",
+    "entries",
+    "tokens",
+    "cost",
+    "refused",
+    "dreamer",
+]
 
 
 @pytest.fixture

@@ -178,3 +178,17 @@ def test_a_person_applies_the_part_of_a_dream_that_they_chose(tmp_path: Path) ->
     on.dreams.run()
     with pytest.raises(Conflict, match="quicker"):
         on.dreams.apply(dry, [tea])
+
+
+def test_what_a_person_leaves_open_waits_and_is_neither_applied_nor_rejected(tmp_path: Path) -> None:
+    on = fresh(tmp_path)
+    on.remember("- [durable] User likes tea", "- [durable] User lives in Bremen", "- [durable] User owns a cat")
+    dry = on.dreams.run(dry_run=True)
+    tea, bremen, _ = dry.edits
+    on.dreams.apply(dry, [tea], [Refusal(bremen, "waits for review")])
+    assert [(hunk.edit, hunk.why) for hunk in on.review.waiting()] == [(bremen, "waits for review")]
+    meta = on.done[-1].meta
+    assert [edit["new"] for edit in meta["rejected"]] == ["- User owns a cat"]
+    assert [edit["new"] for edit in meta["refused"]] == ["- User lives in Bremen"]
+    on.undo()
+    assert (on.review.waiting(), on.dreams.status()["unprocessed"]) == ([], 3)
