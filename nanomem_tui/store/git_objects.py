@@ -142,6 +142,7 @@ class ObjectStore:
         self._folder = folder
         self._root = os.fspath(folder)
         self._packs: Any = None
+        self._pack: Any = None  # the one that the last packed object came from: its neighbours are asked for next
         self._trees: dict[str, dict[str, TreeEntry]] = {}
         self._commits: dict[str, CommitObject] = {}
 
@@ -164,7 +165,7 @@ class ObjectStore:
         return self._read(sha, "blob")
 
     def _read(self, sha: str, kind: str) -> bytes:
-        found, data = self._loose(sha) or self._packed(sha)
+        found, data = self._beside(sha) or self._loose(sha) or self._packed(sha)
         if found != kind:
             raise DamagedGit(f"a git object that should be a {kind}", sha)
         return data
@@ -188,6 +189,16 @@ class ObjectStore:
             raise DamagedGit("a git object that cannot be read", sha)
         return kind.decode("ascii", "replace"), data
 
+    def _beside(self, sha: str) -> tuple[str, bytes] | None:
+        """The object from the pack that the last one came from; None when it is not there, or cannot be read there."""
+        if self._pack is None:
+            return None
+        try:
+            number, data = self._pack.get_raw(sha.encode())
+            return _TYPES.get(number, "other"), bytes(data)
+        except Exception:  # noqa: BLE001  whatever is wrong with the pack, `_packed` says it
+            return None
+
     def _packed(self, sha: str) -> tuple[str, bytes]:
         try:
             if self._packs is None:
@@ -195,7 +206,9 @@ class ObjectStore:
 
                 self._packs = DiskObjectStore(self._root)
                 weakref.finalize(self, self._packs.close)
-            number, data = self._packs.get_raw(sha.encode())
+            name = sha.encode()
+            number, data = self._packs.get_raw(name)
+            self._pack = next((pack for pack in self._packs.packs if name in pack), None)
             return _TYPES.get(number, "other"), bytes(data)
         except KeyError as error:
             raise DamagedGit("a git object is missing", sha, "run `git fsck` in the workspace") from error
@@ -204,7 +217,7 @@ class ObjectStore:
 
     def close(self) -> None:
         """Let go of open packs."""
-        packs, self._packs = self._packs, None
+        packs, self._packs, self._pack = self._packs, None, None
         if packs is not None:
             packs.close()
 
