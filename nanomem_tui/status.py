@@ -10,6 +10,7 @@ from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.store import reader
+from nanomem_tui.waiting import Waits, edits_waiting
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -23,7 +24,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     items = part.read(ws.items.count, {"total": None, "enabled": None, "by_kind": {}})
     items["foreign"] = part.read(lambda: len(ws.items.foreign()), None) if others else 0
     lessons = part.read(ws.lessons.count, {"total": None, "enabled": None})
-    waiting = [rows.pop("inbox", None) for rows in (items, lessons)]
+    waiting = [*(rows.pop("inbox", None) for rows in (items, lessons)), part.read(lambda: edits_waiting(ws), None)]
     sessions = part.read(lambda: _sessions(ws), None)
     history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
@@ -31,6 +32,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     notes = part.read(lambda: len(ws.notes.list()), None)
     checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})
     agent = ws.agent()
+    problems += part.read(Waits(ws).problems, ())
     return {
         "workspace": str(ws.paths.workspace),
         "home": str(ws.paths.home) if ws.paths.home else None,

@@ -1,4 +1,4 @@
-"""`nanomem inbox`: what was held back when it was captured or imported, and a person's decision about it.
+"""`nanomem inbox`: what was held back when it was captured, imported or dreamt, and a person's decision about it.
 
 Prints a text as it is stored: of a secret that was masked, nothing but its kind and fingerprint is there.
 """
@@ -18,8 +18,12 @@ from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
 
 if TYPE_CHECKING:
+    from nanomem_tui.dream.evidence import EntryEvidence
     from nanomem_tui.memory.inbox import Waiting
+    from nanomem_tui.waiting import WaitingEdit, Waits
     from nanomem_tui.workspace import Workspace
+
+    Held = Waiting | WaitingEdit
 
 NOTHING = "Nothing waits in the inbox."
 ids_argument = click.argument("ids", metavar="[ID]...", type=Words(), nargs=-1)
@@ -28,7 +32,7 @@ all_option = click.option("--all", "everything", is_flag=True, help="Everything 
 
 @click.group("inbox", cls=Group)
 def inbox() -> None:
-    """What was held back: look at it, accept it, reject it.
+    """What was held back, items, lessons and edits of Dreams: look at it, accept it, reject it.
 
     \b
     Example:
@@ -41,39 +45,58 @@ def inbox() -> None:
 @paged
 @pass_state
 def list_waiting(state: State, limit: int | None, offset: int) -> None:
-    """What waits for a person, the newest first, and why.
+    """What waits for a person, the newest first, and why. Of an edit: the line that goes, then the line that comes.
 
     \b
     Example:
       nanomem inbox list --json
     """
     with state.open() as ws:
-        found = ws.inbox.list()
+        waits = _waits(ws)
+        found = waits.list()
         shown = page(found, limit, offset)
         body = [_json(ws, one) for one in shown]
+        broken = waits.problems()
+    output.notes(f"Note: {problem.text()}" for problem in broken)
     total = f"{words.counted(len(found), 'thing')} waiting"
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
     state.show(body, lambda: [*_table(shown), ending] if found else [NOTHING])
 
 
-def _json(ws: Workspace, one: Waiting) -> dict[str, Any]:
-    from nanomem_tui.store.values import Item
+def _waits(ws: Workspace) -> Waits:
+    from nanomem_tui.waiting import Waits
 
-    row = one.row
-    body = values.item(row) if isinstance(row, Item) else values.lesson(row, ws.lessons.effective(row))
+    return Waits(ws)
+
+
+def _json(ws: Workspace, one: Held) -> dict[str, Any]:
     head = {"id": one.id, "layer": one.layer, "text": one.text}
-    return {**head, "why": one.why, "since": one.since, "origin": one.origin, **body, **head}
+    return {**head, "why": one.why, "since": one.since, "origin": one.origin, **_fields(ws, one), **head}
 
 
-def _table(shown: Sequence[Waiting]) -> list[str]:
+def _fields(ws: Workspace, one: Held) -> dict[str, Any]:
+    from nanomem_tui.store.values import Item
+    from nanomem_tui.waiting import WaitingEdit
+
+    if isinstance(one, WaitingEdit):
+        edit = one.hunk.edit
+        named = {"kind": one.layer, "op": edit.op, "file": edit.file, "to_file": edit.to_file, "section": edit.section}
+        evidence = values.plain(_waits(ws).evidence(one))
+        return {**named, "old": one.old, "new": one.new, "dreamer": one.hunk.dreamer, "evidence": evidence}
+    row = one.row
+    return values.item(row) if isinstance(row, Item) else values.lesson(row, ws.lessons.effective(row))
+
+
+def _table(shown: Sequence[Held]) -> list[str]:
     columns = [
         Column("ID"),
+        Column("Is", drop=3),
         Column("Text", limit=90, least=28),
         Column("Why", limit=60, least=20),
         Column("From", limit=40, least=12, drop=1),
         Column("Since", drop=2),
     ]
-    cells = [(one.id, one.text, one.why, one.origin, words.when(one.since)) for one in shown]
+    cells = [(one.id, one.layer, one.text, one.why, one.origin, words.when(one.since)) for one in shown]
     return table(columns, cells, output.terminal_width())
 
 
@@ -81,16 +104,24 @@ def _table(shown: Sequence[Waiting]) -> list[str]:
 @click.argument("row_id", metavar="ID", type=Words())
 @pass_state
 def show(state: State, row_id: str) -> None:
-    """One thing that waits: its words, why it was held back, who said it where.
+    """One thing that waits: its words, why it was held back, who said it where. Of an edit: what asks for it.
 
     \b
     Example:
       nanomem inbox show ltm_1739443200123_1
     """
+    from nanomem_tui.waiting import WaitingEdit
+
     with state.open() as ws:
         ws.store.load("item")
-        one = ws.inbox.get(row_id)
+        waits = _waits(ws)
+        one = waits.get(row_id)
         body = _json(ws, one)
+        if isinstance(one, WaitingEdit):
+            body["now"] = waits.now(one)
+            entries = waits.evidence(one)
+            state.show(body, lambda: edit_lines(one, entries, body["now"]))
+            return
     pairs = [
         ("ID", one.id),
         ("Is", f"{body['kind']} item, {body['scope_key']}" if one.layer == "item" else "a lesson"),
@@ -103,14 +134,42 @@ def show(state: State, row_id: str) -> None:
     state.show(body, lambda: [*paragraph(one.text, output.terminal_width()), "", *output.fields(pairs)])
 
 
+def edit_lines(one: WaitingEdit, entries: Sequence[EntryEvidence], now: str) -> list[str]:
+    """An edit in full: the line that goes, the line that comes, why it waits, and the entries that ask for it."""
+    width = output.terminal_width()
+    lines = [f"{one.place}:"]
+    for sign, text in (("-", one.old), ("+", one.new)):
+        shown = paragraph(text, width and max(width - 2, 20)) if text else []
+        lines += [f"{sign} {part}" for part in shown]
+    pairs = [
+        ("ID", one.id),
+        ("Is", f"an edit of a Dream: {one.hunk.edit.op}"),
+        ("Why", one.why),
+        ("Now", f"cannot be made as it is: {now}" if now else ""),
+        ("Reason", one.hunk.edit.why),
+        ("From", one.origin),
+        ("Since", words.when(one.since)),
+    ]
+    return [*lines, "", *output.fields(pairs), *evidence_lines(entries)]
+
+
+def evidence_lines(entries: Sequence[EntryEvidence]) -> list[str]:
+    """One line for each history entry: its number, time, session and the statement that asks for the edit."""
+    lines = []
+    for entry in entries:
+        head = " ".join(filter(None, (f"  #{entry.cursor}", entry.timestamp, entry.session_key)))
+        lines.append(f"{head}: {entry.text}" if entry.timestamp else f"{head} is not in the history any more")
+    return lines
+
+
 @inbox.command()
 @ids_argument
 @all_option
-@click.option("--text", type=Words(), help="Remember these words instead; of a lesson: what to do.")
+@click.option("--text", type=Words(), help="Use these words instead: of a lesson what to do, of an edit the new line.")
 @decided
 @pass_state
 def accept(state: State, ids: Sequence[str], everything: bool, text: str | None, yes: bool, dry_run: bool) -> None:
-    """Make what waits active: recalled from now on. Only `--all` asks, as nobody may have read all of it.
+    """Make what waits active, and edits in their files. Only `--all` asks, as nobody may have read all of it.
 
     \b
     Example:
@@ -126,24 +185,30 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
         lines = ["Would accept:", *_table(found)]
         if everything and found and not agreed(state, preview, lines, question, yes=yes or dry_run, dry_run=False):
             return
-        done = [ws.inbox.accept([one.id for one in found], text)] if found else []
+        done = _waits(ws).accept([one.id for one in found], text) if found else None
         warnings = _warnings(ws, found[0]) if text is not None else []
-        body = {"accepted": [_after(ws, one) for one in found], "warnings": warnings}
-    warn(state, warnings)
-    tell(state, done, body, NOTHING, dry_run=dry_run)
+        accepted = [_after(ws, one) for one in (done.rows if done else ())]
+        left = [{"id": one.id, "reason": error.what} for one, error in (done.left if done else ())]
+        body = {"accepted": accepted, "left": left, "warnings": warnings}
+    warn(state, [*warnings, *(f"{entry['id']} waits on: {entry['reason']}" for entry in left)])
+    tell(state, [done.operation] if done else [], body, NOTHING, dry_run=dry_run)
 
 
-def _after(ws: Workspace, one: Waiting) -> dict[str, Any]:
+def _after(ws: Workspace, one: Held) -> dict[str, Any]:
     if one.layer == "item":
         return values.item(ws.items.get(one.id))
-    row = ws.lessons.get(one.id)
-    return values.lesson(row, ws.lessons.effective(row))
+    if one.layer == "lesson":
+        row = ws.lessons.get(one.id)
+        return values.lesson(row, ws.lessons.effective(row))
+    return _json(ws, one)
 
 
-def _warnings(ws: Workspace, one: Waiting) -> list[str]:
+def _warnings(ws: Workspace, one: Held) -> list[str]:
     """What is odd about the words that a person gave instead."""
     if one.layer == "item":
         return ws.items.warnings(ws.items.get(one.id))
+    if one.layer != "lesson":
+        return []
     from nanomem_tui.memory import safety
 
     return safety.warnings(ws.lessons.get(one.id).better_action)
@@ -171,7 +236,7 @@ def reject(state: State, ids: Sequence[str], everything: bool, yes: bool, dry_ru
             lines = ["Would reject:", *_table(found)]
             if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
                 return
-            op = ws.inbox.reject([one.id for one in found])
+            op = _waits(ws).reject([one.id for one in found]).operation
     state.show({"operation": values.operation(op), **preview}, [op.label if op else NOTHING])
 
 
@@ -180,8 +245,7 @@ def _one_way(ids: Sequence[str], *, everything: bool) -> None:
         raise click.UsageError("name the IDs, or --all alone", click.get_current_context())
 
 
-def _chosen(ws: Workspace, ids: Sequence[str]) -> list[Waiting]:
+def _chosen(ws: Workspace, ids: Sequence[str]) -> Sequence[Held]:
     """What the IDs name, each once; without any, everything that waits."""
     ws.store.load("item")
-    named = {one.id: one for one in map(ws.inbox.get, ids)} if ids else {one.id: one for one in ws.inbox.list()}
-    return list(named.values())
+    return _waits(ws).named(ids) if ids else _waits(ws).list()

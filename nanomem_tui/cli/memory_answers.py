@@ -54,7 +54,7 @@ def metrics(state: State) -> None:
         "items_enabled": (found["items"]["enabled"], "items that may be recalled"),
         "lessons": (found["lessons"]["total"], "lessons"),
         "lessons_enabled": (found["lessons"]["enabled"], "lessons that may be shown"),
-        "inbox": (found["inbox"], "items and lessons that wait for a person to accept them"),
+        "inbox": (found["inbox"], "items, lessons and edits of Dreams that wait for a person"),
         "wal_open_turns": (found["wal"]["open"], "turns that began and never ended"),
         "checkpoint_waiting": (found["checkpoint"]["dirty"], "operations that wait for a checkpoint"),
         "checkpoint_last_ms": (found["checkpoint"]["last_ms"], "milliseconds that the last checkpoint took"),

@@ -51,7 +51,7 @@ class HunkLayer:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._folder = paths.data / "review"
+        self._folder = paths.review
 
     def read(self) -> tuple[list[Hunk], list[Problem]]:
         """What waits, oldest first, and the files that are no waiting edit."""

@@ -37,13 +37,15 @@ PLACES: Mapping[str, Place] = {
     "dream": Place("dream", "DreamScreen", frozenset({"dream", "documents", "history"})),
     "recall": Place("recall", "RecallScreen", frozenset({"items", "lessons", "documents"})),
     "status": Place("status", "StatusScreen"),
-    "ledger": Place("ledger", "LedgerScreen", frozenset({"items", "lessons", "documents", "sessions", "ledger"})),
+    "ledger": Place(
+        "ledger", "LedgerScreen", frozenset({"items", "lessons", "documents", "sessions", "review", "ledger"})
+    ),
     "notes": Place("notes", "NotesScreen", frozenset({"notes"})),
     "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
     "files": Place("files", "FilesScreen", frozenset({"documents"})),
     "blame": Place("blame", "BlameScreen", frozenset({"documents", "dream"})),
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
-    "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons"})),
+    "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents"})),
 }
 
 #: The layer of `Workspace.refresh` that an operation's layer is part of.
@@ -52,6 +54,9 @@ LAYER_OF_CHANGE: Mapping[str, str] = {
     "lesson": "lessons",
     "file": "documents",
     "session": "sessions",
+    "mirror": "notes",
+    "hunk": "review",
+    "pending": "wal",
 }
 
 

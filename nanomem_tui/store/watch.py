@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nanomem_tui.paths import TRACKED_FILES, Paths
 
-LAYERS = ("items", "lessons", "sessions", "wal", "history", "dream", "documents", "notes")
+LAYERS = ("items", "lessons", "sessions", "wal", "history", "dream", "documents", "notes", "review")
 
 TICK = 10_000_000
 """Nanoseconds that the time of a file may lie behind the clock: kernels stamp files by the tick."""
@@ -68,6 +68,7 @@ class Watch:
             "sessions": self._session_folders,
             "wal": (self._state_folder,),
             "notes": (self._paths.memory / "episodic", self._paths.memory / "semantic"),
+            "review": (self._paths.review,),
         }
         return {
             layer
@@ -89,6 +90,7 @@ class Watch:
             "dream": self._dream,
             "documents": lambda: _files(self._paths.workspace / name for name in TRACKED_FILES),
             "notes": self._notes,
+            "review": lambda: _folder(self._paths.review, (".json",)),
         }
         return sources[layer]()
 

@@ -11,6 +11,7 @@ from nanomem_tui.widgets.bars import StatusBar
 from nanomem_tui.widgets.prompt import SafeTextArea
 from tests.memory.test_inbox import hold, hold_lesson
 from tests.screens.console import Console, console
+from tests.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 
 
 @pytest.fixture
@@ -96,3 +97,63 @@ async def test_the_status_screen_says_that_something_waits(held: Path) -> None:
     async with console(held, "status") as on:
         await on.until(lambda: {row.name: row.value for row in on.screen.table.rows}.get("Inbox") is not None)
         assert "3 things held back, for you to judge" in on.text
+
+
+@pytest.fixture
+def dreamt(demo: Path) -> Path:
+    """A workspace where an item and three edits of a Dream wait."""
+    with open_workspace(demo) as ws:
+        hold(ws, 1)
+    hold_edits(demo, REPLACE, REMOVE, ADD)
+    return demo
+
+
+async def test_an_edit_is_a_row_with_both_lines_and_what_asks_for_it(dreamt: Path) -> None:
+    async with console(dreamt, "inbox", (80, 24)) as on:
+        await on.until(lambda: len(on.ids) == 4)
+        await on.until(lambda: "4 in the inbox" in bar(on))
+        await on.shows("- likes tea + likes coffee", "nothing accounts")
+        await on.press("slash")
+        await on.type("is:edit coffee")
+        await on.press("enter", "tab")
+        await on.shows("- - likes tea", "+ - likes coffee", "What asks for it", "Waits: nothing accounts for it.")
+
+
+async def test_edits_are_accepted_rejected_reworded_and_undone(dreamt: Path) -> None:
+    def user() -> str:
+        return (dreamt / USER).read_text()
+
+    async with console(dreamt, "inbox") as on:
+        replace, remove, add = sorted(key for key in on.ids if key.startswith("hunk_"))
+        await on.at(replace)
+        await on.press("plus")
+        await on.until(lambda: replace not in on.ids)
+        assert user() == TEXT.replace("tea", "coffee")
+        await on.press("u")
+        await on.until(lambda: replace in on.ids)
+        assert user() == TEXT
+        await on.at(remove)
+        await on.press("minus")
+        await on.until(lambda: remove not in on.ids)
+        await on.at(add)
+        await on.press("e")
+        on.app.screen.query_one(SafeTextArea).text = "- allergic to peanuts"
+        await on.press("ctrl+s")
+        await on.until(lambda: add not in on.ids)
+        assert "- allergic to peanuts" in user()
+        await on.press("u", "u")
+        await on.until(lambda: {add, remove} <= set(on.ids))
+        assert user() == TEXT
+
+
+async def test_an_edit_whose_line_is_gone_says_so_and_stays(dreamt: Path) -> None:
+    async with console(dreamt, "inbox") as on:
+        (dreamt / USER).write_text("# User\n\n- lives in Bremen\n")
+        await on.press("asterisk", "plus")
+        await on.shows("Still in the inbox", "not there any more")
+        await on.until(lambda: len(on.ids) == 1)
+        await on.press("e")  # other words do not help a line that is gone
+        on.app.screen.query_one(SafeTextArea).text = "- likes water"
+        await on.press("ctrl+s")
+        await on.shows("not there any more")
+        assert len(on.ids) == 1

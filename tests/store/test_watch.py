@@ -108,7 +108,7 @@ def test_a_workspace_without_any_of_it_can_be_watched(tmp_path):
     (tmp_path / "SOUL.md").unlink()
     (tmp_path / "memory").mkdir()
     assert watch.look() == {"documents"}
-    assert len(LAYERS) == 8
+    assert len(LAYERS) == 9
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,246 @@
+"""All that waits for a person, in one list: items and lessons that were held back, and edits of Dreams.
+
+Owns that a decision about things of both kinds is one operation, which one undo takes back. Composes the inbox of rows
+and the review of edits; must not judge a text or know how either is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
+from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.evidence import EntryEvidence
+    from nanomem_tui.dream.hunks import Hunk
+    from nanomem_tui.dream.review import Review
+    from nanomem_tui.errors import Problem
+    from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.memory.inbox import Inbox, Waiting
+    from nanomem_tui.workspace import Workspace
+
+EDIT = "edit"
+"""The layer of a waiting edit; the others are `item` and `lesson`."""
+
+
+class WaitingEdit(NamedTuple):
+    """An edit of a Dream that waits, with the same fields as a row of the inbox that waits."""
+
+    hunk: Hunk
+
+    @property
+    def id(self) -> str:
+        """The id of the hunk."""
+        return self.hunk.id
+
+    @property
+    def layer(self) -> str:
+        """`edit`."""
+        return EDIT
+
+    @property
+    def old(self) -> str:
+        """The whole line that goes, or moves; "" for a new one."""
+        return self.hunk.edit.old
+
+    @property
+    def new(self) -> str:
+        """The whole line that comes; "" for a removal."""
+        edit = self.hunk.edit
+        return edit.new or (edit.old if edit.op == "move" else "")
+
+    @property
+    def text(self) -> str:
+        """What it would change, on one line: `- old + new`, list marks left out."""
+        return " ".join(f"{sign} {_words(line)}" for sign, line in (("-", self.old), ("+", self.new)) if line)
+
+    @property
+    def why(self) -> str:
+        """Why it was not made."""
+        return self.hunk.why
+
+    @property
+    def since(self) -> str:
+        """When it was proposed (UTC ISO)."""
+        return self.hunk.at
+
+    @property
+    def place(self) -> str:
+        """The file and the section that it is about: `USER.md, Health`; of a move also where to."""
+        edit = self.hunk.edit
+        target = edit.to_file or edit.file
+        there = ", ".join(filter(None, (target, edit.section)))
+        return f"{edit.file} to {there}" if edit.op == "move" else there
+
+    @property
+    def origin(self) -> str:
+        """Who proposed it for which file, and from which entries: `Dream (rules) for USER.md, from #4 #5`."""
+        cursors = " ".join(f"#{cursor}" for cursor in self.hunk.edit.evidence)
+        return f"Dream ({self.hunk.dreamer}) for {self.place}" + (f", from {cursors}" if cursors else "")
+
+
+def _words(line: str) -> str:
+    return line.strip().lstrip("-*+ ") or line.strip()
+
+
+class Done(NamedTuple):
+    """A decision: the operation, what it was about, and what had to stay, with the reason.
+
+    Only of several edits some may stay: one whose line is gone does not keep the others waiting.
+    """
+
+    operation: Operation
+    rows: tuple[Waiting | WaitingEdit, ...]
+    left: tuple[tuple[WaitingEdit, NanomemError], ...] = ()
+
+
+class Waits:
+    """What waits in one workspace."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+
+    def list(self) -> list[Waiting | WaitingEdit]:
+        """Everything that waits, the newest first."""
+        found: list[Waiting | WaitingEdit] = [*self._ws.inbox.list(), *self._edits()]
+        return sorted(found, key=lambda one: (one.since, one.id), reverse=True)
+
+    def count(self) -> int:
+        """How many things wait; of the edits only their files are counted, none is read."""
+        return self._ws.inbox.count() + edits_waiting(self._ws)
+
+    def problems(self) -> Sequence[Problem]:
+        """What lies among the edits and is none."""
+        return self._ws.dream.review.problems() if edits_waiting(self._ws) else ()
+
+    def get(self, row_id: str) -> Waiting | WaitingEdit:
+        """What waits under that id, or under the one id that begins so. Raises NotFound, BadInput, NothingToDo."""
+        near = [one for one in self._edits() if row_id and one.id.startswith(row_id)]
+        exact = [one for one in near if one.id == row_id]
+        if exact:
+            return exact[0]
+        try:
+            row = self._ws.inbox.get(row_id)
+        except NotFound:
+            if len(near) == 1:
+                return near[0]
+            if not near:
+                raise
+            raise BadInput(f"{len(near)} edits begin with that id", row_id, "give more of it") from None
+        if near:
+            raise BadInput(f"{len(near) + 1} things that wait begin with that id", row_id, "give more of it")
+        return row
+
+    def named(self, ids: Iterable[str]) -> Sequence[Waiting | WaitingEdit]:
+        """What waits under those ids, each once. Raises what `get` does, NothingToDo for no id."""
+        found = list({one.id: one for one in map(self.get, ids)}.values())
+        if not found:
+            raise NothingToDo("nothing is named", "inbox", "see `nanomem inbox list`")
+        return found
+
+    def accept(self, ids: Sequence[str], text: str | None = None) -> Done:
+        """Make rows active and edits in their files, all as one operation; `text`: the words to use for the one named.
+
+        Raises what `get` does, BadInput for a text with several ids or one that cannot be used, and Conflict when none
+        of what is named can be done, as the line is gone.
+        """
+        found = self.named(ids)
+        if text is not None and len(found) != 1:
+            raise BadInput("one text for several things", ", ".join(ids), "accept them one by one")
+        rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
+        edits = [one for one in found if isinstance(one, WaitingEdit)]
+        left = self._impossible(edits) if len(found) > 1 else ()
+        stays = {one.id for one, _ in left}
+        made = [one.id for one in edits if one.id not in stays]
+        if not rows and not made:
+            raise left[0][1]
+        plans = [self._planning(lambda inbox, _: inbox.accept(rows, text))] if rows else []
+        plans += [self._planning(lambda _, review: review.accept(made, text))] if made else []
+        done = tuple(one for one in found if one.id not in stays)
+        return Done(self._perform("accept", plans, len(done)), done, left)
+
+    def reject(self, ids: Sequence[str]) -> Done:
+        """Take rows away and let edits go, as one operation. Raises what `get` does."""
+        found = self.named(ids)
+        rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
+        edits = [one.id for one in found if isinstance(one, WaitingEdit)]
+        plans = [self._planning(lambda inbox, _: inbox.reject(rows))] if rows else []
+        plans += [self._planning(lambda _, review: review.reject(edits))] if edits else []
+        return Done(self._perform("reject", plans, len(found)), tuple(found))
+
+    def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
+        """The history entries that ask for an edit, each with the statement in it that does; gone ones by number."""
+        return evidence_of(one.hunk.edit.new or one.hunk.edit.old, one.hunk.edit.evidence, self._ws.history.entries())
+
+    def now(self, one: WaitingEdit) -> str:
+        """Why the edit cannot be made as the files are now; "" when it can. A person may still give other words."""
+        try:
+            self._ws.dream.review.preview([one.id])
+        except NanomemError as error:
+            return error.what
+        return ""
+
+    def _edits(self) -> Sequence[WaitingEdit]:
+        if not edits_waiting(self._ws):
+            return ()
+        return [WaitingEdit(hunk) for hunk in self._ws.dream.review.waiting()]
+
+    def _impossible(self, edits: Sequence[WaitingEdit]) -> tuple[tuple[WaitingEdit, NanomemError], ...]:
+        """Those of several edits that cannot be made, in their order, on top of those before them."""
+        if not edits:
+            return ()
+        from nanomem_tui.dream.edits import TITLES, apply_edits
+        from nanomem_tui.dream.review import possible
+
+        texts = {name: self._ws.documents.read(name) or "" for name in TITLES}
+        left: list[tuple[WaitingEdit, NanomemError]] = []
+        for one in edits:
+            try:
+                possible(one.hunk.edit)
+                texts = apply_edits(texts, [one.hunk.edit])
+            except (BadInput, Conflict) as error:
+                left.append((one, error))
+        return tuple(left)
+
+    def _planning(self, decide: Callable[[Inbox, Review], Operation]) -> Operation:
+        """The operation of a decision, not yet performed."""
+        from nanomem_tui.dream.hunks import HunkLayer
+        from nanomem_tui.dream.review import Review
+        from nanomem_tui.memory.inbox import Inbox
+
+        inbox = Inbox(self._ws.store, _as_it_is)
+        return decide(inbox, Review(HunkLayer(self._ws.paths), self._ws.documents, _as_it_is))
+
+    def _perform(self, verb: str, plans: Sequence[Operation], number: int) -> Operation:
+        if len(plans) == 1:
+            return self._ws.perform(plans[0])
+        changes: list[Change] = [change for plan in plans for change in plan.changes]
+        meta: dict[str, Any] = {key: value for plan in plans for key, value in plan.meta.items()}
+        label = f"{verb} {counted(number, 'thing')} of the inbox"
+        return self._ws.perform(new_operation(f"inbox.{verb}", label, changes, meta=meta))
+
+
+def _as_it_is(operation: Operation) -> Operation:
+    return operation
+
+
+def edits_waiting(ws: Workspace) -> int:
+    """How many edits of Dreams wait, without a look at them."""
+    if not ws.paths.review.is_dir():
+        return 0  # and what reads them is not imported
+    from nanomem_tui.dream.hunks import HunkLayer
+
+    return HunkLayer(ws.paths).count()
+
+
+def evidence_of(
+    line: str, cursors: Sequence[int], entries: Iterable[HistoryEntry] | Mapping[int, HistoryEntry]
+) -> tuple[EntryEvidence, ...]:
+    """The history entries with those cursors, each with the statement in it that is most like `line`."""
+    from nanomem_tui.dream.evidence import recorded
+
+    known = entries if isinstance(entries, Mapping) else {entry.cursor: entry for entry in entries}
+    return recorded(line, cursors, known)
