@@ -214,7 +214,9 @@ class HistoryChanges:
         going = entries[: max(0, min(len(entries) - keep, fresh))]
         gone = {entry.line for entry in going}
         # Once Dream has read what follows, such a line costs nothing; before that a person has to mend it.
-        end = entries[fresh].line if fresh < len(entries) else (entries[-1].line if entries else 0)
+        read = max((entry.line for entry in entries if entry.cursor <= dreamt), default=0)
+        follows = (entry.line for entry in entries if entry.cursor == dreamt + 1)
+        end = max(read, min(follows, default=0))
         good = {entry.line for entry in entries}
         bad = [record for record in records if record.number not in good and record.number < end]
         left = sum(record.number not in good for record in records) - len(bad)
