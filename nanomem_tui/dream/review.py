@@ -102,7 +102,7 @@ class Review:
 def waiting_changes(refused: Iterable[Refusal], dreamer: str) -> list[Change]:
     """The changes that keep edits for a person; of a secret only the masked words are kept."""
     at = clock.iso(clock.now())
-    hunks = (Hunk(new_key("hunk"), _masked(refusal.edit), refusal.why, at, dreamer) for refusal in refused)
+    hunks = (Hunk(new_key("hunk"), masked(refusal.edit), refusal.why, at, dreamer) for refusal in refused)
     return [Change(LAYER, hunk.id, None, hunk.value) for hunk in hunks]
 
 
@@ -125,7 +125,8 @@ def possible(edit: LineEdit) -> None:
         raise BadInput(why, edit.file, "reject it, or give other words")
 
 
-def _masked(edit: LineEdit) -> LineEdit:
+def masked(edit: LineEdit) -> LineEdit:
+    """The edit as it is kept and told: of a secret only the kind and the fingerprint."""
     return replace(edit, new=secrets.mask(edit.new), why=secrets.mask(edit.why))
 
 

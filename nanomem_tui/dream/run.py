@@ -18,7 +18,7 @@ from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Limits, Refusal, check
 from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.dream.queue import DreamQueue, Queue
-from nanomem_tui.dream.review import WAITS, possible, waiting_changes
+from nanomem_tui.dream.review import WAITS, masked, possible, waiting_changes
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
 from nanomem_tui.errors import Conflict, NothingToDo, Refused
@@ -72,7 +72,7 @@ class DreamResult:
             "cursor_before": self.cursor_before,
             "cursor_after": self.cursor_after,
             "edits": [edit.to_json() for edit in self.edits],
-            "refused": [{**refusal.edit.to_json(), "reason": refusal.why} for refusal in self.refused],
+            "refused": [{**masked(refusal.edit).to_json(), "reason": refusal.why} for refusal in self.refused],
             "skipped": [line.to_json() for line in self.skipped],
             "files": {name: {"added": added, "removed": removed} for name, (added, removed) in self.files.items()},
             "sha": self.sha,
@@ -113,6 +113,7 @@ class DreamRunner(DreamQueue):
         watch: Watch = nobody,
         dreamer: Dreamer | None = None,
         review: bool = False,
+        past_unreadable: bool = False,
     ) -> DreamResult:
         """One Dream over the oldest `max_batch_size` entries, with at most `max_iterations` edits, of `dreamer`.
 
@@ -120,19 +121,20 @@ class DreamRunner(DreamQueue):
         `review` every edit does. A dry run writes nothing at all; after `timeout` seconds no change is begun. A plain
         undo takes back what a person started; a schedule names itself in `started_by`.
         `watch` is told each step before it is done; an error that it raises ends the Dream, and nothing is changed.
-        A line of the history that cannot be read is not passed: the Dream ends before it. Raises NothingToDo when no
-        entry waits, Refused while another Dream runs, when such a line comes first, the time is up or a file holds
-        bytes that are no UTF-8, Conflict when somebody changed a line that is to be edited.
+        A line of the history that cannot be read is not passed, the Dream ends before it, unless it is to go
+        `past_unreadable` ones. Raises NothingToDo when no entry waits, Refused while another Dream runs, when such a
+        line comes first, the time is up or a file holds bytes that are no UTF-8, Conflict when somebody changed a line
+        that is to be edited.
         """
         dreamer, step = dreamer or self._dreamer, _in_time(watch, timeout)
-        waiting = self._waiting(self.queue(), "no history entry is new since the last Dream")
+        waiting = self._waiting(self.queue(), "no history entry is new since the last Dream", past_unreadable)
         if dry_run:
-            result = self._propose(dreamer, max_batch_size, max_iterations, step)
+            result = self._propose(dreamer, max_batch_size, max_iterations, step, past_unreadable)
             return _all_for_review(result) if review else result
         self._refuse_beside_the_agent()
         with self._alone():
             step(f"reading {_count(min(len(waiting), max_batch_size), 'entry', 'entries')}")
-            result = self._propose(dreamer, max_batch_size, max_iterations, step)
+            result = self._propose(dreamer, max_batch_size, max_iterations, step, past_unreadable)
             result = _all_for_review(result) if review else result
             step(f"writing {_summary(result.files)}")
             self._refuse_beside_the_agent()  # a model takes minutes, in which the agent may have begun
@@ -188,10 +190,11 @@ class DreamRunner(DreamQueue):
                 raise Refused("another Dream is running", "", "wait until it is done") from error
             raise
 
-    def _waiting(self, queue: Queue, why_none: str) -> tuple[HistoryEntry, ...]:
+    def _waiting(self, queue: Queue, why_none: str, past_unreadable: bool) -> tuple[HistoryEntry, ...]:
         """What a Dream may read now. Raises NothingToDo, or Refused when a line that cannot be read comes first."""
-        if queue.readable:
-            return queue.readable
+        readable = queue.waiting if past_unreadable else queue.readable
+        if readable:
+            return readable
         if queue.unreadable:
             first = queue.unreadable[0]
             raise Refused(
@@ -201,9 +204,11 @@ class DreamRunner(DreamQueue):
             )
         raise NothingToDo("nothing to dream about", "", why_none)
 
-    def _propose(self, dreamer: Dreamer, max_batch_size: int, max_iterations: int, watch: Watch) -> DreamResult:
+    def _propose(
+        self, dreamer: Dreamer, max_batch_size: int, max_iterations: int, watch: Watch, past_unreadable: bool
+    ) -> DreamResult:
         queue = self.queue()
-        batch = _batch(self._waiting(queue, "another Dream was quicker"), max_batch_size)
+        batch = _batch(self._waiting(queue, "another Dream was quicker", past_unreadable), max_batch_size)
         before = {name: self._text(name) for name in TITLES}
         proposal = dreamer.propose(batch, before, steps=max_iterations, watch=watch)
         if proposal.done is not None:
@@ -251,7 +256,7 @@ class DreamRunner(DreamQueue):
             "dreamer": result.dreamer,
             "entries": result.read,
             "edits": [edit.to_json() for edit in result.edits[:_MAX_KEPT]],
-            "refused": [{**r.edit.to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
+            "refused": [{**masked(r.edit).to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
         kept = {*result.edits, *(refusal.edit for refusal in result.refused)}
         rejected = [edit.to_json() for edit in proposed.edits if edit not in kept and proposed is not result]

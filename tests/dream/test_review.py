@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nanomem_tui.dream.dreamer import Proposal
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import waiting_changes
+from nanomem_tui.dream.run import DreamRunner
 from nanomem_tui.errors import BadInput, Conflict, NotFound
+from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.operations import new_operation
 from tests.dream.pipeline import Bench
 from tests.dream.test_run import bench, fresh
@@ -192,3 +196,26 @@ def test_what_a_person_leaves_open_waits_and_is_neither_applied_nor_rejected(tmp
     assert [edit["new"] for edit in meta["refused"]] == ["- User lives in Bremen"]
     on.undo()
     assert (on.review.waiting(), on.dreams.status()["unprocessed"]) == ([], 3)
+
+
+class Proposing:
+    """A Dreamer that proposes one edit of the first entry."""
+
+    name = "model"
+
+    def __init__(self, new: str) -> None:
+        self.new = new
+
+    def propose(self, entries: Sequence[HistoryEntry], *_: object, **__: object) -> Proposal:
+        return Proposal((LineEdit("add", USER, new=self.new, evidence=(entries[0].cursor,)),))
+
+
+def test_a_refused_secret_stands_masked_wherever_the_dream_tells_of_it(tmp_path: Path) -> None:
+    on = fresh(tmp_path)
+    on.remember("- [durable] User keeps a robot")
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    runner = DreamRunner(on.paths, lambda: None, on.layer, on.perform, lambda: on.presence)
+    result = runner.run(dreamer=Proposing(f"- The token is {token}"))
+    assert len(result.refused) == len(on.review.waiting()) == 1
+    assert token not in str(result.to_json())
+    assert token not in str([operation.to_json() for operation in on.done])
