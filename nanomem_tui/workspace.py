@@ -202,10 +202,10 @@ class Workspace(AbstractContextManager["Workspace"]):
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
         from nanomem_tui.dream.blame import Blames
 
-        def dreamt() -> list[Operation]:
-            return [entry.operation for entry in self.store.journal.log(1_000_000, key=paths.DREAM_CURSOR)]
+        def changes(file: str) -> list[Operation]:
+            return [entry.operation for entry in self.store.journal.log(1_000_000, key=file)]
 
-        return Blames(self.paths, git, self.documents, self.history.entries, dreamt, lambda: self.sessions)
+        return Blames(self.paths, git, self.documents, self.history.entries, changes, lambda: self.sessions)
 
     def git(self) -> GitHistory | None:
         """The history of the memory files, None where there is none."""

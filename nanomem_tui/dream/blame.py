@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none
 _WORTH_KEEPING = 64  # commits walked: what takes less is as quickly found again
+_RECORDING = frozenset({"dream.run", "dream.accept"})  # the operations that record edits with their evidence
+_ACCEPTED = "nanomem: accept"
 _SAME_TIME = 600.0  # seconds between an operation and its commit at most
 
 
@@ -45,7 +47,7 @@ class Blames:
         git: Callable[[], GitHistory | None],
         files: FileLayer,
         entries: Callable[[], Sequence[HistoryEntry]],
-        operations: Callable[[], Iterable[Operation]],
+        operations: Callable[[str], Iterable[Operation]],
         sessions: Callable[[], Sessions],
     ) -> None:
         self._paths = paths
@@ -131,9 +133,9 @@ class Blames:
             git_blame_cache.save(folder, git.git_dir, result)
         return result
 
-    def runs(self) -> list[Operation]:
-        """The Dreams of ours that the ledger holds."""
-        return [operation for operation in self._operations() if operation.kind == "dream.run"]
+    def edits(self, file: str) -> list[Operation]:
+        """What Dreams of ours did to a file, and what a person took over of them, as the ledger holds it."""
+        return [operation for operation in self._operations(file) if operation.kind in _RECORDING]
 
     def entries_read(self, git: GitHistory, raw: CommitObject) -> list[HistoryEntry]:
         """The entries that a Dream went through: by the cursors that its commit carries, else by the time."""
@@ -186,23 +188,26 @@ class _Work:
         return found
 
     def _entries(self, text: str, writer: Writer) -> tuple[EntryEvidence, ...]:
-        if writer.who not in ("nanomem dream", "agent dream"):
+        accepted = writer.who == "person" and writer.subject.startswith(_ACCEPTED)
+        if not accepted and writer.who not in ("nanomem dream", "agent dream"):
             return ()
         raw = self._git.raw(writer.sha)
-        if writer.who == "nanomem dream":
+        if accepted or writer.who == "nanomem dream":
             if writer.sha not in self._recorded:
-                self._recorded[writer.sha] = _edits_of(raw, self._runs)
+                self._recorded[writer.sha] = _edits_of(raw, self._edits)
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
             if cursors:
                 return evidence.recorded(text, cursors, self._by_cursor)
+        if accepted:
+            return ()
         if writer.sha not in self._candidates:
             self._candidates[writer.sha] = Candidates(self._blames.entries_read(self._git, raw))
         return self._candidates[writer.sha].about(text)
 
     @cached_property
-    def _runs(self) -> list[Operation]:
-        return self._blames.runs()
+    def _edits(self) -> list[Operation]:
+        return self._blames.edits(self._name)
 
     @cached_property
     def _by_cursor(self) -> Mapping[int, HistoryEntry]:
@@ -273,7 +278,7 @@ def _may_come_from(line: BlamedLine, session_key: str, said: frozenset[str]) -> 
 
 
 def _edits_of(raw: CommitObject, runs: Iterable[Operation]) -> list[Recorded]:
-    """What the Dream of ours that made a commit recorded of its edits; empty when the ledger does not hold it.
+    """What the operation that made a commit recorded of its edits; empty when the ledger does not hold it.
 
     A commit comes after its operation, so it is known by what the operation said in it, and by the time.
     """

@@ -70,6 +70,13 @@ class TestOurDream:
         assert [(entry.recorded, entry.text) for entry in line.entries] == [(True, "Allergic to penicillin")]
         assert [(m.session_key, m.index, m.role) for m in full.messages] == [(SESSION, 2, "user")]
 
+    def test_an_edit_that_a_person_took_over_has_the_evidence_of_its_dream(self, workspace: Path) -> None:
+        with open_workspace(workspace) as ws:
+            ws.dream.run(review=True)
+            ws.dream.review.accept([hunk.id for hunk in ws.dream.review.waiting()])
+            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
+        assert (line.who, line.cursors, line.entries[0].recorded) == ("person", (1,), True)
+
     def test_a_message_leads_to_the_line_and_no_other_message_does(self, workspace: Path) -> None:
         dreamt(workspace)
         with open_workspace(workspace) as ws:
