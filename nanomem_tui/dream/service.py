@@ -10,7 +10,7 @@ from nanomem_tui.dream.log import DreamLog, DreamRun, Recorded, run_of
 from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.errors import BadInput
 from nanomem_tui.operations import Operation, Perform
-from nanomem_tui.paths import Paths
+from nanomem_tui.paths import DREAM_CURSOR, Paths
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Settings
@@ -49,7 +49,7 @@ class Dreams:
         self._files = files
         self._perform = perform
         self._presence = presence
-        self._log = DreamLog(self._git, lambda: self._blames.runs() if self._make_blames else ())
+        self._log = DreamLog(self._git, lambda: self._blames.edits(DREAM_CURSOR) if blames else ())
         self._queue = DreamQueue(paths, files, presence)
         self._make_blames = blames
 
