@@ -173,6 +173,8 @@ class ModelClient:
     ) -> Answer:
         """The model's answer to `messages` (`role`, `content`) as an object that fits `schema`; `name` names the shape.
 
+        A schema is made of `object` (`properties`, `required`), `array` (`items`, `maxItems`), `string` (`enum`,
+        `maxLength`) and `integer`; what is not required comes as "", 0 or (). `suggested` words bind the model, not us.
         An answer that does not fit is told back once. `watch` hears several times a second what is waited for; an error
         it raises ends the question at once. Raises ModelUnavailable (nobody there, no time, too busy), ModelRefused (a
         wrong key, no such model, a redirect), ModelTooLong, BadAnswer, MissingExtra.

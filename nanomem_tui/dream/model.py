@@ -18,6 +18,7 @@ from nanomem_tui.dream.edits import TITLES
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.errors import ModelTooLong
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.memory import secrets
 from nanomem_tui.model_client import estimate_tokens
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class ModelDreamer:
         return Proposal(
             tuple(edit for edit in desk.edits if max(edit.evidence) <= done),
             tuple(skipped for skipped in desk.skipped if skipped.cursor <= done),
-            "\n".join(filter(None, notes)),
+            secrets.mask("\n".join(filter(None, notes))),
             self._client.usage - before,
             tuple(refusal for refusal in (*desk.refused, *late) if max(refusal.edit.evidence, default=0) <= done),
             done,

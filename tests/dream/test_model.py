@@ -325,6 +325,19 @@ def test_facts_without_an_entry_of_the_batch_are_left_out_and_counted(tmp_path: 
     assert "3 of its facts named no entry" in result.analysis
 
 
+def test_a_secret_that_the_model_repeats_is_neither_kept_nor_written(tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    on = Dreaming(
+        tmp_path, (f"- the token is {token}",), study(fact(f"token {token}", 21), analysis=f"a token, {token}"),
+        step(edit("add", 21, new=f"- The token is {token}")),
+    )  # fmt: skip
+    result = on.run()
+    assert (len(result.refused), result.files) == (1, {})
+    assert token not in json.dumps(result.to_json())
+    assert token not in json.dumps(on.bench.done[0].meta)
+    assert result.analysis.startswith("a token, ")
+
+
 # Steps
 
 
