@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui import model_providers
 from nanomem_tui.errors import InvalidConfig, from_os_error
 from nanomem_tui.model_client import ModelConfig
-from nanomem_tui.model_providers import Provider, chosen, key_of, request_name, snake, text_of
+from nanomem_tui.model_providers import PROVIDERS, Provider, chosen, key_of, request_name, snake, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,8 @@ def _ours(settings: Settings, environ: Mapping[str, str]) -> ModelConfig:
 def _theirs(path: Path, root: Mapping[str, Any], settings: Settings, environ: Mapping[str, str]) -> ModelConfig:
     preset = _preset(root, settings.model_name, str(path))
     raw = {key_of(name): entry for name, entry in _table(root, "providers").items() if isinstance(entry, dict)}
-    providers = {name: _with_environment(name, entry, environ) for name, entry in raw.items()}
+    names = (*raw, *(one.name for one in PROVIDERS if one.name not in raw))
+    providers = {name: _with_environment(name, raw.get(name, {}), environ) for name in names}
     provider = chosen(providers, preset.model, preset.provider)
     entry = providers.get(provider.name, {}) if provider is not None else {}
     where = f"{path} providers.{provider.name}" if provider is not None else str(path)

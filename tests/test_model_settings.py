@@ -108,7 +108,8 @@ def test_references_to_the_environment(resolve: Any) -> None:
 
 def test_the_agents_environment_fills_what_the_file_leaves_out(resolve: Any) -> None:
     environ = {"NANOBOT_PROVIDERS__OPENROUTER__API_KEY": "from-environment"}
-    assert resolve(agent(providers={"openrouter": {}}), environ=environ).api_key == "from-environment"
+    for providers in ({"openrouter": {}}, {}):
+        assert resolve(agent(providers=providers), environ=environ).api_key == "from-environment"
     with pytest.raises(InvalidConfig):
         resolve(agent(providers={"openrouter": {"apiKey": None}}), environ=environ)
 
