@@ -99,7 +99,8 @@ def merge(source: Source, known: Known, theirs: AgentRows, ours: Mapping[str, Ro
     """What the agent did to its file since we last saw it, as changes to our rows.
 
     A row that we made, disabled, changed or deleted is never removed or brought back by the agent's file, also not when
-    the agent writes what it had in RAM before our change; an incomplete file removes nothing.
+    the agent writes what it had in RAM before our change; an incomplete file removes nothing. What the agent did to a
+    row that is deleted here is kept with it, so that it does not matter which of the two came first.
     """
     changes: list[Change] = []
     for key, raw in theirs.rows.items():
@@ -107,7 +108,7 @@ def merge(source: Source, known: Known, theirs: AgentRows, ours: Mapping[str, Ro
         starts = known.starts(key)
         if row is None:
             changes.append(change_of(source.layer, None, source.to_row(raw, workspace_id)))
-        elif not row.is_deleted and raw not in starts:
+        elif raw not in starts:  # also of a deleted row: somebody may bring it back, with all that was counted
             merged = _take_fields(source, row, source.to_row(raw, ""), [source.to_row(start, "") for start in starts])
             if merged != row:
                 changes.append(change_of(source.layer, row, merged))

@@ -265,6 +265,7 @@ class MemoryStore(RowStore):
                 for change in operation.changes if operation.id not in done else ():
                     if change.layer in ROW_LAYERS:
                         self.snapshot.adopt(operation.id, change)
+                        self._export_due = True
             last = file.operations[-1] if file.operations else None
             if last is not None and last.id not in done:
                 self._finish(last)

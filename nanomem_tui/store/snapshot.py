@@ -243,7 +243,8 @@ class Snapshot:
 def patched(row: Row | None, change: Change) -> Row | None:
     """The row with one change made; None when it is, or stays, absent.
 
-    Counts move by the difference, and times that moved on meanwhile stay: an undo takes back nothing that a turn did.
+    Counts move by the difference, and times that moved on meanwhile stay: an undo takes back nothing that a turn did,
+    and a row that is added once more keeps what was counted before.
     """
     if change.after is None:
         return row._replace(is_deleted=True) if row is not None else None
@@ -255,8 +256,9 @@ def patched(row: Row | None, change: Change) -> Row | None:
         place = places.get(name)
         if place is None:
             continue
-        if before is not None and name in COUNTERS:
-            values[place] = _moved(name, before.get(name), values[place], value)
+        if name in COUNTERS:
+            now = values[place]
+            values[place] = _moved(name, before.get(name), now, value) if before is not None else _most(now, value)
         else:
             values[place] = value
     made: Row = kind._make(values)
@@ -267,7 +269,12 @@ def _moved(name: str, was: Any, now: Any, value: Any) -> Any:
     """A field that turns move by themselves, moved from `now` as it was from `was` to `value`."""
     if name == "hits":
         return max(0, now + value - (was or 0))
-    return value if now == was else max(filter(None, (now, value)), default=now)
+    return value if now == was else _most(now, value)
+
+
+def _most(now: Any, value: Any) -> Any:
+    """The larger count or the later time, of which either may be missing."""
+    return max(filter(None, (now, value)), default=now)
 
 
 def _on_top(row: Row | None, change: Change) -> Row | None:
