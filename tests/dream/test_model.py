@@ -4,86 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nanomem_tui.config import Settings
 from nanomem_tui.dream.prompts import Fence, entry_text
-from nanomem_tui.dream.run import DreamResult
-from nanomem_tui.errors import BadAnswer, Conflict, ModelError, ModelRefused, ModelTooLong, ModelUnavailable, Refused
+from nanomem_tui.errors import ModelTooLong
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.paths import DREAM_CURSOR
-from tests.dream.pipeline import Bench
-from tests.model_server import KEY, Asked, ModelServer, Reply, Script, says, status
-from tests.store.git_samples import needs_git, small
+from tests.dream.dreaming import BERLIN, NOTHING_MORE, TEA, Dreaming, edit, fact, step, study
+from tests.model_server import Asked, Reply, status
+from tests.store.git_samples import needs_git
 
 pytestmark = needs_git
-USAGE = {"prompt_tokens": 100, "completion_tokens": 10}
-
-
-def fact(text: str, *evidence: int, file: str = "USER.md") -> dict[str, Any]:
-    return {"text": text, "file": file, "evidence": list(evidence)}
-
-
-def study(*facts: dict[str, Any], analysis: str = "new things") -> Reply:
-    return says({"analysis": analysis, "facts": list(facts)}, usage=USAGE)
-
-
-def edit(op: str, *evidence: int, file: str = "USER.md", **fields: Any) -> dict[str, Any]:
-    return {"op": op, "file": file, "evidence": list(evidence), **fields}
-
-
-def step(*edits: dict[str, Any], read: Any = (), status: str = "done") -> Reply:
-    return says({"read": list(read), "edits": list(edits), "status": status}, usage=USAGE)
-
-
-NOTHING_MORE = step()
-
-
-class Dreaming:
-    """A workspace of three small files with `entries` waiting (from 21), and an endpoint with a script."""
-
-    def __init__(self, tmp_path: Path, entries: tuple[str, ...], *script: Script, **settings: Any) -> None:
-        self.server = ModelServer(*script)
-        named = {"model_base_url": self.server.url, "model_name": "scripted", "model_timeout_seconds": 10.0}
-        self.bench = Bench(small(tmp_path), settings=Settings(**{**named, **settings}))
-        self.bench.remember(*entries, first=21)
-        self.bench.dreams.status()
-
-    def run(self, **named: Any) -> DreamResult:
-        with self.server:
-            return self.bench.dreams.run(dreamer="model", **named)
-
-    def fails(self, kind: type[Exception], **named: Any) -> str:
-        """The error that ends the Dream, after which nothing has changed."""
-        before = self.state()
-        with pytest.raises(kind) as caught:
-            self.run(**named)
-        assert self.state() == before
-        return str(caught.value)
-
-    def state(self) -> dict[str, bytes]:
-        ours = self.bench.paths.data
-        files = (path for path in self.bench.paths.workspace.rglob("*") if path.is_file())
-        return {str(path): path.read_bytes() for path in files if ours not in path.parents}
-
-    @property
-    def user(self) -> str:
-        return self.bench.texts()["USER.md"] or ""
-
-    @property
-    def cursor(self) -> str:
-        return self.bench.paths.dream_cursor.read_text()
-
-    @property
-    def asked(self) -> list[Asked]:
-        return self.server.asked
-
-
-TEA, BERLIN = "- User prefers tea", "- [durable] Moved to Berlin in 2025"
 
 
 def test_a_model_studies_then_edits_and_all_of_it_is_one_operation(tmp_path: Path) -> None:
@@ -367,77 +300,6 @@ def test_a_model_that_never_ends_is_ended(tmp_path: Path) -> None:
     again = Dreaming(tmp_path / "b", (TEA,), study(fact("tea", 21)), step(status="more"))
     again.run(max_iterations=5)
     assert len(again.asked) == 2
-
-
-# When it fails
-
-
-@pytest.mark.parametrize("phase", ["study", "step"])
-@pytest.mark.parametrize(
-    ("bad", "kind"),
-    [
-        (status(401, f"bad key {KEY}"), ModelRefused),
-        (status(500), ModelUnavailable),
-        (says("no JSON at all"), BadAnswer),
-        (says('{"analysis": "cut of', finish="length"), ModelTooLong),
-        (Reply(302, headers={"Location": "http://127.0.0.1:1/"}), ModelRefused),
-    ],
-)
-def test_an_endpoint_that_fails_changes_nothing(
-    tmp_path: Path, phase: str, bad: Reply, kind: type[ModelError], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NANOMEM_MODEL_KEY", KEY)
-    monkeypatch.setattr(
-        "nanomem_tui.model_client.ModelClient.__init__.__kwdefaults__", {"backoff": 0.01, "attempts": 2}
-    )
-    before = (study(fact("tea", 21)), step(edit("add", 21, new="- Prefers tea"), status="more"))
-    on = Dreaming(tmp_path, (TEA,), *(before if phase == "step" else ()), bad)
-    line = on.fails(kind)
-    assert KEY not in line
-    assert on.asked[0].headers["Authorization"] == f"Bearer {KEY}"
-    assert on.bench.done == []
-
-
-def test_a_slow_endpoint_ends_with_the_time_of_the_dream(tmp_path: Path) -> None:
-    on = Dreaming(tmp_path, (TEA,), says({"facts": []}, wait=30))
-    began = time.monotonic()
-    assert "longer than 0.5 s" in on.fails(Refused, timeout=0.5)
-    assert time.monotonic() - began < 4
-
-
-def test_a_person_can_stop_it_and_hears_what_it_is_at(tmp_path: Path) -> None:
-    on = Dreaming(tmp_path, (TEA,), study(fact("tea", 21)), says({"edits": []}, wait=30))
-    steps: list[str] = []
-
-    def watch(what: str) -> None:
-        steps.append(what)
-        if len(steps) > 12:
-            raise Refused("stopped")
-
-    on.fails(Refused, watch=watch)
-    assert list(dict.fromkeys(steps)) == ["reading 1 entry", "studying the entries 21", "editing, step 1 of at most 10"]
-
-
-def test_what_others_wrote_while_the_model_thought_stays(tmp_path: Path) -> None:
-    on = Dreaming(tmp_path, (TEA,), study(fact("tea", 21)), lambda asked: meanwhile())
-
-    def meanwhile() -> Reply:
-        on.bench.paths.user.write_text("# User\n- a, by a person\n- b\n- c\n")
-        return step(edit("replace", 21, line=4, old="- c", new="- c, tea"))
-
-    on.run()
-    assert on.user == "# User\n- a, by a person\n- b\n- c, tea\n"
-
-
-def test_a_cursor_that_moved_meanwhile_is_never_set_back(tmp_path: Path) -> None:
-    def meanwhile(_asked: Asked) -> Reply:
-        (on.bench.paths.workspace / DREAM_CURSOR).write_text("22")
-        return step(edit("add", 21, new="- Prefers tea"))
-
-    on = Dreaming(tmp_path, (TEA, BERLIN, "- more"), study(fact("tea", 21)), meanwhile)
-    with pytest.raises(Conflict):
-        on.run(max_batch_size=1)
-    assert (on.cursor, on.user) == ("22", "# User\n- a\n- b\n- c\n")
 
 
 def test_entries_are_named_with_their_time() -> None:
