@@ -72,6 +72,11 @@ class Settings(NamedTuple):
     dream_max_batch_size: int = 20
     dream_max_iterations: int = 10
     dream_dreamer: str = "rules"
+    dream_schedule: str = "auto"
+    dream_interval_h: float = 2.0
+    dream_cron: str = ""
+    consolidate_budget_tokens: int = 32_000
+    consolidate_chars_per_token: float = 4.0
     model_base_url: str = ""
     model_name: str = ""
     model_key_env: str = "NANOMEM_MODEL_KEY"
@@ -188,6 +193,14 @@ ABOUT: Mapping[str, About] = {
     "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
     "dream_max_iterations": About("edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1),
     "dream_dreamer": About("who dreams: fixed rules, offline, or a language model", choices=("rules", "model")),
+    "consolidate_budget_tokens": About("tokens of a session beyond which its oldest part is archived", least=1),
+    "consolidate_chars_per_token": About("bytes of text that are reckoned as a token there", least=0.1),
+    "dream_schedule": About(
+        "Dreams by themselves, in the console and `dream schedule` (auto: unless the agent dreams by itself)",
+        choices=("auto", "on", "off"),
+    ),
+    "dream_interval_h": About("hours between two Dreams", "agents.defaults.dream.intervalH", 0.05),
+    "dream_cron": About("cron line that says when Dreams run, in place of the hours", "agents.defaults.dream.cron"),
     "model_base_url": About("address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"),
     "model_name": About("model to ask, or a preset of the agent (empty: the one of the agent's Dream)"),
     "model_key_env": About("environment variable that holds the key for model_base_url"),

@@ -23,6 +23,7 @@ from nanomem_tui.store.oplog import LogEntry
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
+    from nanomem_tui.dream.consolidator import Consolidator
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.memory.conversations import Conversations
@@ -198,6 +199,14 @@ class Workspace(AbstractContextManager["Workspace"]):
         from nanomem_tui.dream.service import Dreams
 
         return Dreams(self.paths, self.git, self.documents, self.perform, self.agent, self.settings, self._blames)
+
+    @cached_property
+    def consolidator(self) -> Consolidator:
+        """Sessions summarised into the archive."""
+        from nanomem_tui.dream import consolidator as made
+
+        settle = made.settle_with(self.store.waiting, self.store.checkpoint)
+        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle)
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
         from nanomem_tui.dream.blame import Blames

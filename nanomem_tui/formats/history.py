@@ -15,6 +15,8 @@ from nanomem_tui.formats.keep import NOTHING, unknown
 MARKS = ("permanent", "durable", "ephemeral", "correction", "skip", "SKILL")
 RAW_PREFIX = "[RAW]"
 TRUNCATED_SUFFIX = "\n... (truncated)"
+MAX_CONTENT = 64_000
+"""Characters of an entry that agents keep; a longer one is cut and says so."""
 
 _KNOWN = frozenset({"cursor", "timestamp", "content", "session_key"})
 _MARK_NAMES = {name.lower(): name for name in MARKS}
@@ -85,6 +87,11 @@ def dump_entry(entry: HistoryEntry) -> bytes:
     if entry.session_key is not None:
         value["session_key"] = entry.session_key
     return dump_line({**value, **entry.extra})
+
+
+def capped(content: str, limit: int = MAX_CONTENT) -> str:
+    """`content` as agents cap it: `limit` characters, and behind them that it was cut."""
+    return content if len(content) <= limit else content[:limit] + TRUNCATED_SUFFIX
 
 
 def _entry(value: dict[str, Any], line: int) -> HistoryEntry | str:

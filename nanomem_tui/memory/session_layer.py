@@ -2,12 +2,14 @@
 
 A value is `{"path": name in the sessions folder, "sha256": of the bytes, "blob": their name in the backups,
 "messages": n}`; the one after a compaction also has `"keep"`, what was asked for, and `"force": true` when a person
-insisted. Owns the protocol beside an agent: refused while one runs or while a turn in flight has its checkpoint,
+insisted. Where little of a file changes, `"splices"` stand for the blob: what makes these bytes of those on the other
+side. Owns the protocol beside an agent: refused while one runs or while a turn in flight has its checkpoint,
 compared and swapped under the agent's own lock, which is held for the rename alone.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui.errors import BadInput, Conflict, Refused, from_os_error
+from nanomem_tui.formats.session_consolidation import Splice, inverse, spliced
 from nanomem_tui.formats.sessions import Session, compact, parse_session, uncompact
 from nanomem_tui.memory.reading import Stamp, read_file, stamp_of
 from nanomem_tui.memory.session_files import checkpoint_name
@@ -81,8 +84,17 @@ class SessionLayer:
         if (current is None) != (change.before is None):
             raise Conflict("the session is gone" if current is None else "there is such a session already", change.key)
         if change.before is None or current is None or _sha256(current) == change.before.get("sha256"):
-            return None if change.after is None else blobs.get(self._backups, str(change.after.get("blob")))
+            return None if change.after is None else self._made(change.after, current)
         return self._grown(change, current)
+
+    def _made(self, after: Value, current: bytes | None) -> bytes:
+        """The bytes of a value, made of the file's own where it holds splices."""
+        if "splices" not in after or current is None:
+            return blobs.get(self._backups, str(after.get("blob")))
+        data = spliced(current, [_splice(one) for one in after["splices"]])
+        if sha256(data) != after.get("sha256"):
+            raise BadInput("a recorded change of a session is damaged", str(after.get("path")))
+        return data
 
     def _grown(self, change: Change, current: bytes) -> bytes:
         """The removed lines in front of a transcript that went on since its compaction."""
@@ -127,6 +139,33 @@ def refusal(path: Path, agent: Presence) -> str:
     if path.with_name(checkpoint_name(path.name)).exists():
         return "a turn in flight left its checkpoint, which a change would void"
     return ""
+
+
+def splice_values(
+    name: str, data: bytes, splices: Sequence[Splice], messages: tuple[int, int]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values before and after of a transcript `name` of which little changes; `messages` are counts for people."""
+    new = spliced(data, splices)
+    before = {"path": name, "sha256": sha256(data), "messages": messages[0]}
+    after = {"path": name, "sha256": sha256(new), "messages": messages[1]}
+    return {**before, "splices": [*map(_plain, inverse(data, splices))]}, {**after, "splices": [*map(_plain, splices)]}
+
+
+def _plain(splice: Splice) -> list[Any]:
+    """A splice as JSON holds it: bytes that are no UTF-8 in base64."""
+    try:
+        return [splice.start, splice.end, splice.data.decode("utf-8")]
+    except UnicodeDecodeError:
+        return [splice.start, splice.end, {"raw": base64.b64encode(splice.data).decode("ascii")}]
+
+
+def _splice(value: Any) -> Splice:
+    try:
+        start, end, text = value
+        data = text.encode("utf-8") if isinstance(text, str) else base64.b64decode(text["raw"])
+        return Splice(int(start), int(end), data)
+    except (TypeError, ValueError, KeyError) as error:
+        raise BadInput("a recorded change of a session that cannot be read", str(value)[:60]) from error
 
 
 def _current(path: Path) -> bytes | None:

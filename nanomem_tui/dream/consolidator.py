@@ -1,0 +1,303 @@
+"""The Consolidator: when a session outgrows its budget, its oldest safe slice is summarised into the archive.
+
+Owns the order of things, which is that of the promise: the entries of the archive are durable before the session's
+offsets move, both are one operation, and whoever is killed in between finds the entries again by the slice that they
+name: nothing is archived twice. Refused while an agent runs, which has the session in memory. The transcript keeps
+every message. What a summary says is made in `summary` and `summary_model`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui import clock
+from nanomem_tui.dream.summary import LeftOut, RulesSummariser, Summariser, Summary, entries_of
+from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Refused
+from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.formats.session_consolidation import consolidated, last_summary, merged_summary
+from nanomem_tui.formats.session_slices import Slice, archivable, oldest, safe_ends, tokens
+from nanomem_tui.formats.sessions import Message, Session, parse_session
+from nanomem_tui.memory.reading import read_file
+from nanomem_tui.memory.session_layer import refusal, splice_values
+from nanomem_tui.model_client import Usage
+from nanomem_tui.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.store import atomic
+from nanomem_tui.store.history_file import appended, read_archive
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.config import Settings
+    from nanomem_tui.memory.sessions import SessionInfo, Sessions
+    from nanomem_tui.paths import Paths
+    from nanomem_tui.store.presence import Presence
+
+KIND = "session.consolidate"
+SLICE = "slice"
+"""The key of an entry that names the messages it was made of: `first-end:digest`."""
+_OWN = "dream:"  # the agent's own Dreams are sessions too
+_MAX_KEPT = 200
+
+
+def _nobody(_step: str) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """What consolidating a session would do, or did.
+
+    Messages `start` to `end` are archived as `entries` (their cursors are 0 until it is done); `tokens` of the session
+    were not archived before, `left` are not after it. `summary` replaces what is archived in the agent's prompt.
+    `refused` says why it may not be done now, `nothing` why there is nothing to do; "" when neither.
+    """
+
+    key: str
+    path: Path
+    sha256: str
+    messages: int
+    start: int
+    end: int
+    tokens: int
+    left: int
+    budget: int
+    dreamer: str
+    marker: str = ""
+    archived: int = 0
+    entries: tuple[HistoryEntry, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    summary: str = ""
+    raw: bool = False
+    note: str = ""
+    usage: Usage = field(default_factory=Usage)
+    refused: str = ""
+    nothing: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts and entries as a JSON object."""
+        names = ("messages", "start", "end", "archived", "tokens", "left", "budget", "dreamer", "raw", "note")
+        return {
+            "id": self.key,
+            **{name: getattr(self, name) for name in names},
+            "entries": [
+                {"cursor": entry.cursor or None, "timestamp": entry.timestamp, "text": entry.content}
+                for entry in self.entries
+            ],
+            "left_out": [one._asdict() for one in self.left_out],
+            "usage": self.usage.to_json(),
+            "refused": self.refused,
+            "nothing": self.nothing,
+        }
+
+
+class Consolidator:
+    """Consolidates the sessions of one workspace. `settle` finishes what a killed process of ours had begun."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        sessions: Sessions,
+        perform: Perform,
+        agent: Callable[[], Presence],
+        settings: Settings,
+        settle: Callable[[], object],
+    ) -> None:
+        self._paths = paths
+        self._sessions = sessions
+        self._perform = perform
+        self._agent = agent
+        self._settings = settings
+        self._settle = settle
+
+    def plan(
+        self, key: str, *, budget: int | None = None, dreamer: str | None = None, watch: Callable[[str], None] = _nobody
+    ) -> Consolidation:
+        """What `apply` would do to the session of `key`; asks a model where the Dreamer is one. Writes nothing.
+
+        `budget` in tokens; `dreamer` is `rules` or `model`; both come from the settings unless given. Raises NotFound,
+        BadInput, InvalidConfig when no model is set up, whatever `watch` raises.
+        """
+        return self._planned(self._info(key), budget, dreamer, watch)
+
+    def plan_all(
+        self, *, budget: int | None = None, dreamer: str | None = None, watch: Callable[[str], None] = _nobody
+    ) -> list[Consolidation]:
+        """What `apply` would do to each session that the agent finds and that is over its budget, refused ones too."""
+        infos = [info for info in self._sessions.list() if not info.hidden_reason and not info.key.startswith(_OWN)]
+        least = self._budget(budget) * self._settings.consolidate_chars_per_token
+        plans = (self._planned(info, budget, dreamer, watch) for info in infos if info.size > least / 2)
+        return [plan for plan in plans if not plan.nothing]
+
+    def apply(self, plan: Consolidation) -> tuple[Operation, Consolidation]:
+        """Do what a plan says, as one operation; and the plan with the cursors that its entries got.
+
+        Raises Refused while an agent runs or another process consolidates, NothingToDo, Conflict when the session went
+        on since the plan was made.
+        """
+        if plan.refused:
+            raise Refused(plan.refused, plan.key, "stop the agent first; nothing was changed")
+        if plan.nothing:
+            raise NothingToDo(plan.nothing, plan.key)
+        with self._alone():
+            self._settle()
+            data = read_file(plan.path)
+            if atomic.sha256(data) != plan.sha256:
+                raise Conflict("the session went on meanwhile", plan.key, "nothing was changed; run it again")
+            operation, done = self._operation(plan, data)
+            return self._perform(operation), done
+
+    def consolidate(self, key: str, *, budget: int | None = None, dreamer: str | None = None) -> Operation:
+        """Plan and do it. Raises what `plan` and `apply` raise."""
+        self.recover()
+        return self.apply(self.plan(key, budget=budget, dreamer=dreamer))[0]
+
+    def recover(self) -> None:
+        """Finish what a killed process of ours had begun; without it a plan may be of yesterday. Raises Refused while
+        another process consolidates."""
+        with self._alone():
+            self._settle()
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def _info(self, key: str) -> SessionInfo:
+        """The session of that key: where two files claim it, that which the agent finds, then the newest."""
+        found = [info for info in self._sessions.list() if info.key == key]
+        if not found:
+            raise NotFound("no such session", key, "`nanomem session list` shows them all")
+        return min(found, key=lambda info: bool(info.hidden_reason))
+
+    def _budget(self, budget: int | None) -> int:
+        if budget is not None and budget < 1:
+            raise BadInput("a budget is at least one token", str(budget))
+        return budget or self._settings.consolidate_budget_tokens
+
+    def _planned(
+        self, info: SessionInfo, budget: int | None, dreamer: str | None, watch: Callable[[str], None]
+    ) -> Consolidation:
+        path = Path(info.path)
+        refused = info.hidden_reason or refusal(path, self._agent())
+        if info.key.startswith(_OWN):
+            refused = "a Dream of the agent, which read the archive: it would be archived again"
+        data = read_file(path)
+        session = parse_session(data, self._paths.relative(path), info.key)
+        summariser = self._summariser(dreamer)
+        limit = self._budget(budget)
+        start, rate = session.last_archived, self._settings.consolidate_chars_per_token
+        cut = oldest(session.messages, start, limit, rate)
+        now = round(sum(tokens(message, rate) for message in session.messages[start:]))
+        plan = Consolidation(
+            key=info.key, path=path, sha256=atomic.sha256(data), messages=len(session.messages), start=start, end=start,
+            tokens=now, left=now, budget=limit, dreamer=summariser.name, refused=refused,
+            nothing=_nothing(session, cut),
+        )  # fmt: skip
+        if cut is None or plan.nothing:
+            return plan
+        return self._summarised(plan, session, cut, summariser, watch)
+
+    def _summarised(
+        self, plan: Consolidation, session: Session, cut: Slice, summariser: Summariser, watch: Callable[[str], None]
+    ) -> Consolidation:
+        ends = [end for end in safe_ends(session.messages, cut.start) if end <= cut.end]
+        wanted = session.messages[cut.start : cut.end]
+        summary = summariser.summarise(wanted, ends, watch)
+        rate = self._settings.consolidate_chars_per_token
+        done = session.messages[cut.start : summary.end]
+        marker = f"{cut.start}-{summary.end}:{_digest(done)}"
+        otherwise = clock.local_naive(clock.parse(session.updated_at) or clock.now())[:16].replace("T", " ")
+        entries = entries_of(summary, done, plan.key, otherwise, {SLICE: marker})
+        return Consolidation(
+            key=plan.key, path=plan.path, sha256=plan.sha256, messages=plan.messages, start=plan.start,
+            end=summary.end, tokens=plan.tokens, budget=plan.budget, dreamer=plan.dreamer, refused=plan.refused,
+            left=round(sum(tokens(message, rate) for message in session.messages[summary.end :])),
+            marker=marker, archived=len(archivable(done)), entries=tuple(entries), left_out=summary.left_out,
+            summary=merged_summary(last_summary(session.metadata), summary.text),
+            raw=bool(summary.raw), note=_note(summary), usage=summary.usage,
+        )  # fmt: skip
+
+    def _summariser(self, name: str | None) -> Summariser:
+        """The one of that name, or of the settings. Raises InvalidConfig, BadInput."""
+        name = name or self._settings.dream_dreamer
+        if name == "rules":
+            return RulesSummariser(self._settings)
+        if name != "model":
+            raise BadInput(f"no Dreamer is called {name!r}", "", "rules or model")
+        from nanomem_tui.dream.summary_model import ModelSummariser
+        from nanomem_tui.model_client import ModelClient
+        from nanomem_tui.model_settings import model_config
+
+        return ModelSummariser(ModelClient(model_config(self._paths, self._settings)))
+
+    # -- doing ----------------------------------------------------------------------------------------------------
+
+    def _operation(self, plan: Consolidation, data: bytes) -> tuple[Operation, Consolidation]:
+        archive = read_archive(self._paths)
+        known = [e for e in archive.entries if e.session_key == plan.key and e.extra.get(SLICE) == plan.marker]
+        summary, counter = plan.summary, archive.counter
+        if known:  # archived by a process that did not come so far as to move the offsets
+            entries, counter = known, str(known[0].cursor - 1)
+            session = parse_session(data, "", plan.key)
+            summary = merged_summary(last_summary(session.metadata), "\n".join(entry.content for entry in known))
+        else:
+            first = archive.latest + 1
+            entries = [entry._replace(cursor=first + number) for number, entry in enumerate(plan.entries)]
+        splices = consolidated(data, plan.end, summary, clock.local_naive(clock.now()))
+        boundary = sum(b"_hidden_history" in splice.data for splice in splices[1:])
+        before, after = splice_values(plan.path.name, data, splices, (plan.messages, plan.messages + boundary))
+        changes = [*appended(entries, counter), Change("session", plan.key, before, after)]
+        raw = ", as they are" if plan.raw else ""
+        label = f"archive {counted(plan.archived, 'message')} of session {plan.key}{raw}"
+        meta: dict[str, Any] = {
+            "dreamer": plan.dreamer, "start": plan.start, "end": plan.end, "raw": plan.raw,
+            "left_out": [one._asdict() for one in plan.left_out[:_MAX_KEPT]],
+        }  # fmt: skip
+        if plan.usage.calls:
+            meta["usage"] = plan.usage.to_json()
+        return new_operation(KIND, label, changes, meta=meta), replace(plan, entries=tuple(entries))
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        atomic.make_folder(self._paths.data)
+        lock = self._paths.data / "consolidate.lock"
+        try:
+            with atomic.locked(lock, wait=0):
+                yield
+        except Refused as error:
+            if error.where == str(lock):
+                raise Refused("another process consolidates sessions", "", "wait until it is done") from error
+            raise
+
+
+def _nothing(session: Session, cut: Slice | None) -> str:
+    """Why there is nothing to archive; "" when there is."""
+    if cut is None:
+        return "the session is within its budget"
+    if cut.end == cut.start:
+        return "all of it is one turn, which stays whole"
+    return "" if session.has_metadata else "it has no metadata line: there is no place to note what was archived"
+
+
+def _note(summary: Summary) -> str:
+    cut = "the dump is longer than an entry may be, and says that it was cut"
+    return "; ".join(filter(None, [summary.note, cut if summary.raw.endswith("(truncated)") else ""]))
+
+
+def _digest(messages: Sequence[Message]) -> str:
+    """Which messages these are, whatever the agent does to their bytes."""
+    rows: list[Mapping[str, Any]] = [message.raw for message in messages]
+    text = json.dumps(rows, sort_keys=True, default=str)
+    return atomic.sha256(text.encode("utf-8", "replace"))[:12]
+
+
+def settle_with(waiting: Callable[[], Sequence[Operation]], checkpoint: Callable[[], object]) -> Callable[[], None]:
+    """What finishes a consolidation that a killed process had begun: the checkpoint that takes its ledger over."""
+
+    def settle() -> None:
+        if any(operation.kind == KIND for operation in waiting()):
+            with contextlib.suppress(NanomemError):  # told in the status; the entries are found again all the same
+                checkpoint()
+
+    return settle

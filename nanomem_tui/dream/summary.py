@@ -1,0 +1,244 @@
+"""What of a conversation goes into the archive: facts, one a line, each marked as agents mark them.
+
+Owns the values of a summary, how its lines become entries of the archive, and the rules that make one offline. Of what
+was said only a person's own words count, unless the settings read the assistant too; orders to the model, secrets,
+pasted texts and what was only recalled stay out, each with its reason. Relative dates stay as they were said: an entry
+holds the lines of one day and carries its date. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from nanomem_tui import clock
+from nanomem_tui.config import Settings
+from nanomem_tui.dream.facts import MAX_FACT, facts_of
+from nanomem_tui.formats.history import HistoryEntry, capped
+from nanomem_tui.formats.session_slices import archivable
+from nanomem_tui.formats.sessions import Message
+from nanomem_tui.memory import capture_rules, corrections, injection, safety, secrets
+from nanomem_tui.memory.capture import MAX_MESSAGE
+from nanomem_tui.model_client import Usage
+from nanomem_tui.text import counted
+
+MARKS = ("permanent", "durable", "ephemeral", "correction")
+ENTRY_CHARS = 1000
+"""Characters of an entry where lines can be parted: an agent's own Dream reads no more of one."""
+_ASKED = 160
+_STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})")
+_FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
+
+Watch = Callable[[str], None]
+
+
+class Line(NamedTuple):
+    """One fact: its mark (of MARKS), its words, and the index of the message that says it."""
+
+    mark: str
+    text: str
+    message: int
+
+    def __str__(self) -> str:
+        """The line as it stands in the archive."""
+        return f"- [{self.mark}] {self.text}"
+
+
+class LeftOut(NamedTuple):
+    """Something said that is not archived as a fact, and why; a secret is masked."""
+
+    message: int
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was made of the messages before `end`. `raw`: no summary, but the dump that takes its place; `note` says
+    why, or what else a person should know."""
+
+    end: int
+    lines: tuple[Line, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    raw: str = ""
+    note: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def text(self) -> str:
+        """All of it as one text."""
+        return self.raw or "\n".join(map(str, self.lines))
+
+
+class Summariser(Protocol):
+    """Makes a summary of a slice of a conversation."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in logs and settings."""
+
+    def summarise(self, messages: Sequence[Message], ends: Sequence[int], watch: Watch) -> Summary:
+        """The summary of `messages`, or of those before one of `ends`, the places where they may be parted; the last
+        of these is behind them. Raises whatever `watch` raises."""
+
+
+class RulesSummariser:
+    """Fixed rules: the same messages always give the same lines."""
+
+    name = "rules"
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def summarise(self, messages: Sequence[Message], ends: Sequence[int], watch: Watch) -> Summary:
+        """The facts of all messages."""
+        wanted = archivable(messages)
+        roles = {"user", "assistant"} if self._settings.capture_assistant else {"user"}
+        senders = {message.raw.get("sender_id") for message in wanted if message.role == "user"} - {None}
+        lines: dict[str, Line] = {}
+        left_out: list[LeftOut] = []
+        for number, message in enumerate(wanted):
+            if number % 500 == 0:
+                watch(f"reading message {number:,} of {len(wanted):,}")
+            if message.role in roles:
+                said, not_said = self._said(message, str(message.raw.get("sender_id")) if len(senders) > 1 else "")
+                left_out += not_said
+                for line in said:
+                    lines.setdefault(safety.normal(line.text), line)
+        ended = [_ending(wanted)] if wanted else []
+        return Summary(ends[-1], (*lines.values(), *ended), tuple(left_out))
+
+    def _said(self, message: Message, sender: str) -> tuple[list[Line], list[LeftOut]]:
+        """The facts of one message, and what is left out of it for a reason that is worth telling."""
+        text, index = message.content, message.index
+        if not text.strip():
+            return [], []
+        if len(text) > MAX_MESSAGE:
+            return [], [LeftOut(index, _short(text), f"more than {MAX_MESSAGE:,} characters: pasted, not said")]
+        if safety.is_recalled(text):
+            return [], [LeftOut(index, _short(text), "it was recalled, not said")]
+        lines: list[Line] = []
+        left_out: list[LeftOut] = []
+        told: dict[str, Line] = {}
+        corrects = corrections.detect(text, self._settings) is not None
+        for sentence in capture_rules.sentences(_FENCED.sub("\n", text)):
+            found = _fact(sentence, corrects=corrects)
+            if found is None:
+                continue
+            mark, what, alone = found
+            said = told.get(mark)
+            if why := refused(what):
+                left_out.append(LeftOut(index, _short(what), why))
+            elif said is not None and not alone and len(said.text) + len(what) < MAX_FACT:
+                # "It took two hours." says nothing without the sentence before it.
+                told[mark] = lines[lines.index(said)] = said._replace(text=f"{said.text} {what}")
+            else:
+                lines.append(Line(mark, f"{sender} said: {what}" if sender else what, index))
+                if not alone:
+                    told[mark] = lines[-1]
+        if lines and (why := injection.reason(text)):  # what stands beside an order is part of it
+            return [], [*left_out, *(LeftOut(index, _short(line.text), f"the message {why}") for line in lines)]
+        return lines, left_out
+
+
+def refused(text: str) -> str:
+    """Why a fact must not be archived; "" when it may."""
+    if len(text) > MAX_FACT:
+        return f"longer than {MAX_FACT} characters"
+    if kinds := {secret.kind for secret in secrets.find(text)}:
+        return f"it holds a secret: {', '.join(sorted(kinds))}"
+    if why := injection.reason(text):
+        return why
+    return "it was recalled, not said" if safety.is_recalled(text) else ""
+
+
+@lru_cache(1)
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What passes within days; what takes back something said before."""
+    return (
+        re.compile(
+            r"\b(?:today|tonight|this (?:morning|afternoon|evening)|tomorrow|right now|at the moment|for now|later on|"
+            r"in (?:a few|\d+) (?:minutes|hours)|remind me)\b|今天|今晚|明天|现在|稍后|一会儿|暂时|待会",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"\b(?:no longer|not any ?more|any ?more)\b|^(?:actually|correction)\b|不再|改成|改为|更正|其实",
+            re.IGNORECASE,
+        ),
+    )
+
+
+def _fact(sentence: str, *, corrects: bool) -> tuple[str, str, bool] | None:
+    """(mark, words, whether they stand for themselves) of what a sentence tells, None when it is talk."""
+    said = capture_rules.read(sentence)
+    text = " ".join((said.text if said else sentence).split())
+    if said is None:
+        # As a fact of a conversation, which leaves questions, greetings and reactions out.
+        entry = HistoryEntry(0, "", f"- [durable] User said: {text}")
+        kept, _ = facts_of(entry)
+        if not kept:
+            return ("durable", text, False) if secrets.find(text) and _tells(text) else None
+        text = kept[0].text.removeprefix("User: ")
+    passing, taking_back = _patterns()
+    if corrects or taking_back.search(text):
+        return "correction", text, said is not None
+    if said is not None and (said.explicit or said.kind == "preference"):
+        return "permanent", text, True
+    return ("ephemeral" if passing.search(text) else "durable"), text, said is not None
+
+
+def _tells(text: str) -> bool:
+    """Whether a text that holds a secret would be a fact without it: then it is told that it was left out."""
+    return bool(facts_of(HistoryEntry(0, "", f"- [durable] User said: {secrets.mask(text)}"))[0])
+
+
+def _ending(messages: Sequence[Message]) -> Line:
+    """Where the conversation stood: what an agent needs to go on."""
+    first, last = stamp(messages[0].timestamp), stamp(messages[-1].timestamp)
+    span = f", {first} to {last}" if first and last else ""
+    asked = next((m for m in reversed(messages) if m.role == "user" and m.content.strip()), None)
+    text = f"{counted(len(messages), 'message')} archived{span}"
+    if asked is not None and not injection.reason(asked.content) and not safety.is_recalled(asked.content):
+        text += f"; asked last: {_short(asked.content)}"
+    return Line("ephemeral", text, messages[-1].index)
+
+
+def _short(text: str) -> str:
+    line = " ".join(secrets.mask_start(text).split())
+    return line if len(line) <= _ASKED else f"{line[:_ASKED].rstrip()}…"
+
+
+def stamp(timestamp: str) -> str:
+    """The minute of a message as the archive has it, `YYYY-MM-DD HH:MM` of here; "" when it is no time."""
+    found = _STAMP.match(timestamp)
+    if found is None:
+        return ""
+    if timestamp.endswith("Z") or "+" in timestamp[16:] or "-" in timestamp[16:]:
+        moment = clock.parse(timestamp)
+        return clock.local_naive(moment)[:16].replace("T", " ") if moment else ""
+    return f"{found[1]} {found[2]}"
+
+
+def entries_of(
+    summary: Summary, messages: Sequence[Message], key: str, otherwise: str, extra: dict[str, Any]
+) -> list[HistoryEntry]:
+    """The entries of a summary, cursor 0, oldest first: lines of one day together, ENTRY_CHARS at most where lines can
+    be parted. `otherwise` is the timestamp of what has none; `extra` keys go with each."""
+    stamps: dict[int, str] = {}
+    known = otherwise
+    for message in messages:
+        known = stamps[message.index] = stamp(message.timestamp) or known
+    if summary.raw:
+        return [HistoryEntry(0, known, capped(summary.raw), key, 0, extra)]
+    entries: list[HistoryEntry] = []
+    for line in sorted(summary.lines, key=lambda line: line.message):
+        at, text = stamps.get(line.message, known), str(line)
+        last = entries[-1] if entries else None
+        if last and last.timestamp[:10] == at[:10] and len(last.content) + 1 + len(text) <= ENTRY_CHARS:
+            entries[-1] = last._replace(timestamp=max(last.timestamp, at), content=f"{last.content}\n{text}")
+        else:
+            entries.append(HistoryEntry(0, at, capped(text), key, 0, extra))
+    return entries
