@@ -25,6 +25,7 @@ _COMMANDS = {
     "turn": "nanomem_tui.cli.turn:turn",
     "wal": "nanomem_tui.cli.wal:wal",
     "history": "nanomem_tui.cli.history:history",
+    "consolidate": "nanomem_tui.cli.consolidate:consolidate",
     "dream": "nanomem_tui.cli.dream:dream",
     "blame": "nanomem_tui.cli.blame:blame",
     "inbox": "nanomem_tui.cli.inbox:inbox",

@@ -196,6 +196,8 @@ class Consolidator:
         )  # fmt: skip
         if cut is None or plan.nothing:
             return plan
+        if refused and summariser.name == "model":  # nobody pays for what must not be done
+            return replace(plan, end=cut.end, left=cut.left)
         return self._summarised(plan, session, cut, summariser, watch)
 
     def _summarised(
