@@ -215,7 +215,7 @@ def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them
     same = {"recall_backend": "sqlite_fts", "memory_db_path": "~/.nanobot/memory/longterm.db"}
     assert loaded.settings == Settings(**same)
     given = {about.agent_key for about in config.ABOUT.values() if about.agent_key} | set(config.RESERVED)
-    assert len(loaded.sources) == len(given) - len(config.RESERVED) - 2  # all but the two of the Dream
+    assert len(loaded.sources) == len(given) - len(config.RESERVED) - 4  # all but the four of the Dream
 
 
 @pytest.mark.parametrize(

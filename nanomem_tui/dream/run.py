@@ -23,6 +23,7 @@ from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
 from nanomem_tui.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.memory import secrets
 from nanomem_tui.model_client import Usage
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
@@ -164,6 +165,24 @@ class DreamRunner(DreamQueue):
             decided = replace(proposed, edits=tuple(chosen), refused=tuple(waiting))
             result = _changed(decided, before, apply_edits(before, chosen))
             return self._commit(result, started_by, proposed)
+
+    def pass_over(self, cursor: int, why: str, *, started_by: str = "human") -> Operation:
+        """Move the cursor past the next entry, which no Dreamer could read; the entry stays where it is.
+
+        Raises Conflict when it is not the next one any more, Refused while another Dream runs.
+        """
+        self._refuse_beside_the_agent()
+        with self._alone():
+            waiting = self.queue().waiting
+            if not waiting or waiting[0].cursor != cursor:
+                raise Conflict("another Dream was quicker", DREAM_CURSOR, "nothing was changed")
+            if self._git() is None:
+                GitHistory.init(self._paths)
+            text = f"dream: nanomem passed over entry {cursor}\n\nNo Dreamer could read it: {secrets.mask(why)}"
+            meta = {"commit": text, "started_by": started_by}
+            change = self._files.change(DREAM_CURSOR, str(cursor))
+            label = f"Dream: entry {cursor} passed over"
+            return self._perform(new_operation("dream.pass", label, [change], actor="dream", meta=meta))
 
     def _commit(self, result: DreamResult, started_by: str, proposed: DreamResult | None = None) -> DreamResult:
         if self._git() is None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.dreamer import Dreamer
     from nanomem_tui.dream.edits import LineEdit
     from nanomem_tui.dream.guards import Refusal
+    from nanomem_tui.dream.queue import Queue
     from nanomem_tui.dream.restore import DreamRestore, RestorePreview
     from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamResult, DreamRunner
@@ -140,6 +141,18 @@ class Dreams:
     def apply(self, proposed: DreamResult, chosen: Sequence[LineEdit], waiting: Sequence[Refusal] = ()) -> DreamResult:
         """The Dream that a dry run proposed, with the edits that a person chose. See `DreamRunner.apply`."""
         return self._runner.apply(proposed, chosen, waiting)
+
+    def pass_over(self, cursor: int, why: str) -> Operation:
+        """Go past the next entry, which no Dreamer could read. See `DreamRunner.pass_over`."""
+        return self._runner.pass_over(cursor, why, started_by="schedule")
+
+    def queue(self) -> Queue:
+        """What waits for the next Dream. Reads only."""
+        return self._queue.queue()
+
+    def running(self) -> bool:
+        """Whether a Dream, ours or the agent's own, is under way."""
+        return self._queue.running()
 
     @cached_property
     def review(self) -> Review:

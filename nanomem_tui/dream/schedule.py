@@ -1,0 +1,374 @@
+"""Dreams that run by themselves: whether they do, when the next one is due, and what becomes of one that fails.
+
+Owns the schedule's own memory (one small file) and the lock that lets one schedule at a time look at it. A Dream that
+fails is tried again, later each time, over fewer entries each time, until one entry is left: that one is read by rules,
+or passed over, so that no entry keeps the others waiting. Whoever has a clock calls `step`; runs no thread.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from nanomem_tui import clock
+from nanomem_tui.errors import ModelError, ModelUnavailable, NanomemError, NothingToDo, Refused, in_words
+from nanomem_tui.formats import agent_home
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic
+from nanomem_tui.text import counted, one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.config import Settings
+    from nanomem_tui.dream.queue import Queue
+    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.store.presence import Presence
+
+RETRY = timedelta(minutes=1)
+"""How long after a first failure the next try is; twice as long after each more, and never longer than the interval."""
+BUSY = timedelta(minutes=1)
+_ALONE = 2  # failures over a single entry, until it is read by rules, or passed over
+_KEPT = 20  # entries that were passed over, as they are told
+_SAID = 300  # characters of an error
+_FIRST_WITH_DREAM, _FIRST_WITH_SWITCH = (0, 1, 5), (0, 3, 5)
+
+Kind = Literal["off", "waiting", "busy", "nothing", "dreamt", "passed", "failed", "stopped"]
+
+
+class Host(Protocol):
+    """What the schedule asks of a workspace."""
+
+    @property
+    def paths(self) -> Paths:
+        """Where things are."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+
+    @property
+    def layout(self) -> Layout:
+        """Which agent wrote this home."""
+
+    @property
+    def dream(self) -> Dreams:
+        """The Dreams."""
+
+    def agent(self) -> Presence:
+        """The agent that runs here."""
+
+
+class Plan(NamedTuple):
+    """Whether Dreams run by themselves, and why; `every`, or at the times of the `cron` expression."""
+
+    on: bool
+    why: str
+    every: timedelta
+    cron: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the schedule knows of its last try: when (UTC ISO), how often it failed since the last success, and why.
+
+    `size`: entries to read next time, 0 as many as set. `alone`: how often the single entry behind `cursor` failed.
+    `passed`: cursors of the entries that were passed over.
+    """
+
+    at: str = ""
+    failures: int = 0
+    error: str = ""
+    size: int = 0
+    alone: int = 0
+    cursor: int = -1
+    passed: tuple[int, ...] = ()
+
+
+class Outcome(NamedTuple):
+    """What a step came to, in words too; `next_at` is when the next one is worth a look (None: when it is off)."""
+
+    kind: Kind
+    said: str
+    next_at: datetime | None = None
+    result: DreamResult | None = None
+
+
+class _Stopped(Refused):
+    """Whoever runs the schedule wants it to end."""
+
+
+class Schedule:
+    """The schedule of one workspace."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._file = host.paths.data / "dream-schedule.json"
+        self._lock = host.paths.data / "dream-schedule.lock"
+
+    def plan(self) -> Plan:
+        """Whether Dreams run by themselves here, as the settings and the agent's configuration say now."""
+        settings, paths = self._host.settings, self._host.paths
+        every, cron = timedelta(hours=settings.dream_interval_h), settings.dream_cron
+        trouble = cron_trouble(cron)
+        if trouble:
+            cron, trouble = "", f"; the cron line {cron!r} is not understood ({trouble}), the interval counts"
+        if settings.dream_schedule == "off":
+            return Plan(False, "dream_schedule is off", every, cron)
+        if settings.dream_schedule == "on":
+            return Plan(True, f"dream_schedule is on{trouble}", every, cron)
+        own = agents_own(paths, self._host.layout, self._host.agent())
+        if own:
+            return Plan(False, f"{own}; `nanomem config set dream_schedule on` runs ours all the same", every, cron)
+        return Plan(True, f"no agent dreams here by itself{trouble}", every, cron)
+
+    def next_at(self, plan: Plan | None = None) -> datetime:
+        """When the next Dream is due; a time that is over when it is due now."""
+        plan, memory, now = plan or self.plan(), self._read(), clock.now()
+        times = [min(at, now) for at in (clock.parse(memory.at), self._last_dream()) if at]  # clocks are put back
+        if memory.failures and times:
+            return times[0] + backoff(memory.failures, plan.every)
+        last = max(times, default=None)
+        if plan.cron:
+            return _cron_next(plan.cron, last or now, zone_of(self._host.paths))
+        return now if last is None else last + plan.every
+
+    def status(self) -> dict[str, Any]:
+        """`on`, `why`, `every_h`, `cron`, `next_at` and `last_at` (UTC ISO or None), `failures`, `error`, `passed`."""
+        plan, memory = self.plan(), self._read()
+        return {
+            "on": plan.on,
+            "why": plan.why,
+            "every_h": plan.every / timedelta(hours=1),
+            "cron": plan.cron or None,
+            "next_at": clock.iso(self.next_at(plan)) if plan.on else None,
+            "last_at": memory.at or None,
+            "failures": memory.failures,
+            "error": memory.error or None,
+            "passed": list(memory.passed),
+        }
+
+    def step(
+        self,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        watch: Callable[[str], None] = lambda step: None,
+        not_before: datetime | None = None,
+    ) -> Outcome:
+        """A Dream when one is due. Never raises for a Dream that fails: that is told, and tried again later.
+
+        `stopped` is asked between the steps of a Dream, which then ends with nothing changed. Raises the errors of
+        the file system, and of a history that cannot be read.
+        """
+        plan = self.plan()
+        if not plan.on:
+            return Outcome("off", plan.why)
+        due = max(filter(None, (self.next_at(plan), not_before)))
+        if clock.now() < due:
+            return self._waiting(due)
+        atomic.make_folder(self._host.paths.data)
+        try:
+            with atomic.locked(self._lock, wait=0):
+                due = self.next_at(plan)  # another schedule may have been quicker
+                return self._waiting(due) if clock.now() < due else self._dream(plan, stopped, watch)
+        except Refused as error:
+            if error.where != str(self._lock):
+                raise
+            return Outcome("busy", "another schedule is at it", clock.now() + BUSY)
+
+    def _waiting(self, due: datetime) -> Outcome:
+        return Outcome("waiting", f"not due before {clock.local_naive(due)[:16].replace('T', ' ')}", due)
+
+    def _dream(self, plan: Plan, stopped: Callable[[], bool], watch: Callable[[str], None]) -> Outcome:
+        queue, memory = self._host.dream.queue(), self._read()
+        if memory.cursor != queue.cursor:
+            memory = replace(memory, size=0, alone=0, cursor=queue.cursor)
+
+        def step(what: str) -> None:
+            if stopped():
+                raise _Stopped("the Dream was stopped", "", "nothing was changed")
+            watch(what)
+
+        if not queue.waiting:
+            return self._well(plan, memory, "nothing", "nothing new to dream about")
+        if memory.alone > _ALONE:
+            return self._pass_over(plan, memory, queue)
+        try:
+            result = self._host.dream.run(
+                started_by="schedule",
+                watch=step,
+                max_batch_size=memory.size or None,
+                dreamer="rules" if memory.alone == _ALONE else None,
+                past_unreadable=self._keep_unreadable(queue),
+            )
+        except _Stopped as error:
+            return Outcome("stopped", error.what)
+        except NothingToDo:
+            return self._well(plan, memory, "nothing", "nothing new to dream about")
+        except Exception as error:  # noqa: BLE001 - an entry may break a Dreamer in any way: that must not end the schedule
+            if isinstance(error, Refused) and self._host.dream.running():
+                return Outcome("busy", error.what, clock.now() + BUSY)
+            return self._failed(plan, memory, queue, error)
+        return self._well(plan, memory, "dreamt", told(result), result)
+
+    def _well(self, plan: Plan, memory: Memory, kind: Kind, said: str, result: DreamResult | None = None) -> Outcome:
+        self._write(Memory(at=clock.iso(clock.now()), passed=memory.passed))
+        return Outcome(kind, said, self.next_at(plan), result)
+
+    def _failed(self, plan: Plan, memory: Memory, queue: Queue, error: Exception) -> Outcome:
+        known = in_words(error)
+        size, alone = memory.size, memory.alone
+        by_entry = not isinstance(error, (NanomemError, OSError)) or _refused_by_model(error)
+        if by_entry or isinstance(error, ModelUnavailable):  # too slow for so many, perhaps
+            tried = min(size or self._host.settings.dream_max_batch_size, len(queue.waiting))
+            size, alone = max(1, tried // 2), alone + (by_entry and tried == 1)
+        self._write(
+            replace(
+                memory,
+                at=clock.iso(clock.now()),
+                failures=memory.failures + 1,
+                error=one_line(known.line(), _SAID),
+                size=size,
+                alone=alone,
+            )
+        )
+        due = self.next_at(plan)
+        again = f"tried again at {clock.local_naive(due)[:16].replace('T', ' ')}"
+        fewer = f", over {counted(size, 'entry', 'entries')}" if size else ""
+        return Outcome("failed", f"{known.line()}; {again}{fewer}", due)
+
+    def _pass_over(self, plan: Plan, memory: Memory, queue: Queue) -> Outcome:
+        """Every Dreamer failed over that entry: it stays in the history, and the next ones are read."""
+        cursor = queue.waiting[0].cursor
+        self._host.dream.pass_over(cursor, memory.error)
+        passed = (*memory.passed, cursor)[-_KEPT:]
+        said = f"entry {cursor} was passed over, no Dreamer could read it: {memory.error}"
+        return self._well(plan, replace(memory, passed=passed), "passed", said)
+
+    def _keep_unreadable(self, queue: Queue) -> bool:
+        """Whether nothing but lines that cannot be read comes next; they are kept in the quarantine as they are."""
+        if queue.readable or not queue.unreadable:
+            return False
+        lines = atomic.read_stable(self._host.paths.history).split(b"\n")
+        for problem in queue.unreadable:
+            if problem.line is not None and problem.line <= len(lines):
+                name = f"history.jsonl-line-{problem.line}"
+                atomic.quarantine(self._host.paths.quarantine, name, lines[problem.line - 1] + b"\n")
+        return True
+
+    def _last_dream(self) -> datetime | None:
+        """When anybody's Dream moved the cursor last."""
+        try:
+            return datetime.fromtimestamp(self._host.paths.dream_cursor.stat().st_mtime).astimezone()
+        except (OSError, ValueError, OverflowError):
+            return None
+
+    def _read(self) -> Memory:
+        """What was written last; of a file that is broken, nothing: the schedule begins anew."""
+        try:
+            found = json.loads(self._file.read_bytes())
+            types = {"at": str, "failures": int, "error": str, "size": int, "alone": int, "cursor": int, "passed": list}
+            if not all(isinstance(found[name], kind) for name, kind in types.items()):
+                return Memory()
+            kept = {field.name: found[field.name] for field in fields(Memory)}
+            return Memory(**{**kept, "passed": tuple(n for n in found["passed"] if isinstance(n, int))})
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return Memory()
+
+    def _write(self, memory: Memory) -> None:
+        atomic.write_atomic(self._file, json.dumps(asdict(memory), ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _refused_by_model(error: Exception) -> bool:
+    """Whether it may be what an entry says that a model has no use for; nobody there is no fault of an entry."""
+    return isinstance(error, ModelError) and not isinstance(error, ModelUnavailable)
+
+
+def backoff(failures: int, every: timedelta) -> timedelta:
+    """How long to wait after so many failures in a row: a minute, doubled each time, never longer than the interval."""
+    return min(RETRY * (1 << min(failures - 1, 20)), every)
+
+
+def told(result: DreamResult) -> str:
+    """What a Dream did, in a sentence."""
+    read = counted(result.read, "entry", "entries")
+    changed = ", ".join(f"{name} +{added} -{removed}" for name, (added, removed) in result.files.items())
+    more = f", {counted(len(result.refused), 'edit')} for you to judge" if result.refused else ""
+    return f"dreamt over {read}: {changed or 'nothing to remember'}{more}"
+
+
+def agents_own(paths: Paths, layout: Layout, agent: Presence) -> str:
+    """Why the agent of this home dreams by itself here, in words; "" when none does."""
+    version = _version(layout.release)
+    if version < _FIRST_WITH_DREAM:
+        return ""
+    found, _ = agent_home.agent_settings(paths)
+    if not _uses(paths, found.get("defaults", {}).get("workspace")):
+        if not (agent.running and agent.what.startswith("nanobot")):
+            return ""
+        return f"{agent.what} runs here, and dreams by itself"
+    if version < _FIRST_WITH_SWITCH:
+        return f"{layout.release} dreams by itself and cannot be told not to"
+    if found.get("dream", {}).get("enabled", True) is False:
+        return ""
+    if paths.agent_config is None:
+        return f"{layout.release} dreams by itself, and no configuration of it says otherwise"
+    return "the agent's own Dream is enabled (agents.defaults.dream.enabled)"
+
+
+def _version(release: str) -> tuple[int, ...]:
+    """The numbers of `nanobot 0.3.5`; () for another system."""
+    name, _, number = release.partition(" ")
+    parts = number.split(".")
+    return tuple(map(int, parts)) if name == "nanobot" and all(part.isdecimal() for part in parts) else ()
+
+
+def _uses(paths: Paths, configured: object) -> bool:
+    """Whether the agent of this home works on this workspace: unless its configuration plainly names another one."""
+    if not isinstance(configured, str) or not configured or configured.startswith("~"):
+        return True  # its own default, wherever the home was moved to
+    from pathlib import Path
+
+    place = Path(configured)
+    try:
+        return not place.exists() or place.samefile(paths.workspace)
+    except OSError:
+        return True
+
+
+def cron_trouble(cron: str) -> str:
+    """Why a cron expression cannot be used; "" when it can, or when there is none."""
+    if not cron:
+        return ""
+    from cronsim import CronSim, CronSimError
+
+    if len(cron.split()) != 5:
+        return "five fields are wanted"
+    try:
+        next(CronSim(cron, datetime(2026, 1, 1)))
+    except (CronSimError, StopIteration) as error:
+        return str(error) or "it names no time"
+    return ""
+
+
+def _cron_next(cron: str, after: datetime, zone: tzinfo | None) -> datetime:
+    from cronsim import CronSim
+
+    local = after.astimezone(zone)
+    return next(CronSim(cron, local)).astimezone(clock.now().tzinfo)
+
+
+def zone_of(paths: Paths) -> tzinfo | None:
+    """The time zone of the agent's configuration, in which its cron lines are meant; None for that of this machine."""
+    name = agent_home.agent_settings(paths)[0].get("defaults", {}).get("timezone")
+    if not isinstance(name, str) or not name:
+        return None
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        return None
