@@ -135,7 +135,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         said: list[Block] = [*self._first, *([Spans(((what, "heading"),))] if several or self._first else [])]
         if shown.refused:
             said.append(Body(f"{shown.refused[:1].upper()}{shown.refused[1:]}.", "bad"))
-            said += [Body("tab shows what else can be taken back.", "dim")] if several else []
+            said += [Body("tab shows another way.", "dim")] if several else []
         self.view.show_all(shown._replace(above=[*said, *shown.above]))
         self.say_keys(self.keys())
 
@@ -146,7 +146,7 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
         if shown is not None and not shown.refused:
             keys += [(" y", "key"), (f" {self._verb} ", "")]
         if len(self._choices) > 1:
-            keys += [(" tab", "key"), (f" other part ({self._number + 1} of {len(self._choices)}) ", "")]
+            keys += [(" tab", "key"), (f" other way ({self._number + 1} of {len(self._choices)}) ", "")]
         return [*keys, (" n N", "key"), (" hunks ", ""), (" esc", "key"), (" no", "")]
 
     @work(thread=True, exclusive=True, group="detail", exit_on_error=False)

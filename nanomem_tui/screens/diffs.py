@@ -1,4 +1,4 @@
-"""What Dreams did, or would do, as values for a diff view: the hunks that a restore counts, with their evidence.
+"""What Dreams did as values for a diff view: the hunks that a restore counts, with their evidence.
 
 Turns the values of the workspace into those of the widget; pure, and quick enough for a thread.
 """
@@ -6,15 +6,14 @@ Turns the values of the workspace into those of the widget; pure, and quick enou
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nanomem_tui.text import one_line
-from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk, Sign, diff_texts
+from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk, Sign
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.run import DreamResult
     from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.store import git_values, merge
 
@@ -107,50 +106,3 @@ def entries_read(entries: Sequence[HistoryEntry], known: bool) -> list[Block]:
     if len(entries) > SHOWN_ENTRIES:
         blocks.append(Body(f"… and {len(entries) - SHOWN_ENTRIES:,} more", "dim"))
     return blocks
-
-
-def proposal(result: DreamResult, entries: Iterable[HistoryEntry]) -> tuple[list[FileDiff], list[Block], list[Block]]:
-    """(files, what stands above them, what stands below) of a dry run."""
-    from nanomem_tui.dream.facts import skipped_summary
-
-    by_cursor = {entry.cursor: entry for entry in entries}
-    files = []
-    for name, after in result.after.items():
-        plain = diff_texts(name, result.before[name], after)
-        hunks = tuple(Hunk(hunk.lines, hunk.title, _evidence_of(hunk, result, by_cursor)) for hunk in plain.hunks)
-        files.append(FileDiff(name, hunks, plain.note))
-    read = f"It would read {_count(result.read, 'entry', 'entries')}, #{result.cursor_before + 1} to "
-    above: list[Block] = [Body(f"{read}#{result.cursor_after}; {result.remaining:,} would still wait.")]
-    if result.unreadable:
-        from nanomem_tui.dream.run import unreadable_line
-
-        above.append(Body(unreadable_line(result.unreadable), "bad"))
-    if not files:
-        above.append(Body("Nothing in them is worth remembering: no file would change, only the cursor.", "warn"))
-    below: list[Block] = []
-    if result.refused:
-        below.append(Heading(f"Refused ({len(result.refused)})"))
-        below += [
-            Spans(((f"{refusal.why}: ", "warn"), (refusal.edit.new or refusal.edit.old, "")), 2)
-            for refusal in result.refused
-        ]
-    if result.skipped:
-        below.append(Heading(skipped_summary(result.skipped)))
-        below += [
-            Spans(((f"#{line.cursor} ", "accent"), (f"{line.reason}: ", "dim"), (one_line(line.text, 200), "dim")), 2)
-            for line in result.skipped
-        ]
-    return files, above, below
-
-
-def _evidence_of(hunk: Hunk, result: DreamResult, by_cursor: Mapping[int, HistoryEntry]) -> tuple[str, ...]:
-    changed = {line.text.strip() for line in hunk.lines if line.sign != " "}
-    cursors: set[int] = set()
-    for edit in result.edits:
-        if edit.new.strip() in changed or edit.old.strip() in changed:
-            cursors.update(edit.evidence)
-    return tuple(entry_line(by_cursor[cursor]) for cursor in sorted(cursors) if cursor in by_cursor)
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -14,9 +12,9 @@ from nanomem_tui.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.paths import DREAM_CURSOR
 from nanomem_tui.screens.diff_dialog import DiffDialog, Part, ProposalView, Shown, restore_shown
-from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, message_beside, proposal
+from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, message_beside
+from nanomem_tui.screens.dreaming import Dreaming, Running, result_words
 from nanomem_tui.screens.rows import age_of, when
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.git_values import Commit
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
@@ -41,28 +39,7 @@ class ShownCommit(NamedTuple):
     shown: Shown
 
 
-class Running:
-    """A Dream that runs: what it is at, for how long, and whether a person wants it to stop."""
-
-    def __init__(self, at: str) -> None:
-        self.stopped = threading.Event()
-        self._at = at
-        self._since = time.monotonic()
-
-    def step(self, at: str) -> None:
-        """In the Dream's thread, before it does something. Raises Refused when it is to stop."""
-        self._at = at
-        if self.stopped.is_set():
-            raise Refused("the Dream was stopped", "", "nothing was changed")
-
-    def words(self) -> str:
-        """For the status bar."""
-        if self.stopped.is_set():
-            return "Stopping the Dream before it writes …"
-        return f"Dreaming, {time.monotonic() - self._since:.0f} s: {self._at} (esc stops it)"
-
-
-class DreamScreen(WorkspaceScreen[Commit]):
+class DreamScreen(Dreaming[Commit]):
     """The commits of the memory files."""
 
     SCREEN = "dream"
@@ -79,7 +56,6 @@ class DreamScreen(WorkspaceScreen[Commit]):
     def __init__(self) -> None:
         super().__init__()
         self._shown = ""
-        self._dreaming: Running | None = None
 
     # The list
 
@@ -196,7 +172,7 @@ class DreamScreen(WorkspaceScreen[Commit]):
 
     async def do_dream_run(self) -> None:
         """Say what waits, then run a Dream."""
-        self._none_runs()
+        self.none_runs()
         blocks, refused = await self.console.in_thread(_before_run)
 
         async def run(_yes: bool) -> None:
@@ -208,60 +184,33 @@ class DreamScreen(WorkspaceScreen[Commit]):
         )  # fmt: skip
 
     def do_dream_review(self) -> None:
-        """Show what a Dream would change; it can be run from there."""
+        """Show what a Dream would change, to decide on it edit by edit."""
+        from nanomem_tui.screens.dream_review import show_review
 
-        def read(_choice: bool) -> Shown:
-            ws = self.ws
-            files, above, below = proposal(ws.dream.run(dry_run=True), ws.history.entries())
-            return Shown(files, above, below)
-
-        self._none_runs()
-
-        async def run(_yes: bool | None) -> None:
-            self._run()
-
-        title = "Dry run: what a Dream would change; nothing is changed yet"
-        self.ask(DiffDialog(title, [("A Dream", True)], read, "run it"), run)
+        self.none_runs()
+        show_review(self.console)
 
     @work(group="dream", exit_on_error=False)
     async def _run(self) -> None:
         """Beside the keys: what goes on is said each second, esc stops it before anything is written."""
-        run = self._dreaming = Running(f"a Dream over at most {self.ws.settings.dream_max_batch_size:,} entries")
         results: list[DreamResult] = []
 
-        def dream(ws: Workspace) -> list[Operation]:
-            result = ws.dream.run(watch=run.step)
-            results.append(result)
-            return [result.operation] if result.operation else []
+        async def dream(run: Running) -> None:
+            def work(ws: Workspace) -> list[Operation]:
+                result = ws.dream.run(watch=run.step)
+                results.append(result)
+                return [result.operation] if result.operation else []
 
-        def tell() -> None:
-            say(self, run.words())
+            await self.change(work)
 
-        tell()
-        timer = self.set_interval(1, tell)
         try:
-            await self.change(dream)
+            await self.beside_the_keys(f"a Dream over at most {self.ws.settings.dream_max_batch_size:,} entries", dream)
         except NanomemError as error:
             say_error(self, error)
-        finally:
-            timer.stop()
-            self._dreaming = None
         if results:
             if results[0].sha:
                 self.show_row(results[0].sha)
-            say(self, result_words(results[0]))
-
-    def do_back(self) -> None:
-        """Stop a Dream that runs; else one step back."""
-        if self._dreaming is None:
-            super().do_back()
-        else:
-            self._dreaming.stopped.set()
-            say(self, self._dreaming.words())
-
-    def _none_runs(self) -> None:
-        if self._dreaming is not None:
-            raise Refused("a Dream runs already", "", "esc stops it")
+            say(self, result_words(results[0], len(results[0].refused)))
 
     async def do_dream_restore(self) -> None:
         """Show what taking back would do, part by part, then do it."""
@@ -301,25 +250,15 @@ class DreamScreen(WorkspaceScreen[Commit]):
         return [*parts, (f"Back to before {what}; later changes are lost", Part(whole=True))]
 
 
-def result_words(result: DreamResult) -> str:
-    """What a Dream did, in a sentence."""
-    read = f"{result.read:,} {'entry' if result.read == 1 else 'entries'}"
-    waiting = f", {result.remaining:,} still wait" if result.remaining else ""
-    if not result.files:
-        return f"Dream: read {read}{waiting}; nothing in them was worth remembering"
-    counts = ", ".join(f"{name} +{added} -{removed}" for name, (added, removed) in result.files.items())
-    refused = f", {len(result.refused)} edits refused" if result.refused else ""
-    return f"Dream: {counts} from {read}{waiting}{refused} (u undoes it)"
-
-
 def _before_run(ws: Workspace) -> tuple[list[Block], str]:
     """What a Dream would read, and why it can't be run now, "" when it can."""
     state = ws.dream.status()
     size = ws.settings.dream_max_batch_size
+    who = "by rules, without a model" if ws.settings.dream_dreamer == "rules" else "by a language model: minutes"
     blocks: list[Block] = [
         Field("waiting", f"{state['unprocessed']:,} entries since the last Dream (#{state['cursor']})"),
-        Field("it reads", f"the oldest {min(size, state['unprocessed']):,} of them, by rules, without a model"),
-        Body("T shows first what it would change.", "dim"),
+        Field("it reads", f"the oldest {min(size, state['unprocessed']):,} of them, {who}"),
+        Body("T shows first what it would change, to accept or reject edit by edit.", "dim"),
     ]
     if state["running"]:
         return blocks, "The agent is dreaming now: wait until it is done."

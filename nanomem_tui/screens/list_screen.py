@@ -94,6 +94,10 @@ class ListScreen(Screen[None], Generic[Row]):
         """The value of a field of `FILTER_FIELDS`."""
         raise NotImplementedError
 
+    def nothing(self) -> str:
+        """What is said when there are no rows at all."""
+        return self.EMPTY
+
     def sign(self, row: Row) -> str:
         """One character before the row that tells its state; "" for none."""
         return ""
@@ -204,7 +208,7 @@ class ListScreen(Screen[None], Generic[Row]):
         if self._loading and not view.rows and not self.listing.filter:
             self.table.show_loading()
         else:
-            empty = self.EMPTY if not self.listing.filter else f"Nothing matches {self.listing.filter.source}"
+            empty = self.nothing() if not self.listing.filter else f"Nothing matches {self.listing.filter.source}"
             if view.hint:
                 empty = f"{view.hint[:1].upper()}{view.hint[1:]}"
             if not view.done:

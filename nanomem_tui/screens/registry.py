@@ -44,6 +44,7 @@ PLACES: Mapping[str, Place] = {
     "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
     "files": Place("files", "FilesScreen", frozenset({"documents"})),
     "blame": Place("blame", "BlameScreen", frozenset({"documents", "dream"})),
+    "review": Place("dream_review", "ReviewScreen", frozenset({"dream", "documents", "history"})),
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
     "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents"})),
 }

@@ -115,8 +115,9 @@ async def test_leaving_or_enter_changes_nothing(demo: Path) -> None:
         await on.press("t", "enter", "t", "escape")
         await on.press("r", "enter", "r", "n")
         await on.press("T")
-        await on.shows("It would read")
-        await on.press("enter", "escape")
+        await on.shows("edits proposed")
+        await on.press("enter", "escape", "escape")
+        assert on.screen.SCREEN == "dream"
         assert user(demo) == before
 
 
@@ -140,22 +141,6 @@ async def test_the_first_commit_cannot_be_taken_back(demo: Path) -> None:
         await on.shows("The first commit cannot be taken back")
         await on.press("y")
         await on.shows("The first commit cannot be taken back")
-
-
-async def test_a_dry_run_shows_what_would_change_and_runs_it(demo: Path) -> None:
-    async with console(demo, "dream") as on:
-        commits = len(on.ids)
-        before = user(demo)
-        await on.press("T")
-        await on.shows("It would read", "from:")
-        assert user(demo) == before
-        await on.press("y")
-        await on.until(lambda: len(on.ids) == commits + 1)
-        assert user(demo) != before
-        await on.shows("Dream: ")
-        assert on.screen.table.cursor == 0
-        await on.press("u")
-        await on.until(lambda: user(demo) == before)
 
 
 async def test_a_dream_is_run_after_a_yes_and_says_when_nothing_waits(demo: Path) -> None:
@@ -182,7 +167,7 @@ async def test_no_dream_while_the_agent_dreams(demo: Path, monkeypatch: pytest.M
         await on.shows("The agent is dreaming now")
         await on.press("y")
         await on.shows("The agent is dreaming now")
-        await on.press("escape", "T", "y")
+        await on.press("escape", "T", "+", "r", "y")
         await on.shows("the agent is dreaming now")
         assert user(demo) == before
 
@@ -293,17 +278,3 @@ async def test_a_home_without_versions_says_so(sample: Callable[[str], Path]) ->
         await on.shows("there is no row here")
         await on.press("r")
         await on.shows("Nothing to dream about")
-
-
-def test_a_dry_run_names_each_line_left_out_with_its_mark() -> None:
-    from nanomem_tui.dream.facts import Skipped
-    from nanomem_tui.dream.run import DreamResult
-    from nanomem_tui.screens.diffs import proposal
-    from nanomem_tui.widgets.document import Heading, Spans
-
-    skipped = tuple(Skipped(number, f"line {number}", "talk", "durable") for number in range(1, 90))
-    _, _, below = proposal(DreamResult(2, 0, 89, (), skipped=skipped), [])
-    assert below[0] == Heading("Skipped 89 lines, 89 of them marked durable")
-    assert len(below) == 90
-    assert isinstance(below[89], Spans)
-    assert "".join(part[0] for part in below[89].parts) == "#89 [durable] talk: line 89"

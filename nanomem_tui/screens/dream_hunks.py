@@ -1,0 +1,230 @@
+"""Edits that a dry run proposed, as rows that a person decides on, and what the right pane tells of one.
+
+Turns values of the workspace into those of the widgets; reads what it is given, changes nothing, decides nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from nanomem_tui.dream.details import details, words
+from nanomem_tui.dream.edits import LineEdit, apply_edits
+from nanomem_tui.dream.evidence import plain
+from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.review import WAITS
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.memory import secrets
+from nanomem_tui.screens.diff_dialog import Shown
+from nanomem_tui.screens.dreaming import in_words, usage_words
+from nanomem_tui.text import counted, one_line
+from nanomem_tui.tokens import fold
+from nanomem_tui.widgets.diff import FileDiff, diff_texts
+from nanomem_tui.widgets.document import Block, Body, Field, Heading, Span, Spans
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.formats.history import HistoryEntry
+
+Decision = Literal["", "accept", "reject"]
+
+CONTEXT = 3  # lines around a change
+ENTRY_CHARACTERS = 4_000
+SHOWN_SKIPPED = 60
+_PIECE = re.compile(
+    r"(?P<dense>[\u0e00-\u0eff\u1780-\u17ff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+)"
+    r"|[^\W_]+(?:[.'’:/@_-][^\W_]+)*"
+)
+
+
+class Proposed(NamedTuple):
+    """One proposed edit: `edit` as it would be made, `words` whether a person worded it, `refused` why the guards did
+    not let it through ("" when they did), and what was decided.
+    """
+
+    number: int
+    edit: LineEdit
+    refused: str = ""
+    decision: Decision = ""
+    worded: bool = False
+
+    @property
+    def state(self) -> str:
+        """What was decided, in a word."""
+        if self.decision == "accept":
+            return "reworded" if self.worded else "accepted"
+        return "rejected" if self.decision else "refused" if self.refused else "open"
+
+    @property
+    def text(self) -> str:
+        """The line that it is about, in one: the new one, of a removal the old one."""
+        return plain(self.edit.new or self.edit.old) or (self.edit.new or self.edit.old)
+
+    @property
+    def waiting(self) -> Refusal:
+        """As what waits for another day."""
+        return Refusal(self.edit, self.refused or WAITS)
+
+
+def rows_of(result: DreamResult) -> list[Proposed]:
+    """All that a dry run proposed: what the guards let through, then what they refused, secrets masked."""
+    held = [(replace(one.edit, new=secrets.mask(one.edit.new)), one.why) for one in result.refused]
+    found = [(edit, "") for edit in result.edits] + held
+    return [Proposed(number, edit, why) for number, (edit, why) in enumerate(found)]
+
+
+def accepted(rows: Iterable[Proposed]) -> list[LineEdit]:
+    """The edits to make."""
+    return [row.edit for row in rows if row.decision == "accept"]
+
+
+def decided(rows: Sequence[Proposed]) -> int:
+    """How many are decided."""
+    return sum(1 for row in rows if row.decision)
+
+
+def place(edit: LineEdit) -> str:
+    """Where an edit is made: the file, and the section where one is named."""
+    target = edit.to_file or edit.file
+    there = f"{target}, {edit.section}" if edit.section else target
+    return f"{edit.file} to {there}" if edit.op == "move" else there
+
+
+def hunk_shown(
+    row: Proposed,
+    before: Sequence[Proposed],
+    files: Mapping[str, str],
+    entries: Mapping[int, HistoryEntry],
+    result: DreamResult,
+) -> Shown:
+    """The diff of an edit in its surroundings, what it rests on, and the Dream that it is part of.
+
+    `before` are the rows that stand before it, `files` the memory files as they are now.
+    """
+    above: list[Block] = [Spans(((f"{row.edit.op} in {place(row.edit)}", "heading"), (f"  {row.state}", "dim")))]
+    if row.refused:
+        above.append(Body(f"The guards refused it: {row.refused}. A person may accept it all the same.", "warn"))
+    if row.edit.why:
+        above.append(Field("why", row.edit.why))
+    if row.edit.supersedes:
+        above.append(Field("supersedes", row.edit.supersedes))
+    diffs, problem = _diffs(row, before, files)
+    if problem:
+        above.append(Body(problem, "bad"))
+        pairs = (("-", row.edit.old, "removed"), ("+", row.edit.new, "added"))
+        above += [Spans(((f"{sign} {text}", tone),), 2) for sign, text, tone in pairs if text]
+    return Shown(diffs, above, [*evidence_blocks(row.edit, entries), *run_blocks(result)])
+
+
+def _diffs(row: Proposed, before: Sequence[Proposed], files: Mapping[str, str]) -> tuple[list[FileDiff], str]:
+    """What the edit changes, alone, or where that cannot be, on top of those before it that are not rejected."""
+    lead = [other.edit for other in before if other.decision != "reject" and not other.refused]
+    problem = ""
+    for base in ([], lead):
+        try:
+            start = apply_edits(files, base)
+            end = apply_edits(start, [row.edit])
+        except NanomemError as error:
+            problem = in_words(error)
+            continue
+        changed = [name for name, text in end.items() if start.get(name, "") != text]
+        return [diff_texts(name, start.get(name, ""), end[name], CONTEXT) for name in changed], ""
+    return [], problem
+
+
+def evidence_blocks(edit: LineEdit, entries: Mapping[int, HistoryEntry]) -> list[Block]:
+    """The history entries that an edit rests on, the words that they share with its line marked."""
+    if not edit.evidence:
+        return [Heading("Evidence"), Body("It names no entry: it only tidies up what the file says.", "dim")]
+    blocks: list[Block] = [Heading(f"Evidence ({counted(len(edit.evidence), 'entry', 'entries')})")]
+    line = edit.new or edit.old
+    for cursor in edit.evidence:
+        entry = entries.get(cursor)
+        if entry is None:
+            blocks.append(Spans(((f"#{cursor} ", "accent"), ("is not in the archive any more", "dim")), 2))
+            continue
+        session = f" {entry.session_key}" if entry.session_key else ""
+        blocks.append(Spans(((f"#{cursor} ", "accent"), (f"{entry.timestamp}{session}", "dim")), 2))
+        shown = entry.content[:ENTRY_CHARACTERS]
+        blocks += [Spans((("  ", ""), *marked(text, line)), 4) for text in shown.split("\n") if text.strip()]
+        if len(entry.content) > len(shown):
+            blocks.append(Body(f"  … {len(entry.content) - len(shown):,} more characters", "dim"))
+    return blocks
+
+
+def marked(text: str, line: str) -> list[Span]:
+    """`text` in parts, the words that `line` holds as well standing out."""
+    wanted = words(plain(line) or line)
+    told, folded = set(details(line)), fold(line)
+    parts: list[Span] = []
+    end = 0
+    for start, stop in _matches(text, wanted, told, folded):
+        parts += [(text[end:start], "dim")] if end < start else []
+        parts.append((text[start:stop], "added-word"))
+        end = stop
+    return [*parts, (text[end:], "dim")] if end < len(text) else parts
+
+
+def _matches(text: str, wanted: frozenset[str], told: set[str], folded: str) -> Iterable[tuple[int, int]]:
+    for match in _PIECE.finditer(text):
+        start, piece = match.start(), match[0]
+        if match["dense"]:  # scripts without spaces: pairs of characters that stand in both
+            pairs = [n for n, pair in enumerate(pairwise(piece)) if "".join(pair) in folded]
+            hits = {at for n in pairs for at in (n, n + 1)}
+            yield from ((start + at, start + at + 1) for at in sorted(hits))
+        elif fold(piece) in told or ((found := words(piece)) and found <= wanted):
+            yield start, match.end()
+
+
+def run_blocks(result: DreamResult) -> list[Block]:
+    """What was read for the whole of it, by whom, what was left out, and the analysis."""
+    span = f"#{result.cursor_before + 1} to #{result.cursor_after}"
+    waits = f"; {result.remaining:,} wait behind them" if result.remaining else ""
+    blocks: list[Block] = [
+        Heading("This dry run"),
+        Field("it read", f"{counted(result.read, 'entry', 'entries')}, {span}{waits}"),
+        Field("dreamer", usage_words(result.usage) if result.usage.calls else result.dreamer),
+    ]
+    if result.unreadable:
+        from nanomem_tui.dream.run import unreadable_line
+
+        blocks.append(Body(unreadable_line(result.unreadable), "bad"))
+    if result.analysis.strip():
+        blocks += [Heading("What the Dreamer made of them"), Body(result.analysis.strip())]
+    return [*blocks, *_skipped_blocks(result)]
+
+
+def _skipped_blocks(result: DreamResult) -> list[Block]:
+    if not result.skipped:
+        return []
+    from nanomem_tui.dream.facts import skipped_summary
+
+    blocks: list[Block] = [Heading(skipped_summary(result.skipped))]
+    for line in result.skipped[:SHOWN_SKIPPED]:
+        reason = (f"{line.reason}: ", "dim")
+        blocks.append(Spans(((f"#{line.cursor} ", "accent"), reason, (one_line(line.text, 200), "dim")), 2))
+    if len(result.skipped) > SHOWN_SKIPPED:
+        blocks.append(Body(f"… and {len(result.skipped) - SHOWN_SKIPPED:,} more", "dim"))
+    return blocks
+
+
+def applied_shown(rows: Sequence[Proposed], files: Mapping[str, str], result: DreamResult, keep: bool) -> Shown:
+    """What applying the accepted edits would change; `keep`: those still open wait in the inbox."""
+    made, open_ones = accepted(rows), len(rows) - decided(rows)
+    try:
+        after = apply_edits(files, made)
+    except NanomemError as error:
+        return Shown(refused=f"{error.what}: {error.fix}" if error.fix else error.what)
+    diffs = [diff_texts(name, files[name], text, CONTEXT) for name, text in after.items() if files[name] != text]
+    counts = ", ".join("{} +{} -{}".format(diff.path, *diff.counts) for diff in diffs)
+    rejected = sum(1 for row in rows if row.decision == "reject")
+    said = f"{counted(len(made), 'edit')} accepted, {rejected:,} rejected, {open_ones:,} open"
+    above: list[Block] = [Body(f"{said}: {counts or 'no file changes'}.", "" if counts else "warn")]
+    if open_ones:
+        above.append(Body("The open ones " + ("wait in the inbox." if keep else "are let go."), "warn"))
+    moves = f"The cursor moves from {result.cursor_before} to {result.cursor_after}"
+    above.append(Body(f"{moves}: these entries are dreamt about no more. One commit, which u takes back.", "dim"))
+    return Shown(diffs, above)

@@ -1,0 +1,363 @@
+"""The Review screen, behind Dream: what a dry run proposes, decided on line by line, and applied as one commit.
+
+Owns the decisions until they are applied or dropped; until then nothing is written. The edits are those of the dry
+run: no model is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from textual import work
+from textual.widget import Widget
+
+from nanomem_tui.actions import Context
+from nanomem_tui.dream.edits import TITLES
+from nanomem_tui.dream.review import possible, reworded
+from nanomem_tui.errors import NanomemError, NothingToDo, Refused
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.diff_dialog import DiffDialog, ProposalView, Shown
+from nanomem_tui.screens.dream_hunks import (
+    Decision,
+    Proposed,
+    accepted,
+    applied_shown,
+    decided,
+    hunk_shown,
+    place,
+    rows_of,
+    run_blocks,
+)
+from nanomem_tui.screens.dreaming import Dreaming, Running, in_words, result_words
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.text import counted
+from nanomem_tui.widgets.bars import TitleBar
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.confirm import ConfirmScreen
+from nanomem_tui.widgets.diff_view import DiffView
+from nanomem_tui.widgets.document import Body, Document
+from nanomem_tui.widgets.prompt import EditScreen
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.app import NanomemApp
+    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.operations import Operation
+    from nanomem_tui.workspace import Workspace
+
+INBOX = "inbox"  # where edits go that nobody decided on
+SIGNS: Mapping[str, str] = {"accepted": "+", "reworded": "+", "rejected": "-", "refused": "!", "open": "?"}
+
+
+class ShownHunk(NamedTuple):
+    """What the right pane shows for an edit."""
+
+    row_id: str
+    shown: Shown
+
+
+class ReviewScreen(Dreaming[Proposed]):
+    """The edits that a dry run proposes."""
+
+    SCREEN = "review"
+    FLASHES = False  # what changes here is what the person decides
+    EMPTY = (
+        "Nothing is proposed. T tries a Dream: what it would change is shown here, to accept or reject line by line."
+    )
+    HELP = (
+        "What a Dream would change, edit by edit, with the history entries that ask for it. + accepts, - rejects, "
+        "again takes that back; e accepts with other words; r applies what is accepted, as one commit. Nothing is "
+        "written before that, and esc leaves it so. What the guards refused has a ! before it and says why."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"file": "text", "op": "text", "is": "text", "entry": "number"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._result: DreamResult | None = None
+        self._rows: list[Proposed] = []
+        self._before: list[list[Proposed]] = []  # the decisions before each step, for undo
+        self._why_none: NanomemError | None = None
+        self._why_empty = ""
+        self._shown = ""
+
+    # The list
+
+    def columns(self) -> Sequence[Column[Proposed]]:
+        """What was decided, where, what, and from which entries."""
+        return (
+            Column("state", "Is", lambda row: row.state, width=8, tone="accent", sort=lambda row: row.state),
+            Column("op", "Edit", lambda row: row.edit.op, width=7, priority=2, sort=lambda row: row.edit.op),
+            Column("file", "File", lambda row: (row.edit.to_file or row.edit.file).rpartition("/")[2], width=9,
+                   priority=3, tone="dim", sort=lambda row: row.edit.to_file or row.edit.file),
+            Column("text", "Line", lambda row: row.text, min_width=24),
+            Column("evidence", "From", _cursors, width=11, priority=1, tone="dim"),
+            Column("why", "Why refused", lambda row: row.refused, min_width=22, priority=4, tone="warn"),
+        )  # fmt: skip
+
+    def row_id(self, row: Proposed) -> str:
+        """Its number in the dry run."""
+        return str(row.number)
+
+    def load(self) -> Iterable[Sequence[Proposed]]:
+        """The rows as they are decided; the error of a dry run that gave none."""
+        if self._why_none is not None:
+            raise self._why_none
+        yield list(self._rows)
+
+    def nothing(self) -> str:
+        """What a dry run is at, that it gave nothing, or how to make one."""
+        if self._dreaming is not None:
+            return self._dreaming.words()
+        if self._result is None:
+            return self._why_empty or self.EMPTY
+        read = counted(self._result.read, "entry", "entries")
+        return f"Nothing in {read} is worth remembering. r lets the cursor pass them, esc leaves it where it is."
+
+    def search_text(self, row: Proposed) -> str:
+        """Words are searched in both lines and in the reasons."""
+        return f"{row.edit.old}\n{row.edit.new}\n{row.edit.why}\n{row.refused}"
+
+    def field(self, row: Proposed, name: str) -> Any:
+        """The fields of the filter language."""
+        if name == "entry":
+            return max(row.edit.evidence, default=0)
+        return {"file": place(row.edit), "op": row.edit.op, "is": row.state}[name]
+
+    def sign(self, row: Proposed) -> str:
+        """What was decided, or that the guards refused it."""
+        return SIGNS[row.state]
+
+    def dimmed(self, row: Proposed) -> bool:
+        """What is rejected."""
+        return row.decision == "reject"
+
+    def workspace_context(self) -> Context:
+        """A decision can be undone as well."""
+        context = super().workspace_context()
+        return replace(context, can_undo=context.can_undo or bool(self._before))
+
+    def _say_totals(self) -> None:
+        super()._say_totals()
+        if self._rows:
+            shown, total = len(self.table.rows), len(self._rows)
+            part = f"{shown:,} shown · " if shown != total else ""
+            self.query_one(TitleBar).set_right(f"{part}{decided(self._rows):,} of {total:,} decided")
+
+    # The detail
+
+    def make_detail(self) -> Widget:
+        """A diff."""
+        return ProposalView(id="detail")
+
+    @property
+    def view(self) -> ProposalView:
+        """The diff."""
+        return self.query_one("#detail", ProposalView)
+
+    def detail(self, row: Proposed) -> ShownHunk:
+        """The line in its surroundings, and the entries that ask for it."""
+        assert self._result is not None
+        entries = {entry.cursor: entry for entry in self.ws.history.entries()} if row.edit.evidence else {}
+        before = self._rows[: row.number]
+        return ShownHunk(self.row_id(row), hunk_shown(row, before, _texts(self.ws), entries, self._result))
+
+    def show_detail(self, detail: Any) -> None:
+        """From its top; the place stays when it is the same edit. Without edits: what was read."""
+        if isinstance(detail, ShownHunk):
+            same, self._shown = detail.row_id == self._shown, detail.row_id
+            self.view.show_all(detail.shown, keep_place=same)
+        elif isinstance(detail, Document):
+            self._shown = ""
+            blocks = run_blocks(self._result) if self._result is not None and not self._rows else []
+            self.view.show_all(Shown(above=blocks))
+
+    def do_next_hunk(self) -> None:
+        """To the next hunk of the edit."""
+        self.query_one(DiffView).action_next_hunk()
+
+    def do_previous_hunk(self) -> None:
+        """To the hunk before."""
+        self.query_one(DiffView).action_previous_hunk()
+
+    # A dry run
+
+    def begin(self) -> None:
+        """Show what was proposed as it was left, else try a Dream."""
+        if self._result is None:
+            self._try()
+        else:
+            say(self, f"As you left it: {decided(self._rows)} of {len(self._rows)} decided; T tries a Dream anew")
+
+    def do_dream_review(self) -> None:
+        """Try a Dream anew, after a question when decisions would go."""
+        self.none_runs()
+        number = decided(self._rows)
+        if not number:
+            self._try()
+            return
+
+        async def again(_yes: bool) -> None:
+            self._try()
+
+        blocks = [Body(f"{counted(number, 'decision')} that were not applied would be gone.")]
+        self.ask(ConfirmScreen("Try a Dream anew", blocks, "No file is changed by it.",
+                               opened_by=self.key_of("dream_review")), again)  # fmt: skip
+
+    @work(group="dream", exit_on_error=False)
+    async def _try(self) -> None:
+        """Beside the keys: a dry run, whose edits become the rows."""
+        self._why_empty = ""
+        self._take(None)
+        try:
+            result = await self.beside_the_keys("reading", self._dry_run)
+        except (NothingToDo, Refused) as error:
+            self._why_empty = in_words(error, error.fix)
+            self._take(None)
+        except NanomemError as error:
+            self._take(None, error)
+        else:
+            self._take(result)
+            said = f"{counted(len(self._rows), 'edit')} proposed" if self._rows else "Nothing is worth remembering"
+            say(self, f"{said} from {counted(result.read, 'entry', 'entries')}; nothing is changed yet")
+
+    async def _dry_run(self, run: Running) -> DreamResult:
+        return await self.console.in_thread(lambda ws: ws.dream.run(dry_run=True, watch=run.step))
+
+    def say_progress(self, words: str) -> None:
+        """In the list as well, where there is nothing else yet."""
+        super().say_progress(words)
+        if not self._rows:
+            self.table.show_loading(words)
+
+    def _take(self, result: DreamResult | None, why_none: NanomemError | None = None) -> None:
+        """Show another dry run, or none."""
+        self._result, self._why_none = result, why_none
+        self._rows = rows_of(result) if result is not None else []
+        self._before.clear()
+        self.table.clear_selection()
+        self.forget_detail()
+        self.reload()
+
+    # Deciding
+
+    def do_accept(self) -> None:
+        """Accept what is meant; all of it accepted already: open again."""
+        for row in self.targets():
+            possible(row.edit)
+        self._decide("accept")
+
+    def do_reject(self) -> None:
+        """Reject what is meant; all of it rejected already: open again."""
+        self._decide("reject")
+
+    def _decide(self, decision: Decision) -> None:
+        rows = self.targets()
+        again = all(row.decision == decision for row in rows)
+        self._change({row.number: row._replace(decision="" if again else decision) for row in rows})
+        if len(rows) == 1 and not self.table.selected and not again:
+            self.table.move_by(1)
+        self.table.clear_selection()
+
+    def do_edit(self) -> None:
+        """Accept the one at the cursor with other words."""
+        row = self.table.cursor_row
+        if row is None:
+            return
+        if row.edit.op == "remove":
+            raise Refused("a removal has no words", "", "accept or reject it")
+
+        async def accept(text: str | None) -> None:
+            if text is None:
+                return
+            edit = reworded(row.edit, text)
+            possible(edit)
+            self._change({row.number: row._replace(edit=edit, decision="accept", worded=True)})
+
+        self.ask(EditScreen(f"Accept with other words: {place(row.edit)}", row.edit.new or row.edit.old), accept)
+
+    def _change(self, changed: Mapping[int, Proposed]) -> None:
+        self._before.append(self._rows)
+        self._show_rows([changed.get(row.number, row) for row in self._rows])
+
+    def _show_rows(self, rows: list[Proposed]) -> None:
+        self._rows = rows
+        self.listing.set_rows(list(rows))
+        self._make_view()
+        self.refresh_detail()
+
+    async def do_undo(self) -> None:
+        """Take back the last decision; without one, the last change of the workspace."""
+        if not self._before:
+            await self.console.do_undo()
+            return
+        self._show_rows(self._before.pop())
+        say(self, f"{decided(self._rows)} of {len(self._rows)} decided")
+
+    # Applying
+
+    def do_dream_run(self) -> None:
+        """Show what the accepted edits change, and make them after a yes."""
+        self.none_runs()
+        result, rows = self._result, list(self._rows)
+        if result is None:
+            raise NothingToDo("nothing is proposed", "", "T tries a Dream")
+        number = len(rows) - decided(rows)
+        fates = [("Apply; the open edits wait", INBOX), ("Apply; the open edits are let go", "")]
+        choices = fates if number else fates[1:]
+
+        def read(fate: str) -> Shown:
+            return applied_shown(rows, _texts(self.ws), result, fate == INBOX)
+
+        async def apply(fate: str | None) -> None:
+            await self._apply(result, rows, fate == INBOX)
+
+        self.ask(DiffDialog("Apply what is accepted", choices, read, "apply"), apply)
+
+    async def _apply(self, proposed: DreamResult, rows: Sequence[Proposed], keep: bool) -> None:
+        waiting = [row.waiting for row in rows if keep and not row.decision]
+        results: list[DreamResult] = []
+
+        def make(ws: Workspace) -> list[Operation]:
+            results.append(ws.dream.apply(proposed, accepted(rows), waiting))
+            return [operation for result in results if (operation := result.operation)]
+
+        await self.change(make)
+        self._take(None)
+        self.console.go("dream")
+        shown = self.console.get_screen("dream")
+        if isinstance(shown, WorkspaceScreen) and results[0].sha:
+            if shown.is_mounted:
+                shown.reload()
+            shown.show_row(results[0].sha)
+        say(self.console.main_screen, result_words(results[0], len(waiting)))
+
+    def operations_done(self, operations: Sequence[Operation]) -> None:
+        """What is proposed stays as it is; its surroundings may be others."""
+        self.refresh_detail()
+
+    def do_back(self) -> None:
+        """One step back; from the list, with nothing to clear, to the Dreams, and nothing is changed."""
+        idle = self._dreaming is None and self._pane == "list" and not self.table.selected
+        if idle and not self.listing.filter.source and not self._zoomed:
+            self.console.go("dream")
+            if decided(self._rows):
+                say(self.console.main_screen, "Nothing was changed; T goes back to what you decided")
+        else:
+            super().do_back()
+
+
+def show_review(console: NanomemApp) -> None:
+    """Show what a dry run proposes; one is made when none was."""
+    console.go("review")
+    screen = cast("ReviewScreen", console.get_screen("review"))
+    screen.call_later(screen.begin)
+
+
+def _cursors(row: Proposed) -> str:
+    return " ".join(f"#{cursor}" for cursor in row.edit.evidence)
+
+
+def _texts(ws: Workspace) -> dict[str, str]:
+    return {name: ws.documents.read(name) or "" for name in TITLES}

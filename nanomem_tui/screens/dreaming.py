@@ -1,0 +1,119 @@
+"""What the screens share on which a Dream can run: beside the keys, with what it is at, and a key that stops it.
+
+Owns the progress and the stop. What is dreamt, and what becomes of it, is for the screen.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from nanomem_tui.errors import NanomemError, Refused
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.text import counted
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.model_client import Usage
+
+Row = TypeVar("Row")
+Result = TypeVar("Result")
+
+
+class Running:
+    """A Dream that runs: what it is at, for how long, and whether a person wants it to stop."""
+
+    def __init__(self, at: str) -> None:
+        self.stopped = threading.Event()
+        self._at = at
+        self._since = time.monotonic()
+
+    def step(self, at: str) -> None:
+        """In the Dream's thread, before it does something. Raises Refused when it is to stop."""
+        self._at = at
+        if self.stopped.is_set():
+            raise Refused("the Dream was stopped", "", "nothing was changed")
+
+    def words(self) -> str:
+        """For the status bar."""
+        if self.stopped.is_set():
+            return "Stopping the Dream before it writes …"
+        return f"Dreaming, {time.monotonic() - self._since:.0f} s: {self._at} (esc stops it)"
+
+
+class Dreaming(WorkspaceScreen[Row], Generic[Row]):
+    """A screen on which a Dream can run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._dreaming: Running | None = None
+
+    async def beside_the_keys(self, at: str, dream: Callable[[Running], Awaitable[Result]]) -> Result:
+        """Do `dream`, in a worker of the group "dream", while what it is at is said each second and esc stops it.
+
+        Raises what `dream` raises.
+        """
+        run = self._dreaming = Running(at)
+
+        def tell() -> None:
+            self.say_progress(run.words())
+
+        tell()
+        timer = self.set_interval(1, tell)
+        try:
+            return await dream(run)
+        finally:
+            timer.stop()
+            self._dreaming = None
+
+    def say_progress(self, words: str) -> None:
+        """Say what a Dream is at."""
+        say(self, words)
+
+    def none_runs(self) -> None:
+        """Raise Refused while a Dream runs."""
+        if self._dreaming is not None:
+            raise Refused("a Dream runs already", "", "esc stops it")
+
+    def do_back(self) -> None:
+        """Stop a Dream that runs; else one step back."""
+        if self._dreaming is None:
+            super().do_back()
+        else:
+            self._dreaming.stopped.set()
+            say(self, self._dreaming.words())
+
+    def on_unmount(self) -> None:
+        """The console ends: so does a Dream, before it writes."""
+        if self._dreaming is not None:
+            self._dreaming.stopped.set()
+
+
+def result_words(result: DreamResult, waiting: int = 0) -> str:
+    """What a Dream did, in a sentence; `waiting` of its edits are in the inbox."""
+    read = counted(result.read, "entry", "entries")
+    left = f", {result.remaining:,} still wait" if result.remaining else ""
+    held = f", {counted(waiting, 'edit')} in the inbox" if waiting else ""
+    if not result.files:
+        why = "no file was changed" if waiting or result.edits else "nothing in them was worth remembering"
+        return f"Dream: read {read}{left}; {why}{held}"
+    files = result.files.items()
+    counts = ", ".join(f"{name.rpartition('/')[2]} +{added} -{removed}" for name, (added, removed) in files)
+    return f"Dream: {counts} from {read}{held} (u undoes it){left}"
+
+
+def usage_words(usage: Usage) -> str:
+    """What a model took: `qwen3, 2 questions, 3,120 tokens in, 240 out, 4.1 s, cost 0.0012`."""
+    about = "about " if usage.estimated else ""
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
+    tokens = f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
+    return f"{usage.model}, {counted(usage.calls, 'question')}, {tokens}, {usage.seconds:.1f} s{cost}"
+
+
+def in_words(error: NanomemError, fix: str = "") -> str:
+    """What went wrong, as a sentence, and what to do."""
+    told = f"{error.what}: {fix}" if fix else error.what
+    return f"{told[:1].upper()}{told[1:]}."

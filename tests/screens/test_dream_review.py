@@ -1,0 +1,303 @@
+"""Review: a dry run decided on edit by edit, applied as one commit, or left without a trace."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.dream.facts import Skipped
+from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.dream.run import DreamResult
+from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.model_client import Usage
+from nanomem_tui.screens.dream_hunks import (
+    Proposed,
+    applied_shown,
+    evidence_blocks,
+    hunk_shown,
+    marked,
+    rows_of,
+    run_blocks,
+)
+from nanomem_tui.screens.dream_review import ReviewScreen
+from nanomem_tui.widgets.document import Body, Heading, Spans
+from nanomem_tui.workspace import open_workspace
+from tests.screens.console import Console, console
+
+TEXTS = {
+    "SOUL.md": "",
+    "USER.md": "# User\n\n- likes tea\n- lives in Bremen\n",
+    "memory/MEMORY.md": "# Long-term Memory\n\n## Trips\n- Oslo in May\n",
+}
+TEA = LineEdit("replace", "USER.md", line=3, old="- likes tea", new="- likes coffee", evidence=(4,), why="contradicts")
+MOVE = LineEdit("move", "USER.md", "Trips", 4, "- lives in Bremen", to_file="memory/MEMORY.md")
+RESULT = DreamResult(3, 3, 6, (TEA, MOVE))
+ENTRIES = {4: HistoryEntry(4, "2026-04-03 00:02", "- [durable] Likes coffee now\n- rain", "telegram:1", 1, {})}
+
+
+def rows(on: Console) -> list[Proposed]:
+    return cast("ReviewScreen", on.screen)._rows
+
+
+def files(workspace: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(workspace.rglob("*")) if path.is_file()}
+
+
+def memory(workspace: Path) -> str:
+    return "".join((workspace / name).read_text() for name in TEXTS)
+
+
+@pytest.fixture
+def home(sample: Callable[[str], Path]) -> Path:
+    """The workspace of a nanobot 0.3.5, whose next Dream has ten edits of one file."""
+    return sample("nb035")
+
+
+async def test_edits_are_decided_one_by_one_and_applied_as_one_commit_which_undo_takes_back(home: Path) -> None:
+    before = memory(home)
+    async with console(home, "dream") as on:
+        commits = on.ids
+        await on.press("T")
+        await on.shows("0 of 10 decided", "Evidence (1 entry)", "This dry run", "10 edits proposed from 6 entries")
+        await on.press("+", "-", "+")
+        await on.shows("3 of 10 decided", "accepted", "rejected")
+        assert [row.decision for row in rows(on)[:4]] == ["accept", "reject", "accept", ""]
+        assert memory(home) == before
+        taken, left = rows(on)[0].edit.new, rows(on)[1].edit.new
+        await on.press("r")
+        await on.shows("2 edits accepted, 1 rejected, 7 open", "The open ones wait in the inbox", "y apply")
+        await on.press("tab")
+        await on.shows("The open ones are let go")
+        await on.press("y")
+        await on.until(lambda: on.screen.SCREEN == "dream" and len(on.ids) == len(commits) + 1)
+        await on.shows("MEMORY.md +4 -0 from 6 entries", "u undoes it")
+        assert on.screen.table.cursor == 0
+        assert taken in memory(home)
+        assert left not in memory(home)
+        await on.press("u")
+        await on.until(lambda: memory(home) == before)
+    with open_workspace(home) as ws:
+        assert ws.dream.review.waiting() == []
+        assert ws.dream.status()["cursor"] == 202
+
+
+async def test_open_edits_wait_in_the_inbox(home: Path) -> None:
+    async with console(home, "dream") as on:
+        await on.press("T", "+", "r", "y")
+        await on.shows("9 edits in the inbox")
+        await on.press("1", "l")
+        await on.until(lambda: on.screen.SCREEN == "inbox" and len(on.ids) == 9)
+
+
+async def test_several_are_decided_at_once_and_the_same_key_opens_them_again(home: Path) -> None:
+    async with console(home, "dream") as on:
+        await on.press("T", "*", "+")
+        await on.shows("10 of 10 decided")
+        await on.press("g", "space", "space", "-")
+        await on.until(lambda: [row.decision for row in rows(on)[:3]] == ["reject", "reject", "accept"])
+        await on.press("g", "-")
+        await on.shows("9 of 10 decided")
+        await on.press("u", "u")
+        await on.until(lambda: all(row.decision == "accept" for row in rows(on)))
+        await on.press("u")
+        await on.shows("0 of 10 decided")
+        await on.press("/", *"is", "colon", *"refused", "enter")
+        await on.shows("No is `refused`: there are open")
+
+
+async def test_other_words_are_what_is_written(home: Path) -> None:
+    async with console(home, "dream") as on:
+        await on.press("T", "e")
+        await on.shows("Accept with other words")
+        await on.type(" Surely.")
+        await on.press("ctrl+s")
+        await on.shows("reworded", "1 of 10 decided")
+        await on.press("e")
+        await on.press("escape")
+        await on.shows("1 of 10 decided")
+        await on.press("r", "y")
+        await on.until(lambda: "know them. Surely." in memory(home))
+
+
+async def test_leaving_changes_nothing_and_the_decisions_are_kept(home: Path) -> None:
+    async with console(home, "dream") as on:
+        await on.press("5")
+        before = files(home)
+        await on.press("T", "+", "-", "r", "escape", "escape")
+        await on.shows("Nothing was changed; T goes back to what you decided")
+        assert on.screen.SCREEN == "dream"
+        assert files(home) == before
+        await on.press("T")
+        await on.shows("2 of 10 decided", "As you left it")
+        await on.press("T")
+        await on.shows("2 decisions that were not applied would be gone")
+        await on.press("y")
+        await on.shows("0 of 10 decided")
+        assert files(home) == before
+
+
+async def test_all_rejected_moves_only_the_cursor(home: Path) -> None:
+    before = memory(home)
+    async with console(home, "dream") as on:
+        await on.press("T", "*", "-", "r")
+        await on.shows("no file changes", "The cursor moves from 202 to 208")
+        assert "tab" not in on.text.split("y apply")[1].splitlines()[0]
+        await on.press("y")
+        await on.shows("Dream: read 6 entries")
+    assert memory(home) == before
+    with open_workspace(home) as ws:
+        assert ws.dream.status()["cursor"] == 208
+
+
+async def test_a_line_that_went_meanwhile_is_said_and_nothing_is_applied(demo: Path) -> None:
+    async with console(demo, "dream") as on:
+        await on.press("T", "*", "+")
+        replaced = [row.edit for row in rows(on) if row.edit.op != "add"]
+        assert replaced
+        (demo / replaced[0].file).write_text("# Nothing\n")
+        before = memory(demo)
+        await on.press("r")
+        await on.shows("The line to change is not there any more")
+        await on.press("y")
+        assert memory(demo) == before
+
+
+async def test_a_dry_run_says_what_it_is_at_and_esc_stops_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, go = threading.Event(), threading.Event()
+    real = RulesDreamer.propose
+
+    def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
+        asked.set()
+        go.wait(10)
+        named["watch"]("asking the model")
+        return real(dreamer, *arguments, **named)
+
+    monkeypatch.setattr(RulesDreamer, "propose", propose)
+    async with console(home, "dream") as on:
+        await on.pilot.press("T")
+        await on.until(asked.is_set)
+        await on.shows("Dreaming, 0 s", "esc stops it")
+        await on.pilot.press("r")
+        await on.until(lambda: any("runs already" in str(one.title) for one in on.app._notifications))
+        await on.pilot.press("escape")
+        await on.shows("Stopping the Dream")
+        go.set()
+        await on.app.settled()
+        await on.shows("The Dream was stopped: nothing was changed.")
+        await on.press("T")
+        await on.shows("0 of 10 decided")
+
+
+async def test_nothing_to_dream_about_is_no_error(sample: Callable[[str], Path]) -> None:
+    async with console(sample("ramfirst"), "dream") as on:
+        await on.press("T")
+        await on.shows("Nothing to dream about")
+        assert "Error" not in on.text
+        await on.press("r")
+        await on.shows("nothing is proposed")
+
+
+async def test_what_the_guards_refused_says_why_and_may_be_accepted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = RulesDreamer.propose
+
+    def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
+        proposal = real(dreamer, *arguments, **named)
+        first, *rest = proposal.edits
+        refused = (Refusal(first, "it is too bold"),)
+        return replace(proposal, edits=tuple(rest), refused=refused, analysis="They talk a lot.", usage=Usage(1, 9, 1))
+
+    monkeypatch.setattr(RulesDreamer, "propose", propose)
+    async with console(home, "dream", (160, 60)) as on:
+        await on.press("T", "G")
+        await on.shows("refused", "The guards refused it: it is too bold", "They talk a lot.")
+        line = rows(on)[-1].edit.new
+        await on.press("+", "r", "y")
+        await on.until(lambda: line in memory(home))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20)])
+async def test_it_works_on_a_small_screen(home: Path, size: tuple[int, int]) -> None:
+    async with console(home, "dream", size) as on:
+        await on.press("T", "+", "enter")
+        await on.shows("+ - Melanie")
+        await on.press("+", "escape")
+        await on.shows("2 of 10 decided")
+
+
+# What the right pane tells
+
+
+def shown_text(blocks: Any) -> str:
+    return "\n".join(
+        "".join(text for text, _ in block.parts) if isinstance(block, Spans) else str(getattr(block, "text", block))
+        for block in blocks
+    )
+
+
+def test_an_edit_is_shown_as_a_diff_in_its_surroundings_with_its_evidence() -> None:
+    first, second = rows_of(RESULT)
+    shown = hunk_shown(first, [], TEXTS, ENTRIES, RESULT)
+    assert [(line.sign, line.text) for line in shown.files[0].hunks[0].lines][2:4] == [
+        ("-", "- likes tea"), ("+", "- likes coffee"),
+    ]  # fmt: skip
+    assert "#4 2026-04-03 00:02 telegram:1" in shown_text(shown.below)
+    moved = hunk_shown(second, [first], TEXTS, ENTRIES, RESULT)
+    assert [(file.path, file.counts) for file in moved.files] == [("USER.md", (0, 1)), ("memory/MEMORY.md", (1, 0))]
+    assert "names no entry" in shown_text(moved.below)
+
+
+def test_an_edit_that_builds_on_one_before_it_is_shown_on_top_of_that_one() -> None:
+    again = Proposed(1, replace(TEA, old="- likes coffee", new="- likes espresso"))
+    first = rows_of(RESULT)[0]
+    shown = hunk_shown(again, [first], TEXTS, {}, RESULT)
+    assert shown.files[0].counts == (1, 1)
+    alone = hunk_shown(again, [first._replace(decision="reject")], TEXTS, {}, RESULT)
+    assert not alone.files
+    assert "not there any more" in shown_text(alone.above)
+
+
+def test_the_words_that_entry_and_line_share_are_marked() -> None:
+    def words(text: str, line: str) -> list[str]:
+        spans = marked(text, line)
+        assert "".join(part for part, _ in spans) == text
+        return [part for part, tone in spans if tone == "added-word"]
+
+    assert words("- [durable] Mira moved to Oslo in May", "- Moves to Oslo (May 2026)") == ["moved", "Oslo", "May"]
+    assert words("host 10.0.0.7:8080 and 10.0.0.9", "- server 10.0.0.7:8080") == ["10.0.0.7:8080"]
+    assert "".join(words("我喜欢喝绿茶和咖啡", "- 喜欢绿茶")) == "喜欢绿茶"
+    assert words("nothing alike", "- tea") == []
+
+
+def test_an_entry_that_is_gone_is_named() -> None:
+    assert "is not in the archive any more" in shown_text(evidence_blocks(TEA, {}))
+
+
+def test_a_secret_in_a_refused_edit_is_masked() -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    refused = Refusal(replace(TEA, new=f"- token {token}"), "a secret")
+    assert token not in rows_of(replace(RESULT, refused=(refused,)))[-1].edit.new
+
+
+def test_each_line_that_was_left_out_is_named_with_its_mark_up_to_a_number() -> None:
+    skipped = tuple(Skipped(number, f"line {number}", "talk", "durable") for number in range(1, 90))
+    blocks = run_blocks(DreamResult(2, 0, 89, (), skipped=skipped))
+    assert Heading("Skipped 89 lines, 89 of them marked durable") in blocks
+    assert "#60 [durable] talk: line 60" in shown_text(blocks)
+    assert blocks[-1] == Body("… and 29 more", "dim")
+
+
+def test_what_applying_does_is_shown_before_it_is_done() -> None:
+    given = [row._replace(decision="accept") for row in rows_of(RESULT)]
+    shown = applied_shown(given, TEXTS, RESULT, keep=False)
+    assert "2 edits accepted, 0 rejected, 0 open: USER.md +1 -2, memory/MEMORY.md +1 -0." in shown_text(shown.above)
+    assert "from 3 to 6" in shown_text(shown.above)
+    assert applied_shown(given, {**TEXTS, "USER.md": ""}, RESULT, keep=False).refused.startswith("the line to change")
