@@ -144,10 +144,11 @@ class ModelSummariser:
         left_out: list[LeftOut] = []
         for fact in answer.value["facts"]:
             text = " ".join(without_thoughts(fact["text"]).split()).removeprefix("- ")
-            at = fact["message"] if fact["message"] in numbers else messages[-1].index
             mark = fact.get("mark") if fact.get("mark") in MARKS else "durable"
             invented = details.unaccounted(text, source)
             why = refused(text) or (f"no message says {', '.join(invented[:4])}" if invented else "")
+            at = fact["message"] if fact["message"] in numbers else messages[-1].index
+            why = why or ("" if fact["message"] in numbers else "it names no message of these")
             if text and not why:
                 lines.append(Line(str(mark), text, at))
             elif text:

@@ -203,10 +203,11 @@ class HistoryLayer:
     def _take_back(self, removed: Sequence[Value]) -> None:
         data = read_plain(self._paths.history) or b""
         left = self._without(removed)
-        if left is not None:
-            atomic.write_atomic(self._paths.history, left, expected=atomic.sha256(data))
-        last = max(int(value["cursor"]) for value in removed)
         held = [value["counter"] for value in removed if "counter" in value]
+        if left is not None:
+            ours = not left and held == [None]  # there was no archive before
+            self._put(self._paths.history, None if ours else left, expected=atomic.sha256(data))
+        last = max(int(value["cursor"]) for value in removed)
         if held and parse_cursor(read_plain(self._paths.cursor)) == last:
             self._put(self._paths.cursor, None if held[0] is None else str(held[0]).encode("utf-8", "replace"))
 
