@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
-@click.group("dream", cls=Group)
+@click.group("dream", cls=Group, late={"schedule": "nanomem_tui.cli.dream_schedule:schedule"})
 def dream() -> None:
     """The agent's Dreams: run one, see what each changed, take one back.
 
@@ -239,8 +239,10 @@ def status(state: State) -> None:
     Example:
       nanomem dream status
     """
+    from nanomem_tui.dream.schedule import Schedule
+
     with state.open() as ws:
-        found = values.plain(ws.dream.status())
+        found = values.plain({**ws.dream.status(), "schedule": Schedule(ws).status()})
     last = found["last"] or {}
     pairs = [
         ("Dreams", f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
@@ -248,8 +250,23 @@ def status(state: State) -> None:
         ("Running", "yes" if found["running"] else "no"),
         ("Versions", "kept in git" if found["git"] else "none yet"),
         ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
+        *_schedule_pairs(found["schedule"]),
     ]
     state.show(found, output.fields(pairs))
+
+
+def _schedule_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Whether Dreams run by themselves, when the next one does, and what went wrong."""
+    often = f"cron {found['cron']}" if found["cron"] else f"every {found['every_h']:g} h"
+    failures = words.counted(found["failures"], "time") if found["failures"] else ""
+    passed = ", ".join(map(str, found["passed"]))
+    return [
+        ("Schedule", f"{often} in the console and `nanomem dream schedule`: {found['why']}" if found["on"]
+         else f"off: {found['why']}"),
+        ("Next", f"at {words.when(found['next_at'])} or later" if found["on"] else ""),
+        ("Failed", f"{failures} in a row: {found['error']}" if failures else ""),
+        ("Passed over", f"entries that no Dreamer could read: {passed}" if passed else ""),
+    ]  # fmt: skip
 
 
 @dream.command()

@@ -1,0 +1,207 @@
+"""`nanomem dream schedule`: Dreams by themselves, in the foreground, and the units that start it. Decides nothing.
+
+Each look opens the workspace anew, so that settings count as they are then, and nothing is held between two looks.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+
+from nanomem_tui import clock, errors
+from nanomem_tui.cli import output
+from nanomem_tui.cli.shared import Command, pass_state
+from nanomem_tui.cli.state import State
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.schedule import Outcome
+    from nanomem_tui.workspace import Workspace
+
+LOOK_SECONDS = 60.0  # at most, between two looks at settings and agent
+CRON_MINUTES = 10
+_CODES = {"dreamt": 0, "passed": 0, "failed": errors.NanomemError.exit_code}
+
+
+@click.command("schedule", cls=Command)
+@click.option("--once", is_flag=True, help="Look once: a Dream if one is due (else exit code 1), then end.")
+@click.option("--print", "unit", type=click.Choice(["systemd", "cron"]), help="Print what starts it, and end.")
+@pass_state
+def schedule(state: State, once: bool, unit: str | None) -> int:
+    """Dreams by themselves, every `dream_interval_h` hours, until it is told to end (SIGTERM, ctrl+c).
+
+    Off while the agent dreams by itself, unless `dream_schedule` is on; what is decided later is seen within a minute.
+    A Dream that fails is tried again after a minute, then after twice as long each time, at most an interval.
+
+    \b
+    Example:
+      nanomem dream schedule
+      nanomem dream schedule --print systemd > ~/.config/systemd/user/nanomem-dream.service
+    """
+    if unit is not None:
+        return _print_unit(state, unit)
+    with Ending() as ending:
+        if once:
+            outcome = _look(state, ending)
+            _tell(state, outcome)
+            return _CODES.get(outcome.kind, errors.NothingToDo.exit_code)
+        _until_ended(state, ending)
+    return 0
+
+
+class Ending:
+    """While it lasts SIGTERM, SIGINT and SIGHUP do not end the program, but ask it to."""
+
+    SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        for number in self.SIGNALS:
+            self._before[number] = signal.signal(number, self._ask)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        os.close(self._read)
+        os.close(self._write)
+
+    def _ask(self, _number: int, _frame: FrameType | None) -> None:
+        self.asked = True
+        os.write(self._write, b"x")
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it was asked to end before so many seconds were over."""
+        if not self.asked:
+            select.select([self._read], [], [], max(seconds, 0.0))
+        return self.asked
+
+
+def _until_ended(state: State, ending: Ending) -> None:
+    said: tuple[str, str] | None = None
+    while not ending.asked:
+        try:
+            outcome = _look(state, ending)
+        except (errors.NanomemError, OSError) as error:
+            if said is None:
+                raise  # it never worked
+            from nanomem_tui.dream.schedule import Outcome
+
+            outcome = Outcome("failed", errors.in_words(error).line())
+        if (outcome.kind, outcome.said) != said:
+            _tell(state, outcome)
+            said = (outcome.kind, outcome.said)
+        ending.wait(_seconds_until(outcome))
+    _tell(state, None)
+
+
+def _look(state: State, ending: Ending) -> Outcome:
+    from nanomem_tui.dream.schedule import Schedule
+
+    with state.open() as ws:
+        return Schedule(ws).step(stopped=lambda: ending.asked)
+
+
+def _seconds_until(outcome: Outcome) -> float:
+    if outcome.kind in ("dreamt", "passed"):
+        return 0  # the next look says when the next one is due
+    if outcome.next_at is None:
+        return LOOK_SECONDS
+    return min(max((outcome.next_at - clock.now()).total_seconds(), 1.0), LOOK_SECONDS)
+
+
+def _tell(state: State, outcome: Outcome | None) -> None:
+    """One line; of a failure on stderr too, where cron looks. None: it ends."""
+    now = clock.now()
+    kind, said = (outcome.kind, outcome.said) if outcome else ("ended", "told to end")
+    if state.json:
+        result = outcome.result if outcome else None
+        next_at = clock.iso(outcome.next_at) if outcome and outcome.next_at else None
+        body = {"at": clock.iso(now), "kind": kind, "said": said, "next_at": next_at}
+        output.json_line({**body, "result": result.to_json() if result else None})
+    elif kind != "failed":
+        words = said if kind in ("dreamt", "passed") else f"{kind}: {said}"
+        output.lines([f"{clock.local_naive(now)[:16].replace('T', ' ')} {words}"])
+    if kind == "failed":
+        output.error(said)
+
+
+def _print_unit(state: State, unit: str) -> int:
+    from nanomem_tui.dream.schedule import Schedule
+
+    with state.open() as ws:
+        plan = Schedule(ws).plan()
+        lines = _systemd(ws) if unit == "systemd" else _cron(ws, plan.every.total_seconds() / 60)
+    if not plan.on:
+        output.notes([f"Note: as things are no Dream would run: {plan.why}"])
+    state.show({"unit": unit, "text": "\n".join(lines) + "\n", "on": plan.on, "why": plan.why}, lines)
+    return 0
+
+
+def _command(ws: Workspace) -> list[str]:
+    """The program as it was started, with the workspace by its full path. Raises BadInput for an unprintable one."""
+    own = shutil.which(sys.argv[0]) if os.path.basename(sys.argv[0]) == "nanomem" else None
+    program = [os.path.abspath(own)] if own else [sys.executable, "-m", "nanomem_tui"]
+    words = [*program, "--workspace", str(ws.paths.workspace), "dream", "schedule"]
+    if not all(word.isprintable() for word in words):
+        raise errors.BadInput("a path that no unit can name", str(ws.paths.workspace), "give the folder another name")
+    return words
+
+
+def _systemd(ws: Workspace) -> list[str]:
+    environment = [f"Environment={_quoted(f'NANOMEM_CONFIG={path}')}" for path in _own_config()]
+    if ws.settings.dream_dreamer == "model" and ws.settings.model_base_url:
+        environment.append(f"# EnvironmentFile=: a file of yours (0600) that sets {ws.settings.model_key_env}")
+    return [
+        "# ~/.config/systemd/user/nanomem-dream.service",
+        "# systemctl --user daemon-reload && systemctl --user enable --now nanomem-dream",
+        "[Unit]",
+        "Description=Dreams of an agent's memory, by nanomem",
+        "",
+        "[Service]",
+        f"ExecStart={' '.join(_quoted(word).replace('$', '$$') for word in _command(ws))}",
+        *environment,
+        "Restart=on-failure",
+        "RestartSec=60",
+        "TimeoutStopSec=180",
+        "UMask=0077",
+        "Nice=10",
+        "",
+        "[Install]",
+        "WantedBy=default.target",
+    ]
+
+
+def _quoted(word: str) -> str:
+    """A word of a unit between quotes, with what systemd would replace there doubled."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped}"'
+
+
+def _cron(ws: Workspace, every: float) -> list[str]:
+    environment = [f"NANOMEM_CONFIG={path}" for path in _own_config()]
+    words = [*(["env", *environment] if environment else []), *_command(ws), "--once"]
+    line = " ".join(map(shlex.quote, words)).replace("%", "\\%")
+    minutes = f"*/{CRON_MINUTES}" if every >= 2 * CRON_MINUTES else "*"
+    return [
+        "# crontab -e; each look takes a moment, and a Dream runs when one is due",
+        f"{minutes} * * * * {line} >/dev/null",
+    ]
+
+
+def _own_config() -> Sequence[str]:
+    """The settings file that the environment names, where it does."""
+    chosen = os.environ.get("NANOMEM_CONFIG", "")
+    return [os.path.abspath(os.path.expanduser(chosen))] if chosen else []

@@ -1,0 +1,159 @@
+"""`nanomem dream schedule`: one look, the foreground program and its end, and the units that are printed."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.cli.dream_schedule import Ending
+from tests.cli.conftest import Run
+from tests.store.git_samples import needs_git
+
+pytestmark = needs_git
+ENTRY = {"cursor": 1, "timestamp": "2026-04-03 00:02", "content": "- [durable] User likes tea"}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with one entry, of no agent that dreams."""
+    made = tmp_path / "of %u's $HOME" / "workspace"
+    (made / "memory").mkdir(parents=True)
+    (made / "memory" / "LESSONS.jsonl").write_text("")  # of the RAM-first system
+    (made / "memory" / "history.jsonl").write_text(json.dumps(ENTRY) + "\n")
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
+    monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "own.toml"))
+    return made
+
+
+def user(workspace: Path) -> str:
+    file = workspace / "USER.md"
+    return file.read_text() if file.exists() else ""
+
+
+def test_one_look_dreams_when_it_is_due_and_says_when_it_is_not(workspace: Path, run: Run) -> None:
+    first = run("dream", "schedule", "--once")
+    assert (first.code, "dreamt over 1 entry: USER.md +" in first.out) == (0, True)
+    assert "- User likes tea" in user(workspace)
+    again = run("dream", "schedule", "--once")
+    assert (again.code, "waiting: not due before" in again.out) == (1, True)
+    assert run("dream", "schedule", "--once", "--json").json["kind"] == "waiting"
+    assert run("undo").code == 1, "what a schedule did is no change of a person"
+
+
+def test_off_says_why_and_is_exit_code_1(workspace: Path, run: Run) -> None:
+    run("config", "set", "dream_schedule", "off")
+    off = run("dream", "schedule", "--once")
+    assert (off.code, "off: dream_schedule is off" in off.out, user(workspace)) == (1, True, "")
+    shown = run("dream", "status")
+    assert "Schedule  off: dream_schedule is off" in shown.out
+    assert "Next" not in shown.out
+    assert run("dream", "status", "--json").json["schedule"]["next_at"] is None
+    assert "no Dream would run" in run("dream", "schedule", "--print", "cron").err
+
+
+def test_a_failure_is_told_on_stderr_with_exit_code_2_and_in_the_status(workspace: Path, run: Run) -> None:
+    (workspace / "USER.md").write_bytes(b"\xff")
+    failed = run("dream", "schedule", "--once")
+    assert (failed.code, failed.out, failed.err.count("\n")) == (2, "", 1)
+    assert "bytes that are no UTF-8" in failed.err
+    assert "tried again at" in failed.err
+    assert "1 time in a row: a memory file holds bytes" in run("dream", "status").out
+
+
+def test_the_status_says_how_often_and_when(workspace: Path, run: Run) -> None:
+    shown = run("dream", "status").out
+    assert "every 2 h in the console and `nanomem dream schedule`: no agent dreams here by itself" in shown
+    run("config", "set", "dream_cron", "0 */6 * * *")
+    assert "cron 0 */6 * * *" in run("dream", "status").out
+    found = run("dream", "status", "--json").json["schedule"]
+    assert (found["on"], found["every_h"], found["cron"], found["failures"]) == (True, 2.0, "0 */6 * * *", 0)
+
+
+def test_a_unit_of_systemd_is_read_back_as_it_was_meant(workspace: Path, run: Run, tmp_path: Path) -> None:
+    text = run("dream", "schedule", "--print", "systemd").out
+    unit = configparser.ConfigParser(interpolation=None, strict=True)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(text)
+    assert set(unit) == {"DEFAULT", "Unit", "Service", "Install"}
+    words = [word.replace("$$", "$").replace("%%", "%") for word in shlex.split(unit["Service"]["ExecStart"])]
+    assert words[-4:] == ["--workspace", str(workspace), "dream", "schedule"]
+    assert Path(words[0]).is_absolute()
+    assert "%%u's $$HOME" in text
+    assert str(tmp_path / "own.toml") in unit["Service"]["Environment"]
+    assert unit["Service"]["Restart"] == "on-failure"
+    assert user(workspace) == ""
+
+
+def test_a_line_of_cron_is_one_that_a_shell_reads_back(workspace: Path, run: Run) -> None:
+    line = run("dream", "schedule", "--print", "cron").out.splitlines()[-1]
+    fields, command = line.split()[:5], line.split(maxsplit=5)[5]
+    assert fields == ["*/10", "*", "*", "*", "*"]
+    assert "\\%u" in command, "cron takes a bare percent sign for a line end"
+    words = shlex.split(command.replace("\\%", "%"))
+    assert words[-6:-1] == ["--workspace", str(workspace), "dream", "schedule", "--once"]
+    run("config", "set", "dream_interval_h", "0.1")
+    assert run("dream", "schedule", "--print", "cron").out.splitlines()[-1].startswith("* * * * *")
+    assert run("dream", "schedule", "--print", "cron", "--json").json["unit"] == "cron"
+
+
+def program(*args: str) -> subprocess.Popen[str]:
+    line = [sys.executable, "-m", "nanomem_tui", "dream", "schedule", *args]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
+
+
+def said(process: subprocess.Popen[str], what: str, seconds: float = 20) -> str:
+    """The next line that holds `what`."""
+    assert process.stdout is not None
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and select.select([process.stdout], [], [], end - time.monotonic())[0]:
+        line = process.stdout.readline()
+        if what in line:
+            return line
+        assert line, process.communicate()
+    raise AssertionError(f"it never said {what}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_the_program_dreams_waits_and_ends_cleanly(workspace: Path, number: signal.Signals) -> None:
+    process = program()
+    said(process, "dreamt over 1 entry")
+    said(process, "waiting: not due before")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, err, "ended: told to end" in out) == (0, "", True)
+    assert "- User likes tea" in user(workspace)
+
+
+def test_its_json_is_one_object_a_line(workspace: Path) -> None:
+    process = program("--json")
+    first = json.loads(said(process, "dreamt"))
+    assert (first["kind"], first["result"]["read"], first["result"]["usage"]["tokens_in"]) == ("dreamt", 1, 0)
+    process.terminate()
+    process.communicate(timeout=10)
+    assert process.returncode == 0
+
+
+def test_a_workspace_that_is_not_there_is_refused_at_once(run: Run, tmp_path: Path) -> None:
+    refused = run("dream", "schedule", "--workspace", tmp_path / "none")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
+def test_signals_are_as_before_when_it_is_over() -> None:
+    before = [signal.getsignal(number) for number in Ending.SIGNALS]
+    with Ending() as ending:
+        assert not ending.wait(0)
+        os.kill(os.getpid(), signal.SIGTERM)
+        started = time.monotonic()
+        assert ending.wait(30)
+        assert time.monotonic() - started < 5
+    assert [signal.getsignal(number) for number in Ending.SIGNALS] == before
