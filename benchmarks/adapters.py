@@ -23,13 +23,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import clock
-from nanomem_tui.memory import scoring
+from nanomem_tui.memory import questions, scoring
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
 from nanomem_tui.store.search import Candidate
 from nanomem_tui.store.values import Item
 from nanomem_tui.store.vocabulary import Vocabulary
 from nanomem_tui.store.word_index import WordIndex, without_common
-from nanomem_tui.tokens import query_weights
+from nanomem_tui.tokens import query_weights, query_words
 
 DocumentItem = tuple[str, str, dict[str, Any]]
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,11 +84,14 @@ class NanomemFacts:
         self.weights, self.today = scoring.PROFILES["default"], clock.now().date()
 
     def search(self, query: str, k: int) -> list[str]:
-        words = {}
         asked = without_common(query_weights(query), len(self.words), self.words.rows_with)
-        for word, weight in asked.items():
-            there = word if self.words.has(word) else self.vocabulary.nearest(word, self.words.rows_with)
-            words[there or word] = weight
+        words, _ = questions.corrected(
+            asked,
+            query_words(query),
+            self.words.has,
+            lambda word: self.vocabulary.nearest(word, self.words.rows_with),
+            lambda word: self.vocabulary.longer(word, self.words.rows_with),
+        )
         found = self.words.search(words, k, slack=0.05)
         rated = [Candidate(self.items[key], score) for score, key in found]
         return [one.item.id for one in scoring.default(rated, k, self.weights, self.today, words)]

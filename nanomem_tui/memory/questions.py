@@ -5,7 +5,7 @@ Pure functions over values. Must not know an index: what is there is told by fun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from nanomem_tui.memory.scopes import Audience
@@ -13,6 +13,9 @@ from nanomem_tui.tokens import query_weights, query_words
 
 REPLY_WEIGHT = 0.5
 """What a word counts that stands only in the message replied to."""
+
+LONGER_WEIGHT = 0.6
+"""What a word counts that begins like one of the message which no row holds."""
 
 MAX_QUERY = 20_000
 """Characters of a message that are looked at."""
@@ -61,13 +64,33 @@ def corrected(
     as_written: Mapping[str, str],
     known: Callable[[str], bool],
     nearest: Callable[[str], str | None],
+    longer: Callable[[str], Sequence[str]],
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """The words with those that no row holds replaced by the nearest that is held, and what was replaced."""
+    """The words with those that no row holds replaced by what may be meant, and what was replaced.
+
+    That is the nearest word that is held, and those that begin like it (`postgres`: `postgresql`), which count less.
+    """
     found: dict[str, float] = {}
     replaced: dict[str, str] = {}
     for word, weight in words.items():
-        meant = None if known(word) else nearest(word)
-        if meant is not None:
-            replaced[as_written.get(word, word)] = meant
-        found[meant or word] = max(weight, found.get(meant or word, 0.0))
+        meant = {word: weight} if known(word) else _meant(word, weight, as_written.get(word, word), nearest, longer)
+        if meant and word not in meant:
+            replaced[as_written.get(word, word)] = ", ".join(meant)
+        for other, counts in (meant or {word: weight}).items():
+            found[other] = max(counts, found.get(other, 0.0))
     return found, replaced
+
+
+def _meant(
+    word: str,
+    weight: float,
+    as_written: str,
+    nearest: Callable[[str], str | None],
+    longer: Callable[[str], Sequence[str]],
+) -> dict[str, float]:
+    """What a word that no row holds may mean, with what each counts. A stem is a beginning only where the word as it was
+    written is none (`postgr` of `postgres` is that of `postgrad` too)."""
+    near = nearest(word)
+    forms = (longer(as_written) or longer(word)) if as_written.isalpha() else ()
+    found = dict.fromkeys(forms, LONGER_WEIGHT * weight)
+    return {near: weight, **{form: counts for form, counts in found.items() if form != near}} if near else found

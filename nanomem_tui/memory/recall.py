@@ -233,7 +233,7 @@ class Recall:
             corrected: dict[str, str] = {}
             if not all(map(index.has, words)):
                 words, corrected = questions.corrected(
-                    words, questions.written(question), index.has, self.index.nearest
+                    words, questions.written(question), index.has, self.index.nearest, self.index.longer
                 )
             statistics = index.statistics(words) if beside else None
             found_rows = self.index.best(words, wanted, self._shown_groups(question, layer_of), slack)
@@ -262,7 +262,7 @@ class Recall:
             asked = index.statistics(words)
             terms = without_common(words, asked.total, asked.rows_with.__getitem__)
             terms, corrected = questions.corrected(
-                terms, written, lambda word: asked.rows_with[word] > 0, index.nearest
+                terms, written, lambda word: asked.rows_with[word] > 0, index.nearest, index.longer
             )
             statistics = index.statistics(terms) if corrected else asked
             rows = pending(index.candidates(terms, accept))

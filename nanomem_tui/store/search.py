@@ -17,7 +17,7 @@ from typing import NamedTuple
 from nanomem_tui.store import reader
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item
-from nanomem_tui.store.vocabulary import Vocabulary, nearest
+from nanomem_tui.store.vocabulary import LEAST, MOST_LONGER, Vocabulary, nearest
 from nanomem_tui.store.word_index import Statistics, WordIndex
 from nanomem_tui.store.word_search import saturated
 from nanomem_tui.tokens import tokens
@@ -128,6 +128,11 @@ class ItemIndex:
         with self._snapshot.lock:
             return self._vocabulary.nearest(word, self.current().rows_with)
 
+    def longer(self, beginning: str) -> list[str]:
+        """The commonest words that begin like that and go on."""
+        with self._snapshot.lock:
+            return self._vocabulary.longer(beginning, self.current().rows_with)
+
     def best(
         self, weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None = None, slack: float = 0.0
     ) -> list[Candidate]:
@@ -174,6 +179,14 @@ class FullText:
         query = "SELECT term FROM temp.index_words WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?"
         values = (word[:1], word[:1] + "\U0010ffff", len(word) - 2, len(word) + 2)
         return nearest(word, [row[0] for row in self._connection.execute(query, values)], self.rows_with)
+
+    def longer(self, beginning: str) -> list[str]:
+        """The commonest words that begin like that and go on."""
+        if len(beginning) < LEAST:
+            return []
+        query = "SELECT term FROM temp.index_words WHERE term > ? AND term < ? ORDER BY doc DESC, term LIMIT ?"
+        values = (beginning, beginning + "\U0010ffff", MOST_LONGER)
+        return [row[0] for row in self._connection.execute(query, values)]
 
     def candidates(self, words: Iterable[str], accept: Accept) -> list[Item]:
         """The first accepted rows that the index ranks for any of the words."""

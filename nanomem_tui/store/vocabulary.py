@@ -11,6 +11,13 @@ from typing import Any, NamedTuple
 from nanomem_tui.tokens import LONG_STOP_WORDS
 
 
+LEAST = 4
+"""Letters of a word that is taken for the beginning of a longer one."""
+
+MOST_LONGER = 3
+"""Of the words that begin alike, so many are looked for."""
+
+
 class _Rank(NamedTuple):
     distance: float
     other_letter: bool
@@ -55,6 +62,7 @@ class Vocabulary:
         self._all: set[str] = set()
         self._by_ends: dict[tuple[str, int], list[str]] = {}
         self._by_start: dict[str, list[str]] = {}
+        self._by_beginning: dict[str, list[str]] = {}
         self._related: dict[str, list[tuple[str, float]]] = {}
 
     def add(self, words: Iterable[str]) -> None:
@@ -63,6 +71,8 @@ class Vocabulary:
             if word in self._all:
                 continue
             self._all.add(word)
+            if len(word) > LEAST and word[:LEAST].isalpha():
+                self._by_beginning.setdefault(word[:LEAST], []).append(word)
             if len(word) < 3 or not word.isalpha():
                 continue
             self._by_ends.setdefault((word[0], len(word)), []).append(word)
@@ -82,6 +92,14 @@ class Vocabulary:
             near += self._by_ends.get((word[0], length), ())
             near += [other for other in self._by_ends.get((word[-1], -length), ()) if other[0] != word[0]]
         return nearest(word, near, rows_with) if near else None
+
+    def longer(self, beginning: str, rows_with: Callable[[str], int]) -> list[str]:
+        """The words that begin like that and go on, those that most rows hold first; at most MOST_LONGER."""
+        if len(beginning) < LEAST:
+            return []
+        found = [word for word in self._by_beginning.get(beginning[:LEAST], ()) if word.startswith(beginning)]
+        held = [(-rows_with(word), word) for word in found if word != beginning]
+        return [word for rows, word in sorted(held) if rows][:MOST_LONGER]
 
     def related(self, word: str) -> list[tuple[str, float]]:
         """The other words that share their first letters with one, each with the share of letters in common."""

@@ -162,6 +162,31 @@ def test_a_slip_is_corrected_and_said(ws: Workspace) -> None:
     assert recalled.corrected == {"potery": "potteri"}
 
 
+@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
+def test_a_word_that_nobody_wrote_meets_those_that_begin_like_it(tmp_path: Path, backend: str) -> None:
+    home = make_home(tmp_path, items=0)
+    rows = [item("db", "DB: PostgreSQL 16"), item("k", "kubernetes runs it"), item("py", "python3 is used")]
+    with open_workspace(home) as made:
+        fill(made, [*rows, item("tube", "the tube at noon"), item("both", "a deploy and a deployment12")])
+    with open_workspace(home) as made:
+        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
+        found = recall.ask(Question("postgres"))
+        assert (ids(found), dict(found.corrected)) == (["db"], {"postgres": "postgresql"})
+        assert "k" in ids(recall.ask(Question("kube")))
+        assert ids(recall.ask(Question("which python?"))) == ["py"]
+        assert ids(recall.ask(Question("pos"))) == ids(recall.ask(Question("zzzz"))) == []
+        known = recall.ask(Question("deploy"))
+        assert not known.corrected
+        assert found.backend == backend
+
+
+def test_a_longer_form_counts_less_than_the_word(ws: Workspace) -> None:
+    fill(ws, [item("short", "postgresql"), item("other", "unrelated")])
+    recall = recall_of(ws)
+    exact, longer = recall.ask(Question("postgresql")).hits[0], recall.ask(Question("postgres")).hits[0]
+    assert 0 < longer.score < exact.score
+
+
 def test_the_message_replied_to_counts_less(ws: Workspace) -> None:
     fill(ws, [item("asked", "green tea"), item("replied", "black coffee")])
     assert ids(recall_of(ws).ask(Question("tea", "coffee"))) == ["asked", "replied"]
