@@ -40,24 +40,57 @@ def dream_once(
     timeout: float | None,
     *,
     dry_run: bool,
+    review: bool = False,
 ) -> int:
-    """One Dream, told in words or as JSON; 0. Raises NothingToDo (exit code 1), Refused, Conflict, ModelError."""
+    """One Dream, told in words or as JSON; 0. Raises NothingToDo (exit code 1), Refused, Conflict, ModelError.
+
+    `review`: a person at a terminal is asked about each edit; without one each goes to the inbox.
+    """
+    from nanomem_tui.cli import dream_review
+
+    asked = review and not dry_run and dream_review.can_decide(state)
     with state.open() as ws:
-        result = ws.dream.run(
-            dry_run=dry_run, max_batch_size=max_batch_size, max_iterations=max_iterations, timeout=timeout,
-            dreamer=dreamer,
-        )  # fmt: skip
+        with output.Progress() as progress:
+            result = ws.dream.run(
+                dry_run=dry_run or asked, review=review and not asked, max_batch_size=max_batch_size,
+                max_iterations=max_iterations, timeout=timeout, dreamer=dreamer, watch=progress,
+            )  # fmt: skip
+        if asked:
+            result = dream_review.decided(ws, result)
+        body = _result_body(ws, result, dry_run=dry_run)
     if result.unreadable:
         from nanomem_tui.dream.run import unreadable_line
 
         output.notes([unreadable_line(result.unreadable)])
-    body = {**result.to_json(), "operation": values.operation(result.operation), "dry_run": dry_run}
-    state.show(body, lambda: _result_lines(result, dry_run=dry_run))
+    state.show(body, lambda: _result_lines(result, body["waiting"], dry_run=dry_run))
     return 0
 
 
-def _result_lines(result: DreamResult, *, dry_run: bool) -> list[str]:
+def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[str, Any]:
+    """The JSON object of a Dream: what it did, in counts too, and the ids under which refused edits wait."""
+    from nanomem_tui.dream.review import masked
+
+    waiting = ws.dream.review.waiting()
+    ids = {hunk.edit: hunk.id for hunk in waiting}
+    found: dict[str, Any] = result.to_json()
+    for entry, refusal in zip(found["refused"], result.refused, strict=True):
+        entry["id"] = None if dry_run else ids.get(refusal.edit) or ids.get(masked(refusal.edit))
+    counts = {name: len(found[name]) for name in ("edits", "refused", "skipped")}
+    return {
+        **found,
+        "counts": {"read": result.read, "remaining": result.remaining, **counts},
+        "tokens": result.usage.tokens_in + result.usage.tokens_out,
+        "cost": result.usage.cost,
+        "waiting": len(waiting),
+        "operation": values.operation(result.operation),
+        "dry_run": dry_run,
+    }
+
+
+def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[str]:
+    from nanomem_tui.cli.dream_review import waiting_line
     from nanomem_tui.dream.facts import skipped_summary
+    from nanomem_tui.dream.review import WAITS, masked
 
     would = "Would change" if dry_run else "Changed"
     span = f"{result.cursor_before + 1} to {result.cursor_after}"
@@ -68,16 +101,16 @@ def _result_lines(result: DreamResult, *, dry_run: bool) -> list[str]:
     for name, (added, removed) in result.files.items():
         lines.append(f"{would} {name}: +{added} -{removed}")
         lines.extend(f"  {_edit_line(edit.to_json())}" for edit in result.edits if edit.file == name)
-    if not result.files:
+    if not result.files and not result.refused:
         lines.append("Nothing to remember in them.")
-    lines.extend(
-        f"Refused ({refusal.why}): {refusal.edit.file} {_edit_line(refusal.edit.to_json())}"
-        for refusal in result.refused
-    )
+    for refusal in result.refused:
+        why = "For you to judge" if refusal.why == WAITS else f"Refused ({refusal.why})"
+        lines.append(f"{why}: {refusal.edit.file} {_edit_line(masked(refusal.edit).to_json())}")
     if result.skipped:
         lines.append(f"{skipped_summary(result.skipped)}:")
         lines.extend(f"  #{left.cursor} {left.reason}: {one_line(left.text, 200)}" for left in result.skipped)
     lines.append(f"Commit {result.sha[:8]}; `nanomem undo` takes it back." if result.sha else "")
+    lines.append(waiting_line(waiting) if waiting and not dry_run else "")
     return [line for line in lines if line]
 
 
@@ -101,6 +134,7 @@ def _edit_line(edit: dict[str, Any]) -> str:
 @click.option("--max-iterations", type=click.IntRange(min=1), help="Edits to make.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Begin no change after so many seconds.")
 @click.option("--dry-run", is_flag=True, help="Say what it would change, and change nothing.")
+@click.option("--review", is_flag=True, help="Decide on each edit; without a terminal each goes to the inbox.")
 @pass_state
 def run(
     state: State,
@@ -109,14 +143,17 @@ def run(
     max_iterations: int | None,
     timeout: float | None,
     dry_run: bool,
+    review: bool,
 ) -> int:
     """One Dream over the oldest history entries that none has read. Exit code 1 when there is none.
+
+    What the guards refuse waits in the inbox (`nanomem inbox list`).
 
     \b
     Example:
       nanomem dream run --dry-run
     """
-    return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run)
+    return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run, review=review)
 
 
 @dream.command("log")

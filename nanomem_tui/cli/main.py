@@ -36,7 +36,7 @@ _COMMANDS = {
     "config": "nanomem_tui.cli.config:config",
     "attach": "nanomem_tui.cli.attach:attach",
 }
-_DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run")
+_DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run", "review")
 _SNAPSHOT_OPTIONS = ("svg", "size")
 _CONSOLE_OPTIONS = ("demo", "ascii_only")
 
@@ -56,6 +56,9 @@ _CONSOLE_OPTIONS = ("demo", "ascii_only")
 @click.option("--max-iterations", type=click.IntRange(min=1), help="--run-dream: edit steps to take.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="--run-dream: seconds to give it.")
 @click.option("--dry-run", is_flag=True, help="--run-dream: say what it would change, and change nothing.")
+@click.option(
+    "--review", is_flag=True, help="--run-dream: decide on each edit; without a terminal all go to the inbox."
+)
 @click.option("--snapshot", type=Words(), metavar="SCREEN", help="Print one screen of the console as text.")
 @click.option("--svg", type=Words(), metavar="FILE", help="--snapshot: write the screen as a picture instead.")
 @click.option("--size", type=Words(), default="80x24", metavar="WxH", help="--snapshot: columns and rows.")
@@ -74,6 +77,7 @@ def root(
     max_iterations: int | None,
     timeout: float | None,
     dry_run: bool,
+    review: bool,
     snapshot: str | None,
     svg: str | None,
     size: str,
@@ -99,7 +103,7 @@ def root(
         _refuse(ctx, [*_CONSOLE_OPTIONS, "snapshot"], "does not go with --run-dream")
         from nanomem_tui.cli.dream import dream_once
 
-        return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run)
+        return dream_once(state, dreamer, max_batch_size, max_iterations, timeout, dry_run=dry_run, review=review)
     if demo and state.workspace is not None:
         raise click.UsageError("--demo makes a workspace of its own, so --workspace does not go with it", ctx)
     if snapshot:

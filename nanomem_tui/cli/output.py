@@ -68,6 +68,27 @@ def notes(rows: Iterable[str]) -> None:
     _write(sys.stderr, "".join(f"{safe_text(row)}\n" for row in rows))
 
 
+_TONES = {
+    "heading": "1", "dim": "2", "warn": "33", "removed": "31", "added": "32", "removed-word": "31;7",
+    "added-word": "32;7",
+}  # fmt: skip
+_WITHOUT_COLOUR = {"removed-word": "[-{}-]", "added-word": "{{+{}+}}"}
+
+
+def toned(rows: Iterable[Sequence[tuple[str, str]]]) -> None:
+    """Say lines made of parts, each with its tone, on stderr: in colour where that is wanted and can be."""
+    coloured = sys.stderr is not None and sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    coloured = coloured and os.environ.get("TERM", "dumb") != "dumb"
+
+    def part(text: str, tone: str) -> str:
+        shown = safe_text(text).replace("\n", " ")
+        if coloured and tone in _TONES and shown:
+            return f"\x1b[{_TONES[tone]}m{shown}\x1b[0m"
+        return _WITHOUT_COLOUR.get(tone, "{}").format(shown)
+
+    _write(sys.stderr, "".join(f"{''.join(part(*parts) for parts in row)}\n" for row in rows))
+
+
 def error(line: str) -> None:
     """One line on stderr about what went wrong; never raises, because it is the last thing said."""
     with contextlib.suppress(OSError, ReaderGone):

@@ -1,0 +1,163 @@
+"""`--review` at a terminal: the edits of a Dream one by one, each with its words and what asks for it, and the answer.
+
+The talk goes to stderr. Owns the questions only: what an answer comes to is done by the Dream, as one operation.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nanomem_tui.cli import output
+from nanomem_tui.cli.state import State
+from nanomem_tui.errors import BadInput, Conflict, NanomemError
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.edits import LineEdit
+    from nanomem_tui.dream.guards import Refusal
+    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.workspace import Workspace
+
+QUESTION = "+ accept, - reject, e edit, a all, q later, ? help: "
+HELP = (
+    "  +  make this edit    -  let it go    e  make it in other words",
+    "  a  make all that follow; those that were refused go to the inbox",
+    "  q  decide on the rest later, in the inbox; what you accepted is made",
+    "  ctrl+c ends it with nothing changed: the next Dream reads it all again",
+)
+
+
+def can_decide(state: State) -> bool:
+    """Whether a person is there to be asked, edit by edit."""
+    return not state.json and output.can_ask() and sys.stderr is not None and sys.stderr.isatty()
+
+
+@dataclass
+class Answers:
+    """What was decided so far: the edits to make, those that go to the inbox, and the files as they would be."""
+
+    texts: dict[str, str]
+    made: list[LineEdit] = field(default_factory=list)
+    left: list[Refusal] = field(default_factory=list)
+    rejected: int = 0
+
+    def make(self, edit: LineEdit) -> None:
+        """Make it on top of those before it. Raises BadInput or Conflict when that cannot be."""
+        from nanomem_tui.dream.edits import apply_edits
+        from nanomem_tui.dream.review import possible
+
+        possible(edit)
+        self.texts = apply_edits(self.texts, [edit])
+        self.made.append(edit)
+
+
+def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
+    """The Dream that was `proposed`, with what the person at the terminal makes of each edit.
+
+    Raises what `Dreams.apply` does, and KeyboardInterrupt with nothing changed.
+    """
+    from nanomem_tui.dream.edits import TITLES
+    from nanomem_tui.dream.guards import Refusal
+    from nanomem_tui.dream.review import WAITS
+
+    questions = [*(Refusal(edit, "") for edit in proposed.edits), *proposed.refused]
+    answers = Answers({name: ws.documents.read(name) or "" for name in TITLES})
+    entries = {entry.cursor: entry for entry in ws.history.entries()} if questions else {}
+    all_the_rest = ""
+    for number, asked in enumerate(questions, 1):
+        waits = Refusal(asked.edit, asked.why or WAITS)
+        answer = all_the_rest or _ask(asked, f"{number} of {len(questions)}", entries, answers)
+        if answer in ("a", "q"):
+            all_the_rest = answer
+            if answer == "q" or asked.why or not _made(answers, asked.edit):
+                answers.left.append(waits)
+        elif answer == "-":
+            answers.rejected += 1
+    if questions:
+        said = (f"{len(answers.made)} accepted", f"{answers.rejected} rejected", f"{len(answers.left)} to the inbox")
+        output.notes([", ".join(said)])
+    return ws.dream.apply(proposed, answers.made, answers.left)
+
+
+def _made(answers: Answers, edit: LineEdit) -> bool:
+    try:
+        answers.make(edit)
+    except (BadInput, Conflict):
+        return False
+    return True
+
+
+def _ask(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry], answers: Answers) -> str:
+    """Show an edit and ask until there is an answer that can be: `+` (it is made then), `-`, `a` or `q`."""
+    output.toned(_shown(asked, place, entries))
+    while True:
+        answer = _line(QUESTION)
+        if answer is None or answer in ("q", "a", "-"):
+            return answer or "q"
+        if answer not in ("+", "y", "e"):
+            output.notes(HELP)
+            continue
+        try:
+            answers.make(_reworded(asked.edit) if answer == "e" else asked.edit)
+        except NanomemError as error:
+            output.notes([f"That cannot be: {error.line()}"])
+        else:
+            return "+"
+
+
+def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> Iterator[Sequence[tuple[str, str]]]:
+    """The lines of an edit: where, the words that go and come, why it was refused, and the entries that ask for it."""
+    from nanomem_tui.cli.inbox import evidence_lines
+    from nanomem_tui.dream.hunks import Hunk
+    from nanomem_tui.dream.review import masked
+    from nanomem_tui.waiting import WaitingEdit, evidence_of
+    from nanomem_tui.widgets.diff import DiffLine, spans_of
+    from nanomem_tui.widgets.diff import Hunk as Lines
+
+    edit = masked(asked.edit)
+    one = WaitingEdit(Hunk("", edit, asked.why, "", ""))
+    yield ()
+    yield [(f"({place}) {edit.op} in {one.place}", "heading")]
+    lines = [DiffLine("-", one.old)] if one.old else []
+    lines += [DiffLine("+", one.new)] if one.new else []
+    for line, spans in spans_of(Lines(tuple(lines))):
+        yield [(f"{line.sign} ", "added" if line.sign == "+" else "removed"), *spans]
+    if edit.why:
+        yield [(f"  {edit.why}", "dim")]
+    for text in evidence_lines(evidence_of(one.new or one.old, edit.evidence, entries)):
+        yield [(f"  from {text.strip()}", "dim")]
+    if asked.why:
+        yield [(f"  refused: {asked.why}", "warn")]
+
+
+def _reworded(edit: LineEdit) -> LineEdit:
+    """The edit in the person's words, from their editor where one is set. Raises BadInput, Refused."""
+    from nanomem_tui.dream.review import reworded
+
+    if edit.op == "remove":
+        return reworded(edit, "")
+    now = edit.new or edit.old
+    if os.environ.get("VISUAL") or os.environ.get("EDITOR"):
+        from nanomem_tui.cli.editor import edit_text
+
+        return reworded(edit, edit_text(now))
+    return reworded(edit, _line("The line instead: ") or "")
+
+
+def _line(question: str) -> str | None:
+    """What is typed, without space around it; None when nothing more comes."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    return line.strip() if line else None
+
+
+def waiting_line(number: int) -> str:
+    """How many edits wait, and where they are decided on."""
+    verb = "waits" if number == 1 else "wait"
+    return f"{counted(number, 'edit')} of Dreams {verb} in the inbox: nanomem inbox list"
