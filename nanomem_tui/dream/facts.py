@@ -14,6 +14,7 @@ from typing import Any
 from nanomem_tui.dream import dates
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry, marks
 from nanomem_tui.memory import secrets
+from nanomem_tui.sentences import split
 
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
 MAX_FACT = 600
@@ -56,7 +57,6 @@ _NO_NAMES = frozenset(
     "goal goals plan todo reminder name timezone language health work home family".split()
 )
 _EMPTY = re.compile(r"\(?(?:nothing|none|n/?a|no new facts|无)\)?\.?", _I)
-_SENTENCE = re.compile(r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bMrs\.)(?<=[.!?。！？])\s+")
 _FIRST_PERSON = re.compile(r"(?:\b(?:I|[Mm]y|[Mm]e|[Mm]yself)\b(?!['’]d\b))|我")
 _OF_US = re.compile(
     r"\b[Ww]e(?:['’](?:ve|re|ll) | )(?:just |also |both |all |already )?(?:had|have|got|live|moved|bought|own|went|did|"
@@ -241,6 +241,11 @@ def _speech(text: str) -> re.Match[str] | None:
     return None
 
 
+def stated(text: str) -> str:
+    """What of something said states a fact: without questions, greetings and reactions; "" when it is talk."""
+    return _said(text, "durable")[0]
+
+
 def _said(what: str, mark: str | None) -> tuple[str, str]:
     """(the sentences to remember, "") or ("", why none).
 
@@ -249,13 +254,13 @@ def _said(what: str, mark: str | None) -> tuple[str, str]:
     text, why = _told(what)
     if why or mark in ALWAYS_KEPT:
         return text, why
-    stated = " ".join(sentence for sentence in _SENTENCE.split(text) if _states(sentence))
+    stated = " ".join(sentence for sentence in split(text, spaced=True) if _states(sentence))
     return stated, "" if stated else "talk"
 
 
 def _told(text: str) -> tuple[str, str]:
     """(`text` without questions and bare greetings, "") or ("", why nothing is left)."""
-    sentences = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
+    sentences = split(text, spaced=True)
     left = [s for s in sentences if not s.endswith(("?", "？")) and not _greets(s)]
     if left:
         return " ".join(left), ""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.dream.facts import MAX_FACT, facts_of
+from nanomem_tui.dream.facts import MAX_FACT, stated
 from nanomem_tui.formats.history import HistoryEntry, capped
 from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
@@ -120,17 +120,18 @@ class RulesSummariser:
             return [], [LeftOut(index, _short(text), f"more than {MAX_MESSAGE:,} characters: pasted, not said")]
         if safety.is_recalled(text):
             return [], [LeftOut(index, _short(text), "it was recalled, not said")]
+        corrects = corrections.detect(text, self._settings) is not None
+        found = [_fact(sentence, corrects=corrects) for sentence in capture_rules.sentences(_FENCED.sub("\n", text))]
+        facts = [fact for fact in found if fact is not None]
+        if facts and (why := injection.reason(text)):  # what stands beside an order is part of it
+            return [], [LeftOut(index, _short(text), f"the message {why}")]
+        guarded = bool(facts) and bool(secrets.find(text))
         lines: list[Line] = []
         left_out: list[LeftOut] = []
         told: dict[str, Line] = {}
-        corrects = corrections.detect(text, self._settings) is not None
-        for sentence in capture_rules.sentences(_FENCED.sub("\n", text)):
-            found = _fact(sentence, corrects=corrects)
-            if found is None:
-                continue
-            mark, what, alone = found
+        for mark, what, alone in facts:
             said = told.get(mark)
-            if why := refused(what):
+            if why := refused(what) if guarded else _too_long(what):
                 left_out.append(LeftOut(index, _short(what), why))
             elif said is not None and not alone and len(said.text) + len(what) < MAX_FACT:
                 # "It took two hours." says nothing without the sentence before it.
@@ -139,15 +140,17 @@ class RulesSummariser:
                 lines.append(Line(mark, f"{sender} said: {what}" if sender else what, index))
                 if not alone:
                     told[mark] = lines[-1]
-        if lines and (why := injection.reason(text)):  # what stands beside an order is part of it
-            return [], [*left_out, *(LeftOut(index, _short(line.text), f"the message {why}") for line in lines)]
         return lines, left_out
+
+
+def _too_long(text: str) -> str:
+    return f"longer than {MAX_FACT} characters" if len(text) > MAX_FACT else ""
 
 
 def refused(text: str) -> str:
     """Why a fact must not be archived; "" when it may."""
-    if len(text) > MAX_FACT:
-        return f"longer than {MAX_FACT} characters"
+    if why := _too_long(text):
+        return why
     if kinds := {secret.kind for secret in secrets.find(text)}:
         return f"it holds a secret: {', '.join(sorted(kinds))}"
     if why := injection.reason(text):
@@ -176,23 +179,15 @@ def _fact(sentence: str, *, corrects: bool) -> tuple[str, str, bool] | None:
     said = capture_rules.read(sentence)
     text = " ".join((said.text if said else sentence).split())
     if said is None:
-        # As a fact of a conversation, which leaves questions, greetings and reactions out.
-        entry = HistoryEntry(0, "", f"- [durable] User said: {text}")
-        kept, _ = facts_of(entry)
-        if not kept:
-            return ("durable", text, False) if secrets.find(text) and _tells(text) else None
-        text = kept[0].text.removeprefix("User: ")
+        text = stated(text)
+        if not text:
+            return None
     passing, taking_back = _patterns()
     if corrects or taking_back.search(text):
         return "correction", text, said is not None
     if said is not None and (said.explicit or said.kind == "preference"):
         return "permanent", text, True
     return ("ephemeral" if passing.search(text) else "durable"), text, said is not None
-
-
-def _tells(text: str) -> bool:
-    """Whether a text that holds a secret would be a fact without it: then it is told that it was left out."""
-    return bool(facts_of(HistoryEntry(0, "", f"- [durable] User said: {secrets.mask(text)}"))[0])
 
 
 def _ending(messages: Sequence[Message]) -> Line:
@@ -207,7 +202,7 @@ def _ending(messages: Sequence[Message]) -> Line:
 
 
 def _short(text: str) -> str:
-    line = " ".join(secrets.mask_start(text).split())
+    line = " ".join(secrets.mask(text[:MAX_MESSAGE]).split())
     return line if len(line) <= _ASKED else f"{line[:_ASKED].rstrip()}…"
 
 
