@@ -13,6 +13,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.sentences import split
+
 WEIGHTS = {
     "preference": (0.92, 0.85),
     "fact": (0.88, 0.80),
@@ -27,7 +29,7 @@ EPISODE = "User message: "
 EPISODE_CHARS = 180
 EPISODE_WORDS = 5
 
-_SENTENCES = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？；])|\n+")
+_CLAUSES = re.compile(r"(?<=；)")
 _QUESTION = re.compile(
     r"[?？]\s*[\"'”）)]*$|(?:吗|呢|么|嘛)[。！!.]*$|^(?:who|what|when|where|why|how|which|whose|do|does|did|is|"
     r"are|was|were|can|"
@@ -189,15 +191,22 @@ def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a message, without list marks; lines that quote somebody (`>`) are left out."""
-    parts = (part.strip().lstrip("-*•· \t") for part in _SENTENCES.split(text))
-    return [part for part in parts if part and not part.startswith(">")]
+    """The sentences of a message, without list marks; lines that quote somebody (`>`) are left out.
+
+    A wide semicolon parts what is said, but not what a person asks to be remembered: that goes to the end."""
+    whole = (part.lstrip("-*•· \t") for part in split(text))
+    said = [part for part in whole if part and not part.startswith(">")]
+    return [one for part in said for one in ([part] if _wish(part) else filter(None, _clauses(part)))]
+
+
+def _clauses(sentence: str) -> list[str]:
+    return [part.strip() for part in _CLAUSES.split(sentence)] if "；" in sentence else [sentence]
 
 
 def read(sentence: str) -> Said | None:
     """What a sentence says for memory, None when nothing."""
     plain = sentence.replace("’", "'").strip()
-    wish = _REMEMBER_ZH.match(plain) or (None if _is_question(plain, polite=True) else _REMEMBER.match(plain))
+    wish = _wish(plain)
     if wish is not None and wish["what"].strip(" .。!！?？"):
         what = wish["what"].strip().rstrip("?？").strip()
         return Said(what, _kind_of(what) or "fact", explicit=True, intent=plain[: wish.start("what")].strip(" :：,，"))
@@ -208,6 +217,12 @@ def read(sentence: str) -> Said | None:
     if standing is not None:
         return Said(sentence.strip(), kind or "preference", explicit=True, intent=standing[0].strip(" ,;"))
     return Said(sentence.strip(), kind, explicit=False, intent=kind) if kind else None
+
+
+def _wish(sentence: str) -> re.Match[str] | None:
+    """The sentence as a wish that something be remembered, with `what`."""
+    plain = sentence.replace("’", "'").strip()
+    return _REMEMBER_ZH.match(plain) or (None if _is_question(plain, polite=True) else _REMEMBER.match(plain))
 
 
 def episode(message: str) -> Said | None:

@@ -67,6 +67,25 @@ def test_a_wish_is_saved_as_said_and_durable_at_once(said: str, text: str, kind:
     assert item.confidence >= 0.9
 
 
+WHOLE = [
+    ("Remember that my landlord is Mr. Kowalski", "my landlord is Mr. Kowalski"),
+    ("Remember he is Dr. Okafor, at 5 St. James St. in London.", "he is Dr. Okafor, at 5 St. James St. in London."),
+    ("Remember that I live at 221B Baker St. in London", "I live at 221B Baker St. in London"),
+    ("Remember it is v1.2.3, the e.g. foo.tar.gz", "it is v1.2.3, the e.g. foo.tar.gz"),
+    ("I work for Acme Inc. in Berlin", "I work for Acme Inc. in Berlin"),
+    ("Remember that Dr. Lee moved", "Dr. Lee moved"),
+    ("记住我住在 St. Gallen", "我住在 St. Gallen"),
+    ("记住我的地址：上海；电话分机：12", "我的地址：上海；电话分机：12"),
+    ("Remember my boss is J. R. Smith of the U.S. branch", "my boss is J. R. Smith of the U.S. branch"),
+    ("Remember that the flat is No. 5 and opens at 9 a.m. sharp", "the flat is No. 5 and opens at 9 a.m. sharp"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "text"), WHOLE)
+def test_an_abbreviation_cuts_no_memory(said: str, text: str) -> None:
+    assert [row.item.text for row in taken(said).rows] == [text]
+
+
 HEURISTICS = [
     ("I prefer window seats", "preference"),
     ("my preference is short answers", "preference"),
