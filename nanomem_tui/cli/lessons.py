@@ -45,10 +45,11 @@ def status(state: State) -> None:
       nanomem memory lessons status
     """
     with state.open() as ws:
-        found = values.plain(ws.lessons.count())
+        found = {**values.plain(ws.lessons.count()), "strong": ws.lessons.strong()}
     pairs = [
         ("Lessons", str(found.get("total", 0))),
         ("Enabled", str(found.get("enabled", 0))),
+        ("Strong", f"{found['strong']} (sure enough to be given)"),
         ("By scope", words.tally(found.get("by_scope") or {})),
         ("Inbox", str(found.get("inbox") or "")),
     ]
@@ -77,9 +78,13 @@ def list_lessons(
             if (scope is None or row.scope == scope) and (session is None or row.session_key == session)
         ]
         shown = _json(ws, page(found, limit, offset))
+        faded = 0 if state.json else sum(row.enabled for row in ws.lessons.all()) - ws.lessons.strong()
     total = words.counted(len(found), "lesson")
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
     state.show(shown, lambda: [*_table(shown), ending])
+    if faded and not state.json:
+        way = "`nanomem recall MESSAGE --why-not ID` says since when"
+        output.notes([f"Note: {words.counted(faded, 'lesson')} faded and not given any more: {way}"])
 
 
 def _table(shown: Sequence[dict[str, Any]]) -> list[str]:
@@ -175,7 +180,6 @@ def add(
         op = ws.lessons.add(
             trigger, better_action, bad_action, scope=scope, session_key=session_key, confidence=confidence
         )
-        ws.flush()
         rows = _json(ws, [ws.lessons.get(change.key) for change in op.changes if change.layer == "lesson"])
     if dry_run:
         tell(state, [op], {"lesson": rows[0]}, dry_run=True)

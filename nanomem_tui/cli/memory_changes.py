@@ -60,7 +60,6 @@ def add(
             sender_id=sender_id,
             importance=importance,
         )
-        ws.flush()
     body = {"item": values.item(row), "warnings": list(warnings)}
     warn(state, warnings)
     if dry_run:

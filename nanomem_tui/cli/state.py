@@ -32,11 +32,15 @@ class State:
     def open(self, *, dry_run: bool = False) -> Iterator[Workspace]:
         """The workspace asked for, closed at the end; `dry_run`: one in which nothing is recorded or written.
 
-        Says on stderr which files a write had to set aside. Raises WorkspaceMissing, NotAWorkspace or AccessDenied.
+        Says on stderr which files a write had to set aside, and when what was done is in the ledger alone: a change is
+        acknowledged by that, whatever became of the database. Raises WorkspaceMissing, NotAWorkspace or AccessDenied.
         """
-        with self._opened(dry_run) as ws:
-            before = _names(ws.paths.quarantine)
+        ws = self._opened(dry_run)
+        before = _names(ws.paths.quarantine)
+        try:
             yield ws
+        finally:
+            _close(ws)
         for name in sorted(_names(ws.paths.quarantine) - before):
             from nanomem_tui.store.atomic import original_name
 
@@ -64,6 +68,17 @@ class State:
             output.document(value)
         else:
             output.lines(human() if callable(human) else human)
+
+
+def _close(ws: Workspace) -> None:
+    """Let go of the workspace. A last checkpoint that fails loses nothing, so that it is told and is no failure: who is
+    told of one would do the change again."""
+    from nanomem_tui.errors import NanomemError
+
+    try:
+        ws.close()
+    except NanomemError as error:
+        output.notes([f"Note: kept in the ledger; {error.what}, it is written later (degraded)"])
 
 
 def _names(folder: Path) -> set[str]:

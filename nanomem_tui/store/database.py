@@ -7,8 +7,10 @@ Must not know operations or rows.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sqlite3
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,10 @@ LOCK = "store.lock"
 """The file, beside the database, whose flock every writer holds."""
 LOCK_WAIT = 30.0
 """Seconds that a writer waits for another one."""
+BUSY_WAIT = 1.5
+"""Seconds that a transaction waits for a program that is none of ours: what waits is in the ledger until then."""
+BUSY_PAUSE = 5.0
+"""Seconds after a wait in vain in which the next one is a tenth of a second: a turn writes more than once."""
 FOLD_AT = 4_000_000
 """Bytes of the WAL beyond which it is folded into the database after a commit."""
 
@@ -37,6 +43,7 @@ class Database:
         self._backups = backups
         self._connection: sqlite3.Connection | None = None
         self._inode = 0
+        self._met_busy = -math.inf  # when somebody else's lock was waited for in vain, monotonic seconds
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -58,7 +65,7 @@ class Database:
         """One immediate transaction, committed at the end. Raises the errors of `locked`."""
         with self.locked():
             connection = self._opened()
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin(connection)
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -70,11 +77,22 @@ class Database:
             if self._wal_size() > FOLD_AT:
                 _fold_wal(connection)
 
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        """Wait for the lock of SQLite; who waited in vain just now does not wait again."""
+        again = time.monotonic() - self._met_busy < BUSY_PAUSE
+        connection.execute(f"PRAGMA busy_timeout = {100 if again else int(BUSY_WAIT * 1000)}")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            self._met_busy = time.monotonic()
+            raise
+
     def close(self) -> None:
         """Fold the WAL into the file and let go of it."""
         if self._connection is None:
             return
         with contextlib.suppress(Exception), atomic.locked(self.path.with_name(LOCK), wait=1.0):
+            self._connection.execute("PRAGMA busy_timeout = 100")  # what is not folded now is folded another time
             _fold_wal(self._connection)
         self.let_go()
 
@@ -124,7 +142,7 @@ class Database:
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection that writes safely; transactions are begun and ended by hand. Raises the driver's errors."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_WAIT)
     connection.text_factory = reader.tolerant
     for pragma in (
         "journal_mode = WAL",
