@@ -29,6 +29,7 @@ from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from nanomem_tui.actions import Context
+from nanomem_tui.dreaming import SCHEDULE_SECONDS, Dreaming
 from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.keymap import remap, staying_keys
 from nanomem_tui.looking import State, context_of, looked_at, saving_of, status_of
@@ -162,6 +163,7 @@ class NanomemApp(KeysInOrder):
             say(self.main_screen, problem, "warning")
         self._catch_signals()
         self.set_interval(LOOK_SECONDS, self.look)
+        self.set_interval(SCHEDULE_SECONDS, Dreaming(self).look)
         self.set_timer(HOLD_SECONDS, self.release_keys)
 
     def look(self) -> None:

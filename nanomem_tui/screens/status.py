@@ -104,6 +104,7 @@ class StatusScreen(WorkspaceScreen[Part]):
             *_inbox(status["inbox"]),
             *self._turns(signs),
             *_files(status),
+            self._schedule(),
             self._saving(status),
             *_database(status),
             *_foreign(status),
@@ -140,6 +141,19 @@ class StatusScreen(WorkspaceScreen[Part]):
         yield Body(
             "\n".join(bars([("never", never), ("once or more", len(rows) - never)], PLOT_WIDTH, signs)), keep=True
         )
+
+    def _schedule(self) -> Part:
+        """Whether Dreams run by themselves, and when the next one does."""
+        from nanomem_tui.dream.schedule import Schedule
+
+        found = Schedule(self.ws).status()
+        found["passed"] = ", ".join(map(str, found["passed"]))
+        if not found["on"]:
+            return Part("Dream schedule", f"off: {found['why']}", blocks=_fields(found))
+        failed = f"failed {counted(found['failures'], 'time')}: {found['error']}; " if found["failures"] else ""
+        often = f"cron {found['cron']}" if found["cron"] else f"every {found['every_h']:g} h"
+        said = f"{failed}{often}, the next {when(found['next_at'])} or later"
+        return Part("Dream schedule", said, "warn" if failed else "", _fields(found))
 
     def _saving(self, status: Mapping[str, Any]) -> Part:
         """In the words of the status bar, and as true at the same moment."""

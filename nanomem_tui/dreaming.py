@@ -1,0 +1,62 @@
+"""Dreams by schedule while the console is open: beside the checkpoints, in a thread of their own.
+
+Owns when the schedule is looked at and what is said of it. What is due, and what a Dream does, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from textual.worker import get_current_worker
+
+from nanomem_tui import clock
+from nanomem_tui.errors import in_words
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.app import NanomemApp
+    from nanomem_tui.workspace import Workspace
+
+SCHEDULE_SECONDS = 30.0  # between two looks at the schedule
+BEFORE_DREAMING = timedelta(minutes=5)
+"""How long a console is open before the first Dream by schedule: who only has a look changes nothing."""
+
+
+class Dreaming:
+    """The schedule of an open console."""
+
+    def __init__(self, app: NanomemApp, opened: datetime | None = None) -> None:
+        self._app = app
+        self._opened = opened or clock.now()
+        self._said = ""
+
+    def look(self) -> None:
+        """Look at the schedule in a thread, unless a look, or the Dream that came of it, is under way."""
+        busy = any(worker.group == "schedule" and not worker.is_finished for worker in self._app.workers)
+        if self._app.opened is not None and not busy:
+            self._app.run_worker(self._in_thread, group="schedule", thread=True, exit_on_error=False)
+
+    def _in_thread(self) -> None:
+        worker = get_current_worker()
+        said, wrong = dream_if_due(self._app.ws, self._opened, lambda: worker.is_cancelled)
+        if said and said != self._said and not worker.is_cancelled:
+            self._said = said
+            self._app.call_from_thread(say, self._app.main_screen, said, "warning" if wrong else "information")
+
+
+def dream_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:
+    """A Dream when the schedule asks for one: what is to be said of it, "" for nothing, and whether it went wrong.
+
+    `opened`: when the console was. `stopped` is asked between the steps of a Dream. Never raises.
+    """
+    from nanomem_tui.dream.schedule import Schedule
+
+    try:
+        outcome = Schedule(ws).step(stopped=stopped, not_before=opened + BEFORE_DREAMING)
+    except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again
+        return f"Dream by schedule: {in_words(error).line()}", True
+    if outcome.kind in ("dreamt", "passed", "failed"):
+        return f"Dream by schedule: {outcome.said}", outcome.kind != "dreamt"
+    return "", False

@@ -1,0 +1,108 @@
+"""Dreams by schedule in the console: in a thread beside the keys, told in the bar, never at once and never unasked."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import clock, open_workspace
+from nanomem_tui.dream.service import Dreams
+from nanomem_tui.dreaming import BEFORE_DREAMING, Dreaming
+from tests.screens.console import Console, console
+
+
+@pytest.fixture
+def due(demo: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace whose schedule is on, whose last Dream is long ago, and in which one entry waits."""
+    monkeypatch.setenv("NANOMEM_DREAM_SCHEDULE", "on")
+    with open_workspace(demo) as ws:
+        latest, history, cursor = ws.dream.queue().latest, ws.paths.history, ws.paths.dream_cursor
+    row = {"cursor": latest + 1, "timestamp": "2026-04-03 00:02", "content": "- [durable] User plays the cello"}
+    with history.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    long_ago = clock.now().timestamp() - 86400
+    os.utime(cursor, (long_ago, long_ago))
+    return demo
+
+
+def waiting(workspace: Path) -> int:
+    with open_workspace(workspace) as ws:
+        return len(ws.dream.queue().waiting)
+
+
+def schedule(on: Console, minutes: float = 10) -> Dreaming:
+    """That of a console which was opened so long ago."""
+    return Dreaming(on.app, clock.now() - timedelta(minutes=minutes))
+
+
+def idle(on: Console) -> bool:
+    return all(worker.is_finished for worker in on.app.workers if worker.group == "schedule")
+
+
+async def test_a_dream_that_is_due_is_made_and_told(due: Path) -> None:
+    before = waiting(due)
+    async with console(due, "dream") as on:
+        commits = len(on.ids)
+        schedule(on).look()
+        await on.shows("Dream by schedule: dreamt over")
+        await on.until(lambda: len(on.ids) == commits + 1, "the screen shows the new commit")
+        schedule(on).look()
+        await on.until(lambda: idle(on))
+    assert before > 0
+    assert waiting(due) == 0
+
+
+async def test_who_only_has_a_look_changes_nothing(due: Path) -> None:
+    before = waiting(due)
+    async with console(due, "items") as on:
+        schedule(on, minutes=BEFORE_DREAMING.total_seconds() / 60 - 1).look()
+        await on.until(lambda: idle(on))
+        assert "Dream by schedule" not in on.text
+    assert waiting(due) == before
+
+
+async def test_the_status_says_whether_it_is_on_and_why_not(due: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with console(due, "status") as on:
+        await on.shows("Dream schedule", "every 2 h, the next")
+    monkeypatch.setenv("NANOMEM_DREAM_SCHEDULE", "off")
+    async with console(due, "status") as on:
+        await on.shows("off: dream_schedule is off")
+        schedule(on).look()
+        await on.until(lambda: idle(on))
+
+
+async def test_a_failure_is_a_notice_and_keys_go_on(due: Path) -> None:
+    (due / "USER.md").write_bytes(b"\xff")
+    async with console(due, "items") as on:
+        schedule(on).look()
+        await on.shows("Dream by schedule: a memory file holds bytes")
+        await on.press("2")
+        assert on.screen.SCREEN == "lessons"
+
+
+async def test_leaving_ends_a_dream_between_two_steps(due: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, left = threading.Event(), threading.Event()
+    real = Dreams.run
+
+    def slow(self: Dreams, **options: object) -> object:
+        begun.set()
+        left.wait(10)
+        return real(self, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Dreams, "run", slow)
+    before = waiting(due)
+    async with console(due, "items") as on:
+        dreaming = schedule(on)
+        dreaming.look()
+        await on.until(begun.is_set)
+        dreaming.look()  # one at a time
+        assert sum(worker.group == "schedule" for worker in on.app.workers) == 1
+        on.app.workers.cancel_all()
+        left.set()
+        await on.until(lambda: idle(on))
+    assert waiting(due) == before
