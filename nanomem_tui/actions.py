@@ -30,6 +30,8 @@ SCREENS: Mapping[str, str] = {
     "files": "Files",
     "blame": "Blame",
     "review": "Review",
+    "versions": "Versions",
+    "survival": "Survival",
     "injections": "Injections",
     "inbox": "Inbox",
 }
@@ -168,7 +170,7 @@ class Action:
 
 _ROWS = ("items", "lessons")
 _NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "blame": "runs",
-         "recall": "real turns",
+         "versions": "next file", "recall": "real turns",
          "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "items"}  # fmt: skip
 
 ACTIONS: tuple[Action, ...] = (
@@ -221,9 +223,9 @@ ACTIONS: tuple[Action, ...] = (
            ("sessions", "notes", "archive"), headless="session search Q", footer=12),
     Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, what "
            "waits in the inbox.", "screen",
-           (*_ROWS, "inbox", "sessions", "notes", "archive", "dream", "files", "blame", "recall", "injections"),
-           footer=13,
-           footers={"items": 20, "lessons": 20}, labels=_NEXT,
+           (*_ROWS, "inbox", "sessions", "notes", "archive", "dream", "files", "blame", "versions", "recall",
+            "injections"), footer=13, footers={"items": 20, "lessons": 20}, labels=_NEXT,
+           helps={"versions": "The versions of the next file: SOUL, USER, MEMORY."},
            twins={"archive": "history list", "items": "inbox list", "lessons": "inbox list"}),
     Action("import_file", (), "import", "Take memories from a file or folder: another system's, Markdown, an export. "
            "Counts and duplicates are shown first; one operation, u takes it back.", "screen", ("items",), "preview",
@@ -252,14 +254,23 @@ ACTIONS: tuple[Action, ...] = (
            labels={"dream": "review", "review": "try anew"}),
     Action("dream_restore", ("t",), "take back",
            "Take back what the cursor is on: this hunk, this file, the whole run, or this change; later edits stay.",
-           "screen", ("dream", "ledger"), "preview", "dream restore SHA --file F --hunk N", writable, 11,
-           twins={"ledger": "undo ID"}),
+           "screen", ("dream", "versions", "survival", "ledger"), "preview", "dream restore SHA --file F --hunk N",
+           writable, 11, twins={"ledger": "undo ID", "versions": "dream restore SHA --file F"},
+           labels={"versions": "bring back"},
+           helps={"versions": "Bring the file back as it was then, or take back only what that change did to it.",
+                  "survival": "Take that Dream back, or a part of it; later edits stay."}),
+    Action("versions", ("V",), "versions", "The memory files as they were after each change, to go through in time.",
+           "screen", ("dream",), headless="dream diff A B", enabled=with_row, footer=17),
+    Action("survival", ("%",), "survival", "How much of what each Dream wrote still stands, as a curve.", "screen",
+           ("dream",), enabled=with_row, footer=19),
     Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen",
-           ("dream", "sessions", "wal", "injections", "blame", "review"), enabled=with_row, footer=18,
-           labels={"sessions": "next message", "wal": "next turn", "injections": "next item", "blame": "next reason"}),
+           ("dream", "sessions", "wal", "injections", "blame", "review", "versions"), enabled=with_row, footer=18,
+           labels={"sessions": "next message", "wal": "next turn", "injections": "next item", "blame": "next reason",
+                   "versions": "next change"}),
     Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen",
-           ("dream", "sessions", "wal", "injections", "blame", "review"), enabled=with_row,
-           labels={"sessions": "last message", "wal": "last turn", "injections": "last item", "blame": "last reason"}),
+           ("dream", "sessions", "wal", "injections", "blame", "review", "versions"), enabled=with_row,
+           labels={"sessions": "last message", "wal": "last turn", "injections": "last item", "blame": "last reason",
+                   "versions": "last change"}),
     Action("reply_to", ("Q",), "reply to", "Type the words of the message that it replies to; they count half.",
            "screen", ("recall",), headless="recall MESSAGE --reply-to TEXT", footer=11),
     Action("asker", ("A",), "who asks", "Choose who asks: the owner, a chat, a person; or type channel:chat sender.",

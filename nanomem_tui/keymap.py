@@ -18,7 +18,7 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
     "notes": ("go_sessions", "next_list"), "archive": ("go_sessions", "next_list", "next_list"),
     "files": ("go_dream", "next_list"), "injections": ("go_recall", "next_list"), "ledger": ("ledger",),
     "inbox": ("go_items", "next_list"), "blame": ("go_dream", "blame"),
-    "review": ("go_dream", "dream_review"),
+    "review": ("go_dream", "dream_review"), "versions": ("go_dream", "versions"), "survival": ("go_dream", "survival"),
 }  # fmt: skip
 _KEY_NAMES = {
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "down": "↓", "up": "↑", "left": "←", "right": "→",

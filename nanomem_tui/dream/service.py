@@ -167,7 +167,7 @@ class Dreams:
         """Every version of the memory files, and how long what Dreams wrote lasted."""
         from nanomem_tui.dream.versions import Versions
 
-        return Versions(self._git, self._files)
+        return Versions(self._git, self._files, self._perform)
 
     def dreamer(self, name: str | None = None) -> Dreamer:
         """The Dreamer of that name, `rules` or `model`; without one that of the settings.

@@ -1,6 +1,8 @@
-"""Every version of the memory files: their texts as of a commit or now, and how long what Dreams wrote lasted.
+"""Every version of the memory files: their texts as of a commit or now, one of them brought back, and how long what
+Dreams wrote lasted.
 
-Owns reading them in order, and the count of survival as long as nothing changes. Reads only.
+Owns reading them in order, the count of survival as long as nothing changes, and the operation that brings a file back
+as it was. Must not write a file itself.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from threading import Lock
 
 from nanomem_tui import clock
 from nanomem_tui.dream.survival import Lasting, Version, survival
-from nanomem_tui.errors import NotFound
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.operations import Operation, Perform, new_operation
 from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
@@ -25,9 +28,10 @@ NOW = ""
 class Versions:
     """The versions of the memory files of one workspace."""
 
-    def __init__(self, git: Callable[[], GitHistory | None], files: FileLayer) -> None:
+    def __init__(self, git: Callable[[], GitHistory | None], files: FileLayer, perform: Perform) -> None:
         self._git = git
         self._files = files
+        self._perform = perform
         self._counting = Lock()
         self._counted: tuple[tuple[str, str], list[Lasting]] | None = None
 
@@ -38,11 +42,33 @@ class Versions:
         """
         if sha == NOW:
             return self._files.load(path).text
+        data = self._data(sha, path)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def bring_back(self, sha: str, path: str) -> Operation:
+        """Make a file as it was as of a commit, as one operation and one commit; other files stay as they are.
+
+        Raises NotFound for an unknown commit or a file that was not there, BadInput when it held bytes that are no
+        UTF-8, NothingToDo when it is so now.
+        """
+        data = self._data(sha, path)
+        if data is None:
+            raise NotFound("there was no such file then", path, "choose a later version")
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise BadInput("it held bytes that are no UTF-8", path, "take back the commit that wrote them") from None
+        if data == self._files.load(path).data:
+            raise NothingToDo("the file is as it was then", path)
+        label = f"go back to {path} of {sha[:8]}"
+        meta = {"commit": f"nanomem: {label}", "sha": sha}
+        return self._perform(new_operation("dream.restore", label, [self._files.change(path, text)], meta=meta))
+
+    def _data(self, sha: str, path: str) -> bytes | None:
         git = self._git()
         if git is None:
             raise NotFound("no versions of the memory files are kept here", sha, "a Dream begins to keep them")
-        data = git.file_at(sha if len(sha) == 40 else git.commit(sha).sha, path)
-        return None if data is None else data.decode("utf-8", "replace")
+        return git.file_at(sha if len(sha) == 40 else git.commit(sha).sha, path)
 
     def all(self) -> Iterator[Version]:
         """All of them, the oldest first; the last are the files as they are now, where a commit does not hold them."""

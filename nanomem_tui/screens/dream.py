@@ -158,6 +158,20 @@ class DreamScreen(Dreaming[Commit]):
         elif row is not None:
             show_blame(self.console, commit=row.sha)
 
+    def do_versions(self) -> None:
+        """The file that the diff is at as of this commit, and before and after it."""
+        from nanomem_tui.screens.dream_versions import show_versions
+
+        row, current = self.table.cursor_row, self.view.current if self.view.has_focus else None
+        if row is not None:
+            changed = [stat.path for stat in row.files if stat.path != DREAM_CURSOR]
+            show_versions(self.console, row.sha, current[0].path if current else next(iter(changed), ""))
+
+    def do_survival(self) -> None:
+        """What is left of each Dream."""
+        row = self.table.cursor_row
+        self.console.go("survival", row.sha if row is not None and row.is_dream else None)
+
     def do_only_dreams(self) -> None:
         """Hide what people changed, or show it again."""
         self.filter_by("" if self.listing.filter.source == ONLY_DREAMS else ONLY_DREAMS)

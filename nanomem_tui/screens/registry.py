@@ -45,6 +45,8 @@ PLACES: Mapping[str, Place] = {
     "files": Place("files", "FilesScreen", frozenset({"documents"})),
     "blame": Place("blame", "BlameScreen", frozenset({"documents", "dream"})),
     "review": Place("dream_review", "ReviewScreen", frozenset({"dream", "documents", "history"})),
+    "versions": Place("dream_versions", "VersionsScreen", frozenset({"dream", "documents"})),
+    "survival": Place("dream_survival", "SurvivalScreen", frozenset({"dream", "documents"})),
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
     "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents"})),
 }

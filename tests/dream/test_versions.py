@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui.dream.versions import NOW
-from nanomem_tui.errors import NotFound
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.workspace import open_workspace
 from tests.dream.test_run import fresh
@@ -69,3 +69,29 @@ def test_where_no_versions_are_kept_there_is_only_now(tmp_path: Path) -> None:
     assert on.dreams.versions.text(NOW, "USER.md") == "- tea\n"
     with pytest.raises(NotFound):
         on.dreams.versions.text("abcdef12", "USER.md")
+
+
+def test_a_file_is_brought_back_byte_for_byte_as_one_operation(workspace: Path) -> None:
+    path = "memory/MEMORY.md"
+    with open_workspace(workspace) as ws:
+        for commit in ws.dream.commits()[::4]:
+            held = git(workspace, "ls-tree", commit.sha, path)
+            before = (workspace / path).read_bytes()
+            if not held or git(workspace, "show", f"{commit.sha}:{path}").encode() == before:
+                with pytest.raises((NothingToDo, NotFound)):
+                    ws.dream.versions.bring_back(commit.sha, path)
+                continue
+            done = ws.dream.versions.bring_back(commit.sha, path)
+            assert (workspace / path).read_text() == git(workspace, "show", f"{commit.sha}:{path}")
+            assert done.kind == "dream.restore"
+            ws.undo()
+            assert (workspace / path).read_bytes() == before
+
+
+def test_bytes_that_are_no_text_are_not_brought_back_changed(workspace: Path) -> None:
+    (workspace / "USER.md").write_bytes(b"# User\n- \xff\n")
+    git(workspace, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qam", "edit")
+    sha = git(workspace, "rev-parse", "HEAD").strip()
+    (workspace / "USER.md").write_text("# User\n")
+    with open_workspace(workspace) as ws, pytest.raises(BadInput, match="UTF-8"):
+        ws.dream.versions.bring_back(sha, "USER.md")

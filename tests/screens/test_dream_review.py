@@ -81,6 +81,7 @@ async def test_edits_are_decided_one_by_one_and_applied_as_one_commit_which_undo
         assert on.screen.table.cursor == 0
         assert taken in memory(home)
         assert left not in memory(home)
+        await on.until(lambda: on.screen.context().can_undo)
         await on.press("u")
         await on.until(lambda: memory(home) == before)
     with open_workspace(home) as ws:

@@ -1,0 +1,140 @@
+"""Versions: a memory file as of every change, what differs from before and from now, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from nanomem_tui.screens.dream_versions import VersionsScreen, version_lines
+from nanomem_tui.workspace import open_workspace
+from tests.screens.console import Console, console
+
+MEMORY = "memory/MEMORY.md"
+
+
+@pytest.fixture
+def home(sample: Callable[[str], Path]) -> Path:
+    return sample("nb035")
+
+
+def screen(on: Console) -> VersionsScreen:
+    return cast("VersionsScreen", on.screen)
+
+
+def shown(on: Console) -> list[str]:
+    """The lines of the version that is shown, with sign and mark."""
+    return [f"{row.line.sign}{'x' if row.gone else ' '} {row.line.text}" for row in screen(on).view.version]
+
+
+async def at_commit(on: Console, short: str) -> None:
+    await on.at(next(row.sha for row in on.screen.table.rows if row.sha.startswith(short)))
+
+
+def test_every_line_is_marked_against_the_version_before_and_against_now() -> None:
+    lines = version_lines("# A\n- tea\n", "# A\n- coffee\n- cat\n", "- cat\n")
+    marks = [(row.line.sign, row.line.text, row.gone) for row in lines]
+    assert marks == [(" ", "# A", True), ("-", "- tea", False), ("+", "- coffee", True), ("+", "- cat", False)]
+    assert [row.line.number for row in version_lines("a\nb\n", "a\nb\n", "a\nb\n")] == [1, 2]
+    assert [row.line.sign for row in version_lines("a\n", None, "a\n")] == ["-"]
+    assert version_lines(None, None, None) == ()
+
+
+async def test_it_opens_at_the_commit_and_the_file_of_the_dream_screen(home: Path) -> None:
+    async with console(home, "dream", (160, 45)) as on:
+        await at_commit(on, "51617caa")
+        await on.press("V")
+        await on.shows("USER.md", "as of 2025-09-1", "periodic memory consolidation (51617caa)", "x not there any more")
+        assert on.screen.table.cursor_id == next(sha for sha in on.ids if sha.startswith("51617caa"))
+        assert sum(line.startswith("+") for line in shown(on)) == 2
+        await on.press("escape")
+        assert on.screen.SCREEN == "dream"
+
+
+async def test_moving_through_time_by_arrows_and_from_file_to_file(home: Path) -> None:
+    async with console(home, "versions", (160, 45)) as on:
+        await on.shows(f"{MEMORY} · ")
+        await at_commit(on, "9847f2a3")
+        await on.shows("+1 -20 against the version before")
+        await on.press("tab", "left")
+        await on.until(lambda: (on.screen.table.cursor_id or "").startswith("af4387c8"))
+        await on.shows("+  ## 报销")
+        await on.press("right", "right")
+        await on.until(lambda: (on.screen.table.cursor_id or "").startswith("53de1fe8"))
+        await on.press("w", "right")
+        assert (on.screen.table.cursor_id or "").startswith("53de1fe8"), "text that is not wrapped is moved instead"
+        await on.press("w", "l")
+        await on.shows("SOUL.md · ", "SOUL.md  as of")
+
+
+async def test_a_version_is_brought_back_after_a_look_and_undo_takes_that_back(home: Path) -> None:
+    with open_workspace(home) as ws:
+        sha = next(commit.sha for commit in ws.dream.commits() if commit.short == "9847f2a3")
+        then = ws.dream.versions.text(sha, MEMORY)
+    file = home / MEMORY
+    before = file.read_text()
+    async with console(home, "versions", (120, 40)) as on:
+        await at_commit(on, "9847f2a3")
+        await on.press("t")
+        await on.shows(f"{MEMORY} as of 9847f2a3", "Later changes of this file: lost", "y do it")
+        await on.press("enter")
+        assert file.read_text() == before
+        await on.press("y")
+        await on.until(lambda: file.read_text() == then)
+        await on.shows(f"go back to {MEMORY} of 9847f2a3")
+        await on.until(lambda: on.screen.table.rows[0].who == "human")
+        await on.until(lambda: on.screen.context().can_undo)
+        await on.press("u")
+        await on.until(lambda: file.read_text() == before)
+
+
+async def test_only_what_one_change_did_to_the_file_is_taken_back(home: Path) -> None:
+    file = home / MEMORY
+    assert "恒远" in file.read_text()
+    async with console(home, "versions", (120, 40)) as on:
+        await at_commit(on, "af4387c8")
+        await on.press("t")
+        await on.shows("The file is as it was then")
+        await on.press("y", "tab")
+        await on.shows("Take back only what af4387c8 did")
+        await on.press("y")
+        await on.until(lambda: "恒远" not in file.read_text())
+
+
+async def test_what_no_commit_holds_yet_is_a_version_of_its_own(home: Path) -> None:
+    (home / "USER.md").write_text((home / "USER.md").read_text() + "- plays chess\n")
+    async with console(home, "versions", (140, 40)) as on:
+        await on.press("l", "l", "g")
+        await on.shows("not committed yet", "USER.md  now", "+  - plays chess")
+        await on.press("t")
+        await on.shows("that is the file as it is now")
+
+
+async def test_a_file_that_was_not_there_yet_says_so(demo: Path) -> None:
+    async with console(demo, "versions", (120, 40)) as on:
+        commits = on.app.ws.dream.commits()
+        assert on.app.ws.dream.versions.text(commits[-1].sha, MEMORY) is not None
+    with open_workspace(demo) as ws:
+        (demo / "SOUL.md").unlink()
+        assert ws.dream.versions.text("", "SOUL.md") is None
+    async with console(demo, "versions", (120, 40)) as on:
+        await on.press("l", "g")
+        await on.shows("there was no such file")
+
+
+async def test_where_no_version_is_kept_it_says_so(sample: Callable[[str], Path]) -> None:
+    async with console(sample("ramfirst"), "versions") as on:
+        await on.shows("No version of the memory files is kept yet")
+        await on.press("t", "l", "n", "escape")
+        assert on.screen.SCREEN == "dream"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20)])
+async def test_it_works_on_a_small_screen(home: Path, size: tuple[int, int]) -> None:
+    async with console(home, "versions", size) as on:
+        await on.press("j", "enter", "n")
+        await on.until(lambda: shown(on))
+        await on.press("escape", "j")
+        assert on.screen.table.cursor == 2
