@@ -25,6 +25,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     items["foreign"] = part.read(lambda: len(ws.items.foreign()), None) if others else 0
     lessons = part.read(ws.lessons.count, {"total": None, "enabled": None})
     waiting = [*(rows.pop("inbox", None) for rows in (items, lessons)), part.read(lambda: edits_waiting(ws), None)]
+    lessons["strong"] = part.read(ws.lessons.strong, None) if lessons["total"] else lessons["total"]
     sessions = part.read(lambda: _sessions(ws), None)
     history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})

@@ -260,15 +260,33 @@ def rank(
     and is recent, then what is surer now, then what happened more often. A lesson that proved harmful is left out."""
     if not (settings.memory_enabled and settings.learning_enabled):
         return []
+    found = ranked(lessons, text, settings, now, session_key=session_key, tools=tools)
+    return found[: settings.max_lessons_in_prompt]
+
+
+def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
+    """Whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was learned a
+    moment ago is not below the least by a moment."""
+    return math.ceil(effective(lesson, settings, now)) < settings.min_lesson_confidence
+
+
+def ranked(
+    lessons: Iterable[Lesson],
+    text: str,
+    settings: Settings,
+    now: datetime,
+    *,
+    session_key: str,
+    tools: Iterable[str] = (),
+) -> list[Lesson]:
+    """Every lesson that may be given with a message, in the order of `rank`."""
     words = set(tokens(text)) | {fold(tool) for tool in tools}
     scored = []
     shown: set[tuple[str, str]] = set()
     for lesson in sorted(lessons, key=lambda one: one.scope != "session"):
         sure = effective(lesson, settings, now)
         same = (fold(lesson.trigger), fold(lesson.better_action))
-        # It is one less after a whole decay time: what was learned a moment ago is not below the least by a moment.
-        weak = math.ceil(sure) < settings.min_lesson_confidence
-        if not _shows(lesson, session_key) or weak or same in shown:
+        if not _shows(lesson, session_key) or is_weak(lesson, settings, now) or same in shown:
             continue
         shown.add(same)
         mine = set(tokens(f"{lesson.trigger} {lesson.better_action} {lesson.bad_action}"))
@@ -277,7 +295,7 @@ def rank(
         overlap = len(words & mine) / len(words) if words else 0.0
         scored.append((overlap + 0.2 * recency, sure, lesson.hits, lesson))
     scored.sort(key=lambda entry: entry[:3], reverse=True)
-    return [lesson for *_, lesson in scored[: settings.max_lessons_in_prompt]]
+    return [lesson for *_, lesson in scored]
 
 
 def _shows(lesson: Lesson, session_key: str) -> bool:

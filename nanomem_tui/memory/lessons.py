@@ -81,6 +81,44 @@ class Lessons:
 
         return learning.effective(lesson, self._store.settings, clock.now())
 
+    def strong(self) -> int:
+        """How many are enabled and sure enough to be given now; the others faded, and a message gets none of them."""
+        from nanomem_tui.memory import learning
+
+        now, settings = clock.now(), self._store.settings
+        return sum(1 for row in lookup.lessons(self._store) if row.enabled and not learning.is_weak(row, settings, now))
+
+    def why_not(self, lesson_id: str, text: str, session_key: str = "") -> str:
+        """Why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
+        NotFound or BadInput."""
+        from nanomem_tui.memory import efficacy, learning
+
+        row, now, settings = self.get(lesson_id), clock.now(), self._store.settings
+        if not (settings.memory_enabled and settings.learning_enabled):
+            return "lessons are switched off (learning_enabled)"
+        if row.waits:
+            return f"waits in the inbox: nanomem inbox accept {row.id}"
+        if not row.enabled:
+            return f"disabled: nanomem memory lessons enable {row.id}"
+        if efficacy.of(row).verdict == "harmful":
+            return "it proved harmful"
+        if learning.is_weak(row, settings, now):
+            sure = learning.effective(row, settings, now)
+            since = max(row.last_applied_at or "", row.updated_at)[:10]
+            stronger = (
+                f"nanomem memory lessons edit {row.id} --confidence {row.confidence + 1 if row.confidence < 10 else 9}"
+            )
+            return f"its confidence of {row.confidence} faded to {sure:.1f} since {since}: {stronger}"
+        if row.scope != "global" and row.session_key != session_key:
+            return f"of another session: {row.session_key}"
+        rows = self.all(include_disabled=False)
+        ranked = learning.ranked(rows, text, settings, now, session_key=session_key)
+        rank = next((at for at, one in enumerate(ranked, 1) if one.id == row.id), 0)
+        most = settings.max_lessons_in_prompt
+        if not rank:
+            return "another lesson says the same"
+        return f"rank {rank} of {len(ranked)}, {most} are given (max_lessons_in_prompt)" if rank > most else ""
+
     def add(
         self,
         trigger: str,

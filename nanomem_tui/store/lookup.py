@@ -14,7 +14,7 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.store import copies, reader
 from nanomem_tui.store.ledger import voided
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.text import normalised
 
 if TYPE_CHECKING:
@@ -59,6 +59,17 @@ def lesson_groups(store: MemoryStore) -> list[tuple[str, bool, int, int]]:
     counts = Counter((row.scope, bool(row.enabled)) for row in rows)
     waiting = Counter((row.scope, bool(row.enabled)) for row in rows if row.waits)
     return [(*group, number, waiting[group]) for group, number in counts.items()]
+
+
+def lessons(store: MemoryStore) -> list[Lesson]:
+    """The lessons that are not deleted."""
+    if not store.loaded and database_is_all(store):
+        rows = store.read(lambda connection: reader.lessons(connection, store.workspace_id))
+    else:
+        snapshot = store.load("lesson")
+        with snapshot.lock:
+            rows = list(snapshot.lessons.values())
+    return [row for row in rows if not row.is_deleted]
 
 
 def newest(store: MemoryStore, limit: int) -> list[Item] | None:
