@@ -14,6 +14,7 @@ from nanomem_tui.errors import BadInput, NanomemError
 
 if TYPE_CHECKING:
     from nanomem_tui.store.values import Hit, Item
+    from nanomem_tui.workspace import Workspace
 
 COUNTED_HITS = 200  # hits that are counted for "20 of 57"
 COUNTED = ("items", "lessons")
@@ -100,7 +101,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("  by scope", words.tally(items.get("by_scope") or {})),
             ("  by source", words.tally(items.get("by_source") or {})),
             ("  foreign", str(items.get("foreign") or "")),
-            ("Lessons", f"{count('lessons', 'total')} ({count('lessons', 'enabled')} enabled)"),
+            ("Lessons", f"{count('lessons', 'total')} ({count('lessons', 'enabled')} enabled{_strong(lessons)})"),
             ("  by scope ", words.tally(lessons.get("by_scope") or {})),
             ("Sessions", "?" if found["sessions"] is None else str(found["sessions"])),
             ("History", f"{count('history', 'entries', 'entry', 'entries')}, {unread} not yet dreamt"),
@@ -123,6 +124,12 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"{words.counted(len(problems), 'problem')}:")
         lines.extend(f"  {problem_line(entry)}" for entry in problems)
     return lines
+
+
+def _strong(lessons: dict[str, Any]) -> str:
+    """How many lessons are sure enough to be given, where that is not all that are enabled."""
+    strong = lessons.get("strong")
+    return "" if strong is None or strong == lessons["enabled"] else f", {strong:,} strong enough to be given"
 
 
 def _backfill_line(state: dict[str, Any]) -> str:
@@ -219,16 +226,28 @@ def search(
     """The items that fit `query`, best first; `explain`: with the parts of each score."""
     with state.open() as ws:
         asked = limit + offset if state.json else max(limit + offset, COUNTED_HITS)
+        from nanomem_tui.memory.scopes import Audience
+
         every = ws.items.search(
             query, channel=channel, chat_id=chat_id, sender_id=sender_id, scope=scope, kind=kind, limit=asked
         )
         hits = every[offset : offset + limit]
-        note = "" if every or state.json else elsewhere.note(ws, query)
+        note = "" if every or state.json else elsewhere.note(ws, query, Audience(channel, chat_id, sender_id))
+        spelling = "" if state.json else _spelling(ws, query)
     state.show([values.hit(found) for found in hits], lambda: _hit_lines(hits, explain) or ["Nothing found."])
     if len(every) > len(hits) and not state.json:
         total = f"more than {len(every):,}" if len(every) == asked else f"{len(every):,}"
         output.notes([f"{len(hits):,} of {total}: --limit N and --offset N show others"])
+    output.notes([spelling] if spelling else [])
     elsewhere.say(state, note)
+
+
+def _spelling(ws: Workspace, query: str) -> str:
+    """Which words of a query were read as others."""
+    from nanomem_tui.memory.recall import Question
+
+    corrected = ws.items.recall.ask(Question(query, limit=1, whole=True)).corrected
+    return f"Read as: {', '.join(f'{word} → {meant}' for word, meant in corrected.items())}" if corrected else ""
 
 
 def _hit_lines(hits: Sequence[Hit], explain: bool) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,8 +45,12 @@ _FOR_PASSAGES = ("message", "sources", "limit", "explain", "reply_to")
 @click.option("--reply-to", type=Words(), default="", help="The words of the message that it replies to.")
 @click.option("--limit", type=click.IntRange(min=1), help="Recall N items at most.")
 @click.option("--max-chars", type=click.IntRange(min=0), help="Characters of recalled items at most.")
+@click.option("--profile", type=Words(), help="Rank by this profile: default, seed000 or seed001.")
+@click.option(
+    "--weight", "weights", type=Words(), multiple=True, metavar="PART=X", help="Change a weight of the profile."
+)
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
-@click.option("--why-not", type=Words(), metavar="ID", help="Say why this item is not recalled.")
+@click.option("--why-not", type=Words(), metavar="ID", help="Say why this item or lesson is not given.")
 @click.option(
     "--save", type=Words(), multiple=True, metavar="ID", help="Save the message as a question that must recall ID."
 )
@@ -69,6 +75,8 @@ def recall(
     reply_to: str,
     limit: int | None,
     max_chars: int | None,
+    profile: str | None,
+    weights: Sequence[str],
     explain: bool,
     why_not: str | None,
     save: Sequence[str],
@@ -79,6 +87,7 @@ def recall(
     \b
     Example:
       nanomem recall "which seat do I like?" --explain
+      nanomem recall "which seat do I like?" --weight recency=0.2
       nanomem recall "which seat do I like?" --save ltm_1739443200123_1
       nanomem recall --check
       nanomem recall "what did you say about the seat?" --in sessions --in notes
@@ -94,19 +103,59 @@ def recall(
         if check is not None:
             return _check(state, ws, Path(check) if check else _saved(ws))
         text = checked(message or "")
-        question = Question(text, reply_to, Audience(channel, chat_id, sender_id), limit=limit, max_chars=max_chars)
+        question = Question(
+            text,
+            reply_to,
+            Audience(channel, chat_id, sender_id),
+            limit=limit,
+            max_chars=max_chars,
+            profile=profile,
+            weights=_weights(weights),
+        )
         if save:
             return _save(state, ws, question, save)
         if why_not:
-            row = ws.items.get(why_not)
-            why = ws.recall.why_not(question, row.id)
-            state.show({"id": row.id, "text": row.text, "recalled": not why, "why": why}, [why or "It is recalled."])
+            _say_why_not(state, ws, question, why_not)
             return 0
         shown = ws.engine.look(question)
-        note = "" if shown.hits or state.json else elsewhere.note(ws, text)
-    state.show(_body(shown), lambda: _lines(shown, explain=explain))
+        note = "" if shown.hits or state.json else elsewhere.note(ws, text, question.audience, ours_only=True)
+        faded = 0 if shown.lessons or state.json else ws.lessons.count()["enabled"] - ws.lessons.strong()
+    state.show(_body(shown), lambda: _lines(shown, explain=explain, faded=faded))
     elsewhere.say(state, note)
     return 0
+
+
+def _weights(given: Sequence[str]) -> dict[str, float] | None:
+    """The weights of `--weight PART=X`. Raises BadInput."""
+    found: dict[str, float] = {}
+    for text in given:
+        part, _, number = text.partition("=")
+        try:
+            found[part.strip()] = float(number)
+        except ValueError:
+            found[part.strip()] = math.nan
+        if not math.isfinite(found[part.strip()]):
+            raise errors.BadInput(f"no weight: {text}", "--weight", "give PART=NUMBER, for example recency=0.2")
+    return found or None
+
+
+def _say_why_not(state: State, ws: Workspace, question: Question, wanted: str) -> None:
+    """Why an item, or a lesson, is not given. Raises NotFound or BadInput."""
+    try:
+        item = ws.items.get(wanted)
+    except errors.NotFound:
+        with contextlib.suppress(errors.NotFound):
+            lesson = ws.lessons.get(wanted)
+            channel, chat_id, _ = question.audience
+            session = f"{channel}:{chat_id}" if channel and chat_id else ""
+            why = ws.lessons.why_not(lesson.id, question.text, session)
+            state.show(
+                {"id": lesson.id, "text": lesson.trigger, "recalled": not why, "why": why}, [why or "It is given."]
+            )
+            return
+        raise
+    why = ws.recall.why_not(question, item.id)
+    state.show({"id": item.id, "text": item.text, "recalled": not why, "why": why}, [why or "It is recalled."])
 
 
 def _only_passages() -> None:
@@ -141,10 +190,11 @@ def _saved(ws: Workspace) -> Path:
 
 def _body(shown: Begun) -> dict[str, Any]:
     body = shown.to_json()
-    return {name: body[name] for name in ("hits", "lessons", "working", "pending", "cut", "block", "chars")}
+    named = {name: body[name] for name in ("hits", "lessons", "working", "pending", "cut", "block", "chars")}
+    return {**named, "corrected": dict(shown.found.corrected) if shown.found is not None else {}}
 
 
-def _lines(shown: Begun, *, explain: bool) -> list[str]:
+def _lines(shown: Begun, *, explain: bool, faded: int = 0) -> list[str]:
     width = output.terminal_width()
     columns = [
         Column("Score", right=True),
@@ -155,17 +205,26 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
     ]
     cells = [(f"{h.score:.3f}", h.layer, h.item.kind, h.item.id, h.item.text) for h in shown.hits]
     lines = table(columns, cells, width) or ["Nothing is recalled."]
+    lines += _spelling(shown)
     if explain:
         for hit in shown.hits:
             lines.append(f"{hit.item.id}  {passages.parts(dict(hit.parts))}")
     if shown.lessons:
         lines += ["", "Lessons:", *(f"  {lesson.trigger}: {lesson.better_action}" for lesson in shown.lessons)]
+    if faded:
+        lines += ["", f"Lessons: none fits; {faded:,} of them faded (--why-not LESSON_ID says since when)."]
     if shown.cut:
         lines += ["", "Cut:"]
         lines += [f"  {cut.hit.score:.3f}  {cut.hit.item.id}  {cut.why}" for cut in shown.cut]
     if shown.block:
         lines += ["", f"The block ({words.counted(len(shown.block), 'character')}):", *shown.block.split("\n")]
     return lines
+
+
+def _spelling(shown: Begun) -> list[str]:
+    """Which words of the message were read as others."""
+    corrected = shown.found.corrected if shown.found is not None else {}
+    return [f"Read as: {', '.join(f'{word} → {meant}' for word, meant in corrected.items())}"] if corrected else []
 
 
 def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -> int:

@@ -68,7 +68,7 @@ def corrected(
 ) -> tuple[dict[str, float], dict[str, str]]:
     """The words with those that no row holds replaced by what may be meant, and what was replaced.
 
-    That is the nearest word that is held, and those that begin like it (`postgres`: `postgresql`), which count less.
+    The nearest word that is held, and those that begin like it (`postgres`: `postgresql`), which count less.
     """
     found: dict[str, float] = {}
     replaced: dict[str, str] = {}
@@ -88,8 +88,8 @@ def _meant(
     nearest: Callable[[str], str | None],
     longer: Callable[[str], Sequence[str]],
 ) -> dict[str, float]:
-    """What a word that no row holds may mean, with what each counts. A stem is a beginning only where the word as it was
-    written is none (`postgr` of `postgres` is that of `postgrad` too)."""
+    """What a word that no row holds may mean, with what each counts. A stem is a beginning only where the word as
+    it was written is none (`postgr` of `postgres` is that of `postgrad` too)."""
     near = nearest(word)
     forms = (longer(as_written) or longer(word)) if as_written.isalpha() else ()
     found = dict.fromkeys(forms, LONGER_WEIGHT * weight)

@@ -102,7 +102,7 @@ class Recall:
     def ask(self, question: Question, *, beside: Iterable[Item] = ()) -> Recalled:
         """The best items for a question. `beside`: rows of elsewhere that are ranked with ours. Raises BadInput."""
         started = time.perf_counter()
-        profile = _one_of(question.profile or self._settings.recall_profile, tuple(PROFILES), "profile")
+        profile = _one_of(question.profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
         weights = self.weights(profile, question.weights)
         layer_of = self._layers(question, profile)
         if profile == "default":
@@ -117,9 +117,9 @@ class Recall:
 
     def weights(self, profile: str | None = None, changed: Mapping[str, float] | None = None) -> dict[str, float]:
         """The weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
-        known = PROFILES[_one_of(profile or self._settings.recall_profile, tuple(PROFILES), "profile")]
+        known = PROFILES[_one_of(profile or self._settings.recall_profile, tuple(PROFILES), "--profile")]
         for name in changed or ():
-            _one_of(name, tuple(known), "weight")
+            _one_of(name, tuple(known), "--weight")
         return {**known, **(changed or {})}
 
     def why_not(self, question: Question, item_id: str) -> str:

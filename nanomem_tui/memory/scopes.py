@@ -99,6 +99,9 @@ def layers(audience: Audience, scope: str = "all", *, with_global: bool = True) 
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}, all")
     if audience.is_owner:
         return lambda item: "owner" if not item.is_deleted and scope in ("all", item.scope_type) else None
+    if not audience.channel:
+        option = "--sender-id" if audience.chat_id is None else "--chat-id"
+        raise BadInput("a chat or a sender belongs to a channel", option, "give --channel too")
     _channel(audience.channel, "chat")
     keys = {"chat": audience.chat_key, "user": audience.user_key}
     wanted = frozenset(SCOPE_TYPES if scope == "all" else (scope,)) - (frozenset() if with_global else {"global"})

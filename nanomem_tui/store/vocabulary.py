@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.tokens import LONG_STOP_WORDS
 
-
 LEAST = 4
 """Letters of a word that is taken for the beginning of a longer one."""
 

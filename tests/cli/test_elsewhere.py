@@ -27,6 +27,83 @@ def test_an_agent_that_keeps_files_is_told_of(home: Home, run: Run, args: tuple[
     assert run(*args, "--json").err == ""
 
 
+def test_a_recall_names_the_command_that_imports_what_is_only_listed(home: Home, run: Run) -> None:
+    workspace = home("ftswal")
+    found = run("recall", "window seats")
+    database = workspace.parent / "memory" / "longterm.db"
+    assert found.out.startswith("Nothing is recalled.")
+    assert (
+        f"185 rows of longterm.db must be imported before recall gives it: `nanomem memory import {database}`"
+        in found.err
+    )
+    assert run("memory", "import", database, "--yes").code == 0
+    assert run("recall", "window seats").err == ""
+
+
+@pytest.mark.parametrize("line", [("recall", "seats"), ("memory", "search", "seats")])
+def test_a_chat_without_its_channel_and_a_channel_alone_are_explained(
+    home: Home, run: Run, line: tuple[str, ...]
+) -> None:
+    home("ramfirst")
+    for option in ("--chat-id", "--sender-id"):
+        found = run(*line, option, "A")
+        assert found.code == 2
+        assert f"{option} (give --channel too)" in found.err
+        assert "--scope" not in found.err
+    home("ftswal")
+    found = run(*line, "--channel", "telegram")
+    assert "a channel alone sees what is global; give --chat-id" in found.err
+    assert run(*line, "--channel", "telegram", "--json").err == ""
+
+
+def test_words_that_were_read_as_others_are_told(home: Home, run: Run) -> None:
+    home("nb035")
+    run("memory", "add", "--text", "DB: PostgreSQL 16")
+    assert "Read as: postgres → postgresql" in run("recall", "postgres").out
+    assert run("recall", "postgres", "--json").json["corrected"] == {"postgres": "postgresql"}
+    found = run("memory", "search", "--query", "postgres")
+    assert "PostgreSQL 16" in found.out
+    assert "Read as: postgres → postgresql" in found.err
+    assert run("memory", "search", "--query", "postgresql").err == ""
+
+
+def test_a_profile_and_weights_are_given_on_the_line(home: Home, run: Run) -> None:
+    home("ramfirst")
+    asked = ("recall", "staging host", "--json")
+    usual, seed = run(*asked).json["hits"], run(*asked, "--profile", "seed000").json["hits"]
+    assert set(seed[0]["parts"]) >= {"overlap", "coverage"}
+    changed = run(*asked, "--weight", "importance=0.5", "--weight", "recency=0").json["hits"]
+    assert changed[0]["parts"]["recency"] == 0
+    assert changed[0]["score"] > usual[0]["score"]
+    for bad, why in (
+        ("luck=1", "importance, recency, hits"),
+        ("recency", "PART=NUMBER"),
+        ("recency=nan", "PART=NUMBER"),
+    ):
+        found = run("recall", "x", "--weight", bad)
+        assert (found.code, why in found.err, "--weight" in found.err) == (2, True, True)
+    assert "default, seed000, seed001" in run("recall", "x", "--profile", "best").err
+
+
+def test_lessons_that_faded_are_told_and_one_says_why(home: Home, run: Run) -> None:
+    home("ramfirst")
+    assert "61 (61 enabled, 0 strong enough to be given)" in run("memory", "status").out
+    assert run("memory", "status", "--json").json["lessons"]["strong"] == 0
+    assert "61 lessons faded" in run("memory", "lessons", "list").err
+    assert "61 of them faded" in run("recall", "keep it short").out
+    lesson = run("memory", "lessons", "list", "--scope", "global", "--json").json[0]
+    why = run("recall", "keep it short", "--why-not", lesson["id"], "--json").json
+    assert why["recalled"] is False
+    assert "faded to 0.0 since 2026-" in why["why"]
+    command = why["why"].split(": nanomem ")[1].split()
+    assert run(*command).code == 0
+    assert "61 enabled, 1 strong" in run("memory", "status").out
+    assert run("recall", lesson["trigger"], "--why-not", lesson["id"], "--json").json["recalled"] is True
+    run("memory", "lessons", "disable", lesson["id"])
+    assert run("recall", "x", "--why-not", lesson["id"]).out.startswith("disabled")
+    assert run("recall", "x", "--why-not", "nope").code == 2
+
+
 def test_a_search_that_is_cut_says_how_many_there_are(home: Home, run: Run) -> None:
     home("ftswal")
     args = ("memory", "search", "like window seats")
