@@ -107,7 +107,7 @@ def _added(name: str, text: str, title: str, new: str) -> str:
         lead = [""] if lines[-1].strip() else []
         at, block = len(lines), [*lead, f"## {title}", *([""] if spaced else []), new]
     else:
-        at, block = _place([line.removesuffix("\r") for line in lines], section, new)
+        at, block = _place([line.removesuffix("\r") for line in lines] if "\r" in text else lines, section, new)
     block = [line + end for line in block]
     if at == len(lines) and not closed:
         lines[-1] += end
@@ -127,9 +127,8 @@ def _place(lines: list[str], section: Section, new: str) -> tuple[int, list[str]
     """(index, lines to put there): after the last list line of the section, else after its text, set off by a blank."""
     start = section.start_line if section.level else 0
     body = lines[start : start + len(section.lines)]
-    items = [i for i, line in enumerate(body) if _LIST.match(line)]
-    if items:
-        last = items[-1]
+    last = next((i for i in range(len(body) - 1, -1, -1) if _LIST.match(body[i])), None)
+    if last is not None:
         while last + 1 < len(body) and body[last + 1].startswith((" ", "\t")) and body[last + 1].strip():
             last += 1  # an item that goes on in the next line
         return start + last + 1, [new]

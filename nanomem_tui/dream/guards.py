@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from nanomem_tui.dream import dates, details, tidy
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import injection, secrets
 
 
@@ -44,6 +45,42 @@ class Checked:
     refused: tuple[Refusal, ...]
 
 
+class Gate:
+    """Lets edits through one after the other, each against the texts that the ones before it left.
+
+    `evidence` is the text of each history entry by its cursor; `today` the newest day (`YYYY-MM-DD`) that the history
+    tells, by which a line may be over.
+    """
+
+    def __init__(
+        self, files: Mapping[str, str], evidence: Mapping[int, str], limits: Limits | None = None, today: str = ""
+    ) -> None:
+        self.files = dict(files)
+        self._evidence = evidence
+        self._limits = limits or Limits()
+        self._today = today
+        self._allowed = {name: max(2, int(self._limits.lost_share * _filled(text))) for name, text in files.items()}
+
+    def admit(self, edit: LineEdit) -> str:
+        """Make the edit and return "", or return why it must not be made."""
+        limits = self._limits
+        if why := _content(edit, limits):
+            return why
+        try:
+            after = apply_edits(self.files, [edit])
+        except (BadInput, Conflict) as error:
+            return error.what
+        loses = _loses(edit, after)
+        if loses and self._allowed.get(edit.file, 0) < 1:
+            return f"more than {limits.lost_share:.0%} of the file's lines would go"
+        why = _unaccounted(edit, after, self._evidence, self._today) or _too_big(edit, self.files, after, limits)
+        if not why:
+            self.files = after
+            if loses:
+                self._allowed[edit.file] -= 1
+        return why
+
+
 def check(
     files: Mapping[str, str],
     edits: Sequence[LineEdit],
@@ -51,36 +88,24 @@ def check(
     limits: Limits | None = None,
     today: str = "",
 ) -> Checked:
-    """Let each edit through or refuse it, in order.
-
-    `evidence` is the text of each history entry by its cursor; `today` the day (`YYYY-MM-DD`) that the newest of them
-    tells, by which a line may be over.
-    """
-    limits = limits or Limits()
-    texts = dict(files)
-    allowed = {name: max(2, int(limits.lost_share * _filled(text))) for name, text in files.items()}
+    """Let each edit through or refuse it, in order; see `Gate`."""
+    gate = Gate(files, evidence, limits, today)
     accepted: list[LineEdit] = []
     refused: list[Refusal] = []
     for edit in edits:
-        why = _content(edit, limits)
-        after = texts
-        if not why:
-            try:
-                after = apply_edits(texts, [edit])
-            except (BadInput, Conflict) as error:
-                why = error.what
-        loses = _loses(edit, after)
-        if not why and loses and allowed.get(edit.file, 0) < 1:
-            why = f"more than {limits.lost_share:.0%} of the file's lines would go"
-        why = why or _unaccounted(edit, after, evidence, today) or _too_big(edit, texts, after, limits)
-        if why:
+        if why := gate.admit(edit):
             refused.append(Refusal(edit, why))
-            continue
-        texts = after
-        accepted.append(edit)
-        if loses:
-            allowed[edit.file] -= 1
-    return Checked(tuple(accepted), texts, tuple(refused))
+        else:
+            accepted.append(edit)
+    return Checked(tuple(accepted), gate.files, tuple(refused))
+
+
+def evidence_of(entries: Sequence[HistoryEntry]) -> dict[int, str]:
+    """The text of each entry by its cursor; of several that carry one cursor, all their texts."""
+    evidence: dict[int, str] = {}
+    for entry in entries:
+        evidence[entry.cursor] = f"{evidence.get(entry.cursor, '')}\n{entry.content}"
+    return evidence
 
 
 def orders_the_agent(text: str) -> bool:

@@ -8,16 +8,17 @@ Nothing else is touched. Must not read files or apply edits for good.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 
-from nanomem_tui.dream import details
+from nanomem_tui.dream import dates, details
 from nanomem_tui.dream.claims import Claim, claim_of, old_value
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
-from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
+from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import Fact, Skipped, facts_of, route
-from nanomem_tui.dream.tidy import day_of, tidied
-from nanomem_tui.formats import markdown
+from nanomem_tui.dream.guards import Gate, Limits, evidence_of
+from nanomem_tui.dream.later import Archive
+from nanomem_tui.dream.lines import Line, Lines, Part
+from nanomem_tui.dream.tidy import tidied
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.tokens import fold
 
@@ -47,142 +48,166 @@ _NEW_TITLES: Mapping[tuple[str, str], str] = {
 _COMMON = frozenset(details.words("the project user information important notes context general work my our"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    file: str
-    number: int
-    whole: str
-    lead: str
-    text: str
-
-
-@dataclass
-class _State:
-    files: dict[str, str]
-    edits: list[LineEdit] = field(default_factory=list)
-    lines: list[_Line] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.lines = _items(self.files)
-
-    def make(self, edit: LineEdit) -> None:
-        self.files = apply_edits(self.files, [edit])
-        self.edits.append(edit)
-        others = [line for line in self.lines if line.file != edit.file]
-        self.lines = others + _items({edit.file: self.files[edit.file]})
-
-
-def _items(files: Mapping[str, str]) -> list[_Line]:
-    """The list lines of the files, with what stands before their text."""
-    found = []
-    for file, text in files.items():
-        lines = text.split("\n")
-        for bullet in markdown.bullets(text):
-            whole = lines[bullet.line - 1].removesuffix("\r")
-            if bullet.text and not bullet.text.startswith(("[ ]", "[x]", "[X]")):
-                lead = whole[: len(whole.rstrip()) - len(bullet.text)]
-                found.append(_Line(file, bullet.line, whole, lead, bullet.text))
-    return found
-
-
 class RulesDreamer:
-    """The default Dreamer: offline, deterministic, the smallest edits."""
+    """The default Dreamer: offline, deterministic, the smallest edits.
+
+    `archive` is the whole history as far as it is known: what a later entry says again, corrects or outdates is not
+    taken back by an older one. `limits` are those of the guards behind it: what they refuse changes no line for the
+    entries that follow, so that one Dream over many entries ends like many over a few each.
+    """
 
     name = "rules"
+
+    def __init__(self, archive: Sequence[HistoryEntry] = (), limits: Limits | None = None) -> None:
+        self._archive = archive
+        self._limits = limits
+
+    def knowing(self, archive: Sequence[HistoryEntry], limits: Limits) -> RulesDreamer:
+        """The same Dreamer for one Dream over entries of `archive`."""
+        return RulesDreamer(archive, limits)
 
     def propose(
         self, entries: Sequence[HistoryEntry], files: Mapping[str, str], *, steps: int = 0, watch: Watch = nobody
     ) -> Proposal:
-        """The edits, in the order of the entries that are their evidence; at most `steps` with what is cleared away."""
-        state = _State({name: files.get(name, "") for name in TITLES})
+        """The edits, in the order of the entries that are their evidence; at most `steps` with what is cleared away.
+
+        Copies and lines that are over go first, so that a fact meets each line once; they take the steps that the facts
+        leave.
+        """
+        work = _Work({name: files.get(name, "") for name in TITLES}, entries, self._archive, self._limits)
+        cleared = 0
+        if entries and steps:
+            watch("looking for copies and lines that are over")
+            cleared = work.clear(entries[-1].cursor, steps)
         skipped: list[Skipped] = []
         for entry in entries:
             facts, left_out = facts_of(entry)
             skipped += left_out
             for fact in facts:
-                known = _remember(state, fact)
+                known = work.remember(fact)
                 if known:
                     skipped.append(Skipped(fact.cursor, fact.text, known, fact.mark))
-        if entries and len(state.edits) < steps:
-            watch("looking for copies and lines that are over")
-            for edit in islice(tidied(state.files, entries[-1].cursor, day_of(entries)), steps - len(state.edits)):
-                state.make(edit)
-        return Proposal(tuple(state.edits), tuple(skipped))
+        edits = work.edits
+        room = max(0, steps - (len(edits) - cleared)) if cleared else 0
+        return Proposal((*edits[: min(room, cleared)], *edits[cleared:]), tuple(skipped))
 
 
-def _remember(state: _State, fact: Fact) -> str:
-    """Make the edit that the fact asks for; returns why there is none."""
-    plain = fact.text
-    for line in state.lines:
-        if details.says(plain, line.text):
-            return f"known: {line.file}:{line.number}"
-    file, topic = route(fact)
-    found = _contradicted(state, fact, file)
-    if isinstance(found, str):
-        return found
-    if found is not None:
-        line, new, superseded = found
-        state.make(_replace(line, new, fact, superseded, "contradicts"))
+class _Work:
+    """One Dream: the lines as its edits leave them."""
+
+    def __init__(
+        self,
+        files: Mapping[str, str],
+        entries: Sequence[HistoryEntry],
+        archive: Sequence[HistoryEntry],
+        limits: Limits | None,
+    ) -> None:
+        self.edits: list[LineEdit] = []
+        self._lines = Lines(files)
+        self._archive = Archive(archive or entries)
+        self._gate = Gate(files, evidence_of(entries), limits, self._archive.today)
+        self._refused: set[tuple[str, str, str]] = set()
+
+    def clear(self, cursor: int, most: int) -> int:
+        """Remove copies and lines that are over, at most `most`; returns how many edits that takes."""
+        for edit in islice(tidied(self._lines.files, cursor, self._archive.today), most):
+            self._make(edit)
+        return len(self.edits)
+
+    def _make(self, edit: LineEdit) -> None:
+        self.edits.append(edit)
+        if self._gate.admit(edit):  # it is left to the guards to say so; for what follows the line is as it was
+            self._refused.add((edit.file, edit.old, edit.new))
+        else:
+            self._lines.make(edit, self._gate.files)
+
+    def remember(self, fact: Fact) -> str:
+        """Make the edit that the fact asks for; returns why there is none."""
+        plain = fact.text
+        for line in self._lines.alike(plain):
+            if details.says(plain, line.text):
+                return f"known: {line.file}:{line.number}"
+        file, topic = route(fact)
+        found = self._contradicted(fact, file)
+        if isinstance(found, str):
+            return found
+        if found is not None:
+            line, new, superseded = found
+            if self._archive.repeats(fact, line, superseded):
+                return f"a later entry says what stands in {line.file}:{line.number}"
+            return self._ask(_replace(line, new, fact, superseded, "contradicts"))
+        for line in self._lines.sharing(details.words(plain)):
+            if line.file == file and details.extends(plain, line.text):
+                return self._ask(_replace(line, plain, fact, "", "says more"))
+        if why := self._outdated(fact):
+            return why
+        section = _section(self._lines.parts(file), plain, file, topic)
+        why = fact.mark or "unmarked"
+        return self._ask(LineEdit("add", file, section, new=f"- {plain}", evidence=(fact.cursor,), why=why))
+
+    def _ask(self, edit: LineEdit) -> str:
+        if (edit.file, edit.old, edit.new) in self._refused:
+            return "another entry asks for the same, which was refused"
+        self._make(edit)
         return ""
-    for line in state.lines:
-        if line.file == file and details.extends(plain, line.text):
-            state.make(_replace(line, plain, fact, "", "says more"))
-            return ""
-    section = _section(state.files[file], plain, file, topic)
-    state.make(LineEdit("add", file, section, new=f"- {plain}", evidence=(fact.cursor,), why=fact.mark or "unmarked"))
-    return ""
+
+    def _outdated(self, fact: Fact) -> str:
+        """Why a new line would be wrong already: a later entry says otherwise, or it is over."""
+        if dates.is_over(fact.text, self._archive.today):
+            return f"over since before {self._archive.today}"
+        for later in self._archive.corrections(fact):
+            if any(details.says(later.text, line.text) for line in self._lines.alike(later.text)):
+                return f"entry {later.cursor} corrects it"
+        return ""
+
+    def _contradicted(self, fact: Fact, file: str) -> tuple[Line, str, str] | str | None:
+        """(line, its new text, the value it loses) when the fact takes a line's place; why not when the line says it.
+
+        A fact that is marked as a correction may name the wrong value and is looked for in every file; any other
+        replaces only the one line of its own file that gives the same subject one other value.
+        """
+        corrects = fact.mark == "correction"
+        wrong = old_value(fact.text) if corrects else ""
+        claim = None if fact.person else claim_of(fact.text)
+        if claim is not None:
+            found = self._other_value(claim, wrong, "" if corrects else file)
+            if found is not None:
+                return found
+        return self._wrong_value(fact, claim, wrong) if wrong else None
+
+    def _other_value(self, claim: Claim, wrong: str, file: str) -> tuple[Line, str, str] | str | None:
+        same = self._lines.claiming(claim.subject)
+        for line, other in same:
+            if fold(other.value) == fold(claim.value) or details.says(claim.value, other.value):
+                return f"known: {line.file}:{line.number}"
+        named = [(line, other) for line, other in same if wrong and details.holds(fold(other.value), fold(wrong))]
+        alone = [(line, other) for line, other in same if file in ("", line.file)]
+        if len(named) != 1 and (len(alone) != 1 or not claim.sure or not alone[0][1].sure):
+            return None
+        line, other = named[0] if len(named) == 1 else alone[0]
+        return line, line.text[: other.start] + claim.value, other.value
+
+    def _wrong_value(self, fact: Fact, claim: Claim | None, wrong: str) -> tuple[Line, str, str] | None:
+        """The line that holds the value named as wrong and shares most words with the fact, unless two do so alike."""
+        rest = details.words(fact.text) - details.words(wrong)
+        who = f"{fact.text.partition(':')[0]}:" if fact.person else ""
+        holding = []
+        for line in self._lines.sharing(rest):
+            shared = rest & details.words(line.text)
+            if shared and line.text.startswith(who) and details.holds(fold(line.text), fold(wrong)):
+                holding.append((len(shared), line))
+        holding.sort(key=lambda row: -row[0])
+        if not holding or (len(holding) > 1 and holding[0][0] == holding[1][0]):
+            return None
+        line = holding[0][1]
+        return (line, _put(line.text, wrong, claim.value), wrong) if claim else (line, fact.text, wrong)
 
 
-def _replace(line: _Line, new: str, fact: Fact, superseded: str, why: str) -> LineEdit:
+def _replace(line: Line, new: str, fact: Fact, superseded: str, why: str) -> LineEdit:
     return LineEdit(
         "replace", line.file, line=line.number, old=line.whole, new=line.lead + new, evidence=(fact.cursor,),
         supersedes=superseded, why=why,
     )  # fmt: skip
-
-
-def _contradicted(state: _State, fact: Fact, file: str) -> tuple[_Line, str, str] | str | None:
-    """(line, its new text, the value it loses) when the fact takes a line's place; why not when the line says it.
-
-    A fact that is marked as a correction may name the wrong value and is looked for in every file; any other replaces
-    only the one line of its own file that gives the same subject one other value.
-    """
-    corrects = fact.mark == "correction"
-    wrong = old_value(fact.text) if corrects else ""
-    claim = None if fact.person else claim_of(fact.text)
-    if claim is not None:
-        found = _other_value(state, claim, wrong, "" if corrects else file)
-        if found is not None:
-            return found
-    return _wrong_value(state, fact, claim, wrong) if wrong else None
-
-
-def _other_value(state: _State, claim: Claim, wrong: str, file: str) -> tuple[_Line, str, str] | str | None:
-    same = [(line, other) for line in state.lines if (other := claim_of(line.text)) and other.subject == claim.subject]
-    for line, other in same:
-        if fold(other.value) == fold(claim.value) or details.says(claim.value, other.value):
-            return f"known: {line.file}:{line.number}"
-    named = [(line, other) for line, other in same if wrong and details.holds(fold(other.value), fold(wrong))]
-    alone = [(line, other) for line, other in same if file in ("", line.file)]
-    if len(named) != 1 and (len(alone) != 1 or not claim.sure or not alone[0][1].sure):
-        return None
-    line, other = named[0] if len(named) == 1 else alone[0]
-    return line, line.text[: other.start] + claim.value, other.value
-
-
-def _wrong_value(state: _State, fact: Fact, claim: Claim | None, wrong: str) -> tuple[_Line, str, str] | None:
-    """The line that holds the value named as wrong and shares most words with the fact, unless two do so alike."""
-    rest = details.words(fact.text) - details.words(wrong)
-    who = f"{fact.text.partition(':')[0]}:" if fact.person else ""
-    holding = [
-        (len(rest & details.words(line.text)), line)
-        for line in state.lines
-        if line.text.startswith(who) and details.holds(fold(line.text), fold(wrong)) and rest & details.words(line.text)
-    ]
-    holding.sort(key=lambda row: -row[0])
-    if not holding or (len(holding) > 1 and holding[0][0] == holding[1][0]):
-        return None
-    line = holding[0][1]
-    return (line, _put(line.text, wrong, claim.value), wrong) if claim else (line, fact.text, wrong)
 
 
 def _put(text: str, old: str, new: str) -> str:
@@ -191,28 +216,27 @@ def _put(text: str, old: str, new: str) -> str:
     return text[:at] + new + text[at + len(old) :] if at >= 0 else text
 
 
-def _section(text: str, fact: str, file: str, topic: str) -> str:
+def _section(parts: Sequence[Part], fact: str, file: str, topic: str) -> str:
     """The title of the section where the fact fits; that of a new one when none does."""
-    sections = markdown.sections(text)
-    named = [section for section in sections if section.level >= 2 and section.title]
+    named = [part for part in parts if part.level >= 2 and part.title]
     of_fact = details.words(fact)
-    for section in named if topic != "people" else ():  # what somebody says touches many titles and is under none
-        title = details.words(section.title) - _COMMON
+    for part in named if topic != "people" else ():  # what somebody says touches many titles and is under none
+        title = details.words(part.title) - _COMMON
         if any(len(word) > 1 for word in title & of_fact):
-            return section.title
+            return part.title
     for wanted in _SECTIONS.get((file, topic), ()):
-        for section in named:
-            if wanted in section.title.casefold():
-                return section.title
-    held = [(frozenset[str]().union(*map(details.words, section.lines)), section.title) for section in named]
-    best = max(((len(of_fact & found), title) for found, title in held), default=(0, ""), key=lambda row: row[0])
-    if best[0] >= 3 and topic != "people":
-        return best[1]
-    if not named and any(markdown.bullets("\n".join(section.lines)) for section in sections):
+        for part in named:
+            if wanted in part.title.casefold():
+                return part.title
+    if topic != "people":
+        best = max(((len(of_fact & part.words), part.title) for part in named), default=(0, ""), key=lambda row: row[0])
+        if best[0] >= 3:
+            return best[1]
+    if not named and any(part.has_list for part in parts):
         return ""  # a flat file: one list under its own heading
     if (file, topic) not in _NEW_TITLES:
         for wanted in _GENERAL:
-            for section in named:
-                if wanted in section.title.casefold():
-                    return section.title
+            for part in named:
+                if wanted in part.title.casefold():
+                    return part.title
     return _NEW_TITLES.get((file, topic), "Notes")

@@ -15,7 +15,7 @@ from typing import Any
 from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.facts import Skipped
-from nanomem_tui.dream.guards import Limits, Refusal, check
+from nanomem_tui.dream.guards import Limits, Refusal, check, evidence_of
 from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.dream.queue import DreamQueue, Queue
 from nanomem_tui.dream.review import WAITS, masked, possible, waiting_changes
@@ -229,20 +229,20 @@ class DreamRunner(DreamQueue):
         queue = self.queue()
         batch = _batch(self._waiting(queue, "another Dream was quicker", past_unreadable), max_batch_size)
         before = {name: self._text(name) for name in TITLES}
+        if isinstance(dreamer, RulesDreamer):
+            dreamer = dreamer.knowing(queue.entries, self._limits)
         proposal = dreamer.propose(batch, before, steps=max_iterations, watch=watch)
         if proposal.done is not None:
             batch = [entry for entry in batch if entry.cursor <= proposal.done]
         edits, dropped, last = _within(proposal.edits, batch, max_iterations)
-        evidence: dict[int, str] = {}
-        for entry in batch:
-            evidence[entry.cursor] = f"{evidence.get(entry.cursor, '')}\n{entry.content}"
-        checked = check(before, edits, evidence, self._limits, day_of(batch))
+        edits, left = self._without_waiting(edits)
+        checked = check(before, edits, evidence_of(batch), self._limits, day_of(queue.entries))
         result = DreamResult(
             read=sum(1 for entry in batch if entry.cursor <= last),
             cursor_before=queue.cursor,
             cursor_after=last,
             edits=checked.edits,
-            refused=(*checked.refused, *dropped, *proposal.refused),
+            refused=(*checked.refused, *left, *dropped, *proposal.refused),
             skipped=tuple(skipped for skipped in proposal.skipped if skipped.cursor <= last),
             remaining=sum(1 for entry in queue.waiting if entry.cursor > last),
             unreadable=tuple(problem.line for problem in queue.unreadable if problem.line is not None),
@@ -251,6 +251,12 @@ class DreamRunner(DreamQueue):
             usage=proposal.usage,
         )
         return _changed(result, before, checked.files)
+
+    def _without_waiting(self, edits: Sequence[LineEdit]) -> tuple[list[LineEdit], list[Refusal]]:
+        """(the other edits, those that wait for a person already): an entry that is read again decides none of them."""
+        waiting = {_asked(hunk.edit): hunk.why for hunk in HunkLayer(self._paths).read()[0]}
+        others = [edit for edit in edits if _asked(edit) not in waiting]
+        return others, [Refusal(edit, waiting[_asked(edit)]) for edit in edits if _asked(edit) in waiting]
 
     def _text(self, name: str) -> str:
         loaded = self._files.load(name)
@@ -267,8 +273,8 @@ class DreamRunner(DreamQueue):
             before = change.before if (change.before or {}).get("text", "") == old else {"text": old}
             changes.append(Change(change.layer, name, before, change.after))
         changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
-        known = {hunk.edit for hunk in HunkLayer(self._paths).read()[0]}
-        changes += waiting_changes([r for r in result.refused if r.edit not in known], result.dreamer)
+        known = {_asked(hunk.edit) for hunk in HunkLayer(self._paths).read()[0]}
+        changes += waiting_changes([r for r in result.refused if _asked(r.edit) not in known], result.dreamer)
         meta = {
             "commit": message(result.dreamer, result),
             "started_by": started_by,
@@ -285,6 +291,11 @@ class DreamRunner(DreamQueue):
             meta |= {"analysis": result.analysis[:_MAX_ANALYSIS], "usage": result.usage.to_json()}
         label = f"Dream: {_count(result.read, 'entry', 'entries')}, {_summary(result.files)}"
         return new_operation("dream.run", label, changes, actor="dream", meta=meta)
+
+
+def _asked(edit: LineEdit) -> tuple[object, ...]:
+    """What an edit asks for and by which entries, wherever the line stands by now."""
+    return edit.op, edit.file, edit.to_file, edit.old, edit.new, edit.evidence
 
 
 def _all_for_review(result: DreamResult) -> DreamResult:

@@ -66,21 +66,30 @@ def decode(data: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
 
 def sections(text: str) -> list[Section]:
     """The sections of `text` in order; `#` inside fenced code is no heading. Text before any heading comes first."""
+    lines = text.split("\n")
+    if "\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]
+    fenced = _fenced(lines) if "```" in text or "~~~" in text else ()
+    starts = [at for at, line in enumerate(lines) if line[:1] == "#" and at not in fenced]
+    found = [(at, match) for at in starts if (match := re.fullmatch(_HEADING, lines[at]))]
     result: list[Section] = []
-    title, level, start, body, fence = "", 0, 1, list[str](), ""
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.removesuffix("\r")
-        fence = _fence_after(line, fence)
-        match = re.fullmatch(_HEADING, line) if not fence else None
-        if match is None:
-            body.append(line)
-            continue
-        if level or any(part.strip() for part in body):
-            result.append(Section(title, level, start, tuple(body)))
-        title, level, start, body = (match[2] or "").strip(), len(match[1]), number, []
-    if level or any(part.strip() for part in body):
-        result.append(Section(title, level, start, tuple(body)))
+    first = lines[: found[0][0] if found else len(lines)]
+    if any(part.strip() for part in first):
+        result.append(Section("", 0, 1, tuple(first)))
+    ends = [at for at, _ in found[1:]] + [len(lines)]
+    for (at, match), end in zip(found, ends, strict=False):
+        result.append(Section((match[2] or "").strip(), len(match[1]), at + 1, tuple(lines[at + 1 : end])))
     return result
+
+
+def _fenced(lines: list[str]) -> set[int]:
+    """The indexes of the lines inside fenced code, with the fence that opens it."""
+    found, fence = set(), ""
+    for at, line in enumerate(lines):
+        fence = _fence_after(line, fence)
+        if fence:
+            found.add(at)
+    return found
 
 
 def bullets(text: str) -> list[Bullet]:
@@ -150,6 +159,8 @@ def _bad_lines(data: bytes, where: str) -> list[Problem]:
 
 def _fence_after(line: str, fence: str) -> str:
     """The fence that is open after `line` when `fence` was before; "" for none."""
+    if "```" not in line and "~~~" not in line:  # almost every line
+        return fence
     match = re.match(_FENCE, line)
     if not match:
         return fence
