@@ -30,13 +30,17 @@ class Secret(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """A kind of secret: words of which a text with it has one, and a pattern whose group `v`, or all, is the value."""
+    """A kind of secret: words of which a text with it has one, and a pattern whose group `v`, or all, is the value.
+
+    `unless`: what right before it says that it is something else. A kind may have several shapes.
+    """
 
     kind: str
     words: str
     pattern: str
     valid: Callable[[str], bool] | None = None
     guessable: bool = False
+    unless: str = ""
 
 
 def _digits(value: str) -> list[int]:
@@ -49,6 +53,17 @@ def _luhn(value: str) -> bool:
         return False
     doubled = [d if i % 2 == 0 else d * 2 - 9 * (d > 4) for i, d in enumerate(reversed(digits))]
     return sum(doubled) % 10 == 0
+
+
+_ISSUERS = re.compile(
+    r"4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|35\d{14,17}|62\d{14,17}|"
+    r"6(?:011|4[4-9]\d|5\d\d)\d{12,15}|(?:50[0-4]\d|5[6-8]\d\d|6304|67\d\d)\d{8,15}|9558\d{12,15}"
+)
+"""The first digits and the lengths of payment cards: a tenth of all other numbers passes the checksum too."""
+
+
+def _issued(value: str) -> bool:
+    return _ISSUERS.fullmatch("".join(c for c in value if c.isdigit())) is not None and _luhn(value)
 
 
 _IBAN_LENGTHS = dict(
@@ -98,6 +113,13 @@ def _random(value: str) -> bool:
     mixed = any(c.isdigit() for c in bare) and any(c.isalpha() for c in bare)
     return mixed and len(set(bare)) >= 8 and not _PLACEHOLDER.fullmatch(bare)
 
+
+_LABEL = (
+    r"(?:[\s:=#,，(\"'*]|(?i:numbers?|no\b\.?|nr\b\.?|num\b|'s|is|was|are|now|ist|lautet|es|est|of mine)|"
+    r"[是为為的号號码碼])"
+    r"{0,14}(?<![+\d])"
+)
+"""What may stand between the name of a number and the number."""
 
 _SHAPES: tuple[_Shape, ...] = (
     _Shape(
@@ -173,6 +195,14 @@ _SHAPES: tuple[_Shape, ...] = (
         r"(?P<v>[\"'`]?[A-Za-z0-9_.~+/-]{16,}={0,2}[\"'`]?)",
         _random,
     ),
+    _Shape(
+        "IBAN",
+        "IBAN|Iban|iban",
+        r"(?i:\biban\b(?:[\s:=#(\"']|is\b|was\b|number\b|no\b\.?|[是为為]){1,12}"
+        r"(?P<v>[a-z]{2}\d{2}(?:[ -]?[a-z0-9]{4}){2,7}(?:[ -]?[a-z0-9]{1,3})?)\b)",
+        lambda v: sum(c.isdigit() for c in v) >= 10,
+        guessable=True,
+    ),
     _Shape("IBAN", "", r"\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?\b", _iban, guessable=True),
     _Shape(
         "card number",
@@ -180,6 +210,40 @@ _SHAPES: tuple[_Shape, ...] = (
         r"(?<![\d.\-])(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6(?:011|5\d{2})|35\d{2}|62\d{2})(?:[ -]?\d{4}){3}"
         r"|3[47]\d{2}[ -]?\d{6}[ -]?\d{5})(?![\d\-]|\.\d)",
         _luhn,
+        guessable=True,
+    ),
+    _Shape(
+        "card number",
+        "",
+        r"(?<![\w.+\-])\d{12,19}(?![\w\-]|\.\d)",
+        _issued,
+        guessable=True,
+        unless=r"(?i:order|ticket|tracking|parcel|invoice|phone|mobile|tel|call|fax|whatsapp|isbn|ean|barcode|timestamp|"
+        r"epoch|time|commit|build|\bid)\W{0,3}(?:\w{1,8}\W{1,3}){0,2}$|"
+        r"(?:订单|訂單|单号|單號|电话|電話|手机|手機|时间戳|编号|編號|流水)[^\d，。]{0,4}$",
+    ),
+    _Shape(
+        "card number", "", r"(?<![\w.+\-])\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{3})?(?![\w\-]|\.\d)", _luhn, guessable=True
+    ),
+    _Shape(
+        "card number",
+        "card|Card|CARD|卡|karte|tarjeta|carte",
+        r"(?i:\b(?:(?:bank|credit|debit|visa|master|giro|kredit)?-? ?(?:cards?|karten?(?:nummer)?)|tarjeta|"
+        r"carte(?: bancaire)?)"
+        rf"|银行卡|銀行卡|信用卡|借记卡|储蓄卡|卡号|卡號){_LABEL}(?P<v>\d(?:[ -]?\d){{11,18}})(?![\d]|[-.:]\d)",
+        guessable=True,
+    ),
+    _Shape(
+        "account number",
+        "ccount|CCOUNT|acct|Acct|onto|账|帐|帳|賬",
+        r"(?i:\b(?:bank )?acc(?:oun)?t\.?(?= ?(?:numbers?|no\b|nr\b|num\b|#))|\bbank account|\bkonto(?:nummer)?|"
+        rf"(?:银行|銀行)(?:账|帐|帳|賬)[号號户戶]){_LABEL}(?P<v>\d(?:[ -]?\d){{7,18}})(?![\d]|[-.:]\d)",
+        guessable=True,
+    ),
+    _Shape(
+        "account number",
+        "账|帐|帳|賬",
+        rf"(?:账|帐|帳|賬)[号號户戶]{_LABEL}(?P<v>\d(?:[ -]?\d){{11,18}})(?![\d]|[-.:]\d)",
         guessable=True,
     ),
     _Shape(
@@ -208,7 +272,7 @@ _PERSONAL: tuple[_Shape, ...] = (
     ),
 )
 
-KINDS: tuple[str, ...] = tuple(shape.kind for shape in (*_SHAPES, *_PERSONAL))
+KINDS: tuple[str, ...] = tuple(dict.fromkeys(shape.kind for shape in (*_SHAPES, *_PERSONAL)))
 """Every kind that is known, the personal ones last."""
 
 START = 24_000
@@ -218,9 +282,9 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\u
 
 
 @lru_cache(1)
-def _compiled() -> dict[str, tuple[tuple[str, ...], re.Pattern[str]]]:
+def _compiled() -> dict[_Shape, tuple[tuple[str, ...], re.Pattern[str]]]:
     return {
-        s.kind: (tuple(s.words.split("|")) if s.words else (), re.compile(s.pattern, re.ASCII))
+        s: (tuple(s.words.split("|")) if s.words else (), re.compile(s.pattern, re.ASCII))
         for s in (*_SHAPES, *_PERSONAL)
     }
 
@@ -231,13 +295,15 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     found: list[Secret] = []
     taken: list[tuple[int, int]] = []
     for shape in (*_SHAPES, *_PERSONAL) if personal else _SHAPES:
-        words, pattern = _compiled()[shape.kind]
+        words, pattern = _compiled()[shape]
         if words and not any(word in looked_at for word in words):
             continue
         for match in pattern.finditer(looked_at):
             group = "v" if "v" in pattern.groupindex else 0
             value, (start, end) = match[group], match.span(group)
             if any(a < end and start < b for a, b in taken) or (shape.valid is not None and not shape.valid(value)):
+                continue
+            if shape.unless and re.search(shape.unless, looked_at[max(0, start - 32) : start]):
                 continue
             taken.append((start, end))
             where = (start, end) if places is None else (places[start], places[end - 1] + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
 from itertools import pairwise
@@ -53,6 +54,7 @@ BESIDE = {
     "connection string": ("postgres://anna:", "s3cr3tpw"),
     "authorization header": ("Authorization: Bearer ", LETTERS[:24]),
     "password": ("my password is ", "hunter2!"),
+    "account number": ("my bank account is ", "12345678"),
     "key or token": ("api_key: ", LETTERS[:20]),
 }
 
@@ -95,6 +97,34 @@ def test_passwords_in_words_of_two_languages(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("记住我的银行卡号是 6222021001116245702", "card number"),
+        ("Remember my bank card number is 6222021001116245702", "card number"),
+        ("my card: 6222 0210 0111 6245 702", "card number"),
+        ("my card number is 6222-0210-0111-6245-703", "card number"),
+        ("卡号：4111111111111112", "card number"),
+        ("信用卡 5500 0000 0000 0005", "card number"),
+        ("pay with 6222021001116245702 please", "card number"),
+        ("pay with 6222 0210 0111 6245 702 please", "card number"),
+        ("5018 0000 0009 is the card 501800000009", "card number"),
+        ("30569309025904", "card number"),
+        ("378282246310005", "card number"),
+        ("credit card no. 1234 5678 9012 3456", "card number"),
+        ("银行账号是 12345678", "account number"),
+        ("账号：6228480402564890017", "account number"),
+        ("account number: 0012-3456-789", "account number"),
+        ("Kontonummer 532013000", "account number"),
+        ("IBAN: DE89 3704 0044 0532 0130 01", "IBAN"),
+        ("my iban is gb29nwbk60161331926818", "IBAN"),
+    ],
+)
+def test_cards_and_accounts_by_checksum_and_by_label(text: str, kind: str) -> None:
+    assert kind in {secret.kind for secret in find(text)}
+    assert not any(len(run) > 5 for run in re.findall(r"\d+", mask(text)))
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "The password is stored in the vault",
@@ -110,6 +140,19 @@ def test_passwords_in_words_of_two_languages(text: str) -> None:
         "0000 0000 0000 0000",
         "DE89 3704 0044 0532 0130 01",
         "call 536-22-87 or 000-12-3456",
+        "order number 4222222222222 has shipped",
+        "订单号 6222021001116245702 已发货",
+        "the build of 1767225600000 and of 1767225600000123",
+        "the log 20260301123000 says 2026-03-01 12:30:00.123456",
+        "chat 1001234567890123 of user 123456789012345678",
+        "ring me at +4915112345678 or 004915112345678",
+        "手机 13800138000，座机 021-62345678",
+        "the business card has +49 170 1234567",
+        "my account has 3 users since 2026-03-01",
+        "card 12 of 52, account 7",
+        "tracking 1Z 9999 9999 9999 9999, parcel 00340434161094015902",
+        "ISBN 978-3-16-148410-0 and EAN 4006381333931",
+        "the numbers 1 2 3 4 5 6 7 8 9 10 11 12 13 14",
         "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         "id 550e8400-e29b-41d4-a716-446655440000",
         "https://example.com/path?x=1",
