@@ -126,11 +126,19 @@ class Consolidator:
     def plan_all(
         self, *, budget: int | None = None, dreamer: str | None = None, watch: Callable[[str], None] = _nobody
     ) -> list[Consolidation]:
-        """What `apply` would do to each session that the agent finds and that is over its budget, refused ones too."""
+        """What `apply` would do to each session that the agent finds and that is over its budget, refused ones too.
+
+        A model that fails is asked no more: what comes behind that session waits.
+        """
         infos = [info for info in self._sessions.list() if not info.hidden_reason and not info.key.startswith(_OWN)]
         least = self._budget(budget) * self._settings.consolidate_chars_per_token
-        plans = (self._planned(info, budget, dreamer, watch) for info in infos if info.size > least / 2)
-        return [plan for plan in plans if not plan.nothing]
+        plans: list[Consolidation] = []
+        for info in [info for info in infos if info.size > least / 2]:
+            plan = self._planned(info, budget, dreamer, watch)
+            plans += [] if plan.nothing else [plan]
+            if plan.raw:
+                break
+        return plans
 
     def apply(self, plan: Consolidation) -> tuple[Operation, Consolidation]:
         """Do what a plan says, as one operation; and the plan with the cursors that its entries got.

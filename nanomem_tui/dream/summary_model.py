@@ -89,7 +89,7 @@ class ModelSummariser:
             note = f"the model failed at message {done}, what follows waits: {why}" if why else ""
             return Summary(done, tuple(dict.fromkeys(lines)), tuple(left_out), note=note, usage=usage)
         end = _dumpable(messages, ends)
-        text = dump([message for message in messages if message.index < end])
+        text = secrets.mask(dump([message for message in messages if message.index < end]))
         return Summary(end, raw=text, note=f"the model failed, so the messages stand as they are: {why}", usage=usage)
 
     def _parts(self, messages: Sequence[Message], ends: Sequence[int]) -> list[list[Message]]:

@@ -97,6 +97,7 @@ class _Cut:
     before: bytes
     after: bytes
     unreadable: bytes
+    latest: int
 
 
 class HistoryChanges:
@@ -194,13 +195,22 @@ class HistoryChanges:
         backups = self._paths.backups
         before = file_value(backups, cut.before, entries=plan.entries)
         after = file_value(backups, cut.after, entries=plan.kept)
+        changes = [*self._counted(cut.latest), Change(LAYER, HISTORY, before, after)]
         what = f"{plan.kept:,} of {counted(plan.entries, 'entry', 'entries')}"
         bad = f", {counted(plan.unreadable, 'unreadable line')} to the quarantine" if plan.unreadable else ""
         operation = new_operation(
-            "history.compact", f"compact the archive to {what}{bad}", [Change(LAYER, HISTORY, before, after)],
+            "history.compact", f"compact the archive to {what}{bad}", changes,
             meta={"keep": keep, "removed": plan.removed, "kept": plan.kept},
         )  # fmt: skip
         return self._perform(operation)
+
+    def _counted(self, latest: int) -> list[Change]:
+        """The change that lets `.cursor` know the last cursor given: without the entries nobody else does."""
+        counter = read_plain(self._paths.cursor)
+        if (parse_cursor(counter) or 0) >= latest:
+            return []
+        backups = self._paths.backups
+        return [Change(LAYER, CURSOR, file_value(backups, counter), file_value(backups, str(latest).encode()))]
 
     def _cut(self, keep: int) -> _Cut:
         if keep < 0:
@@ -236,7 +246,7 @@ class HistoryChanges:
             bytes_after=len(after),
             refused=self._refused(),
         )
-        return _Cut(plan, data, after, _joined(bad))
+        return _Cut(plan, data, after, _joined(bad), latest)
 
     def _refused(self) -> str:
         agent = self._agent()

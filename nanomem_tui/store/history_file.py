@@ -55,9 +55,11 @@ def read_archive(paths: Paths) -> Archive:
 
 
 def read_plain(path: Path) -> bytes | None:
-    """The bytes of a file that is no link, None where there is none. Raises Refused, the errors of `from_os_error`."""
+    """The bytes of a regular file, None where there is none. Raises Refused, the errors of `from_os_error`."""
     if path.is_symlink():
         raise Refused("a link, which is not followed", str(path), "replace it by the file")
+    if path.exists() and not path.is_file():
+        raise Refused("not a regular file", str(path), "replace it by a file")
     try:
         return atomic.read_stable(path)
     except FileNotFoundError:

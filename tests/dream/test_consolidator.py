@@ -18,6 +18,7 @@ from nanomem_tui.formats.history import TRUNCATED_SUFFIX
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.formats.sessions import parse_session
 from nanomem_tui.store import presence
+from nanomem_tui.store.atomic import locked, make_folder
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.workspace import Workspace
 from tests.model_server import ModelServer, Script, says, status
@@ -313,6 +314,25 @@ def test_what_is_in_the_archive_already_is_not_archived_again(ws: Workspace, hom
     assert (home.entries(), path.read_bytes()) == ([], before), "and all of it can be taken back"
 
 
+def test_one_process_at_a_time(ws: Workspace, home: Home) -> None:
+    home.write(talk(8))
+    plan = ws.consolidator.plan(KEY, budget=400)
+    make_folder(ws.paths.data)
+    with locked(ws.paths.data / "consolidate.lock"), pytest.raises(Refused, match="another process"):
+        ws.consolidator.apply(plan)
+    ws.consolidator.apply(plan)
+
+
+def test_a_dream_reads_the_dates_as_they_were_meant(ws: Workspace, home: Home) -> None:
+    rows = talk(8)
+    rows[0] = said("user", "My daughter Ida was born yesterday.", "2025-12-31T10:00:00")
+    home.write(rows)
+    ws.consolidator.consolidate(KEY, budget=400)
+    ws.dream.run()
+    texts = "".join((home.workspace / name).read_text() for name in ws.documents.names())
+    assert "My daughter Ida was born 2025-12-30." in texts or "Ida was born on 2025-12-30" in texts
+
+
 # -- by a model
 
 
@@ -381,6 +401,21 @@ def test_when_the_model_fails_the_messages_stand_as_they_are(
         assert session(home).last_archived == plan.end < 700
         ws.undo()
         assert home.entries() == []
+
+
+def test_a_dump_holds_no_secret_and_of_many_sessions_one_is_dumped(
+    home: Home, serve: Callable[..., ModelServer]
+) -> None:
+    for key in ("cli:a", "cli:b", "cli:c"):
+        home.write([said("user", f"My key is {KEY_OF_OPENAI} for the API."), *talk(20)], key=key)
+    server = serve(status(400, "no"))
+    with open_workspace(home.workspace) as ws:
+        (plan,) = ws.consolidator.plan_all(budget=800, dreamer="model")
+        asked = len(server.asked)
+        ws.consolidator.apply(plan)
+    assert plan.raw
+    assert KEY_OF_OPENAI not in (home.memory / "history.jsonl").read_text() + plan.summary
+    assert len(server.asked) == asked < 5
 
 
 def test_what_was_made_before_the_model_failed_is_kept(home: Home, serve: Callable[..., ModelServer]) -> None:

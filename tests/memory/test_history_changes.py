@@ -199,6 +199,16 @@ def test_without_a_cursor_of_dream_nothing_goes(ws: Workspace, memory: Path) -> 
         ws.history_changes.compact(10)
 
 
+def test_cursors_go_on_when_nothing_is_kept(ws: Workspace, memory: Path) -> None:
+    fill(memory, 9, 9)
+    (memory / ".cursor").unlink()
+    before = files(memory)
+    ws.history_changes.compact(0)
+    assert ((memory / "history.jsonl").read_bytes(), (memory / ".cursor").read_text()) == (b"", "9")
+    ws.undo()
+    assert files(memory) == before
+
+
 def test_kept_lines_stay_as_they_are_and_bad_ones_are_kept_elsewhere(ws: Workspace, memory: Path) -> None:
     odd = b'{"content":"spaced",  "cursor": 3, "timestamp":"2026-01-02 03:04","extra":{"a":[1]}}\n'
     bad = [b'{"cursor": 2, "timest\n', b"\xff\xfe not text\n", b'{"cursor": true, "timestamp": "x", "content": "x"}\n']
@@ -262,6 +272,24 @@ def test_a_link_is_not_followed(ws: Workspace, memory: Path, tmp_path: Path) -> 
     with pytest.raises(Refused):
         ws.history_changes.compact(1)
     assert (tmp_path / "elsewhere").read_text() == entry(1) + entry(2)
+
+
+def test_what_is_no_file_is_not_waited_for(ws: Workspace, memory: Path) -> None:
+    os.mkfifo(memory / "history.jsonl")
+    with pytest.raises(Refused):
+        ws.history_changes.compact(1)
+    os.mkfifo(memory / "HISTORY.md")
+    with pytest.raises(Refused):
+        ws.history_changes.migrate()
+
+
+def test_bytes_that_are_no_text_are_shown_and_kept_in_the_backup(ws: Workspace, memory: Path) -> None:
+    old = b"[2026-01-02 03:04] caf" + b"\xe9 au lait\n"
+    (memory / "HISTORY.md").write_bytes(old)
+    assert ws.history_changes.migration().unreadable == 1
+    ws.history_changes.migrate()
+    assert ws.history.get(1).content == "caf\ufffd au lait"
+    assert (memory / "HISTORY.md.bak").read_bytes() == old
 
 
 @given(
