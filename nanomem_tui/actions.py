@@ -351,6 +351,9 @@ ACTIONS: tuple[Action, ...] = (
 
 BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
 
+SLASH: Mapping[str, str] = {"dream_run": "/dream", "go_dream": "/dream-log", "dream_restore": "/dream-restore"}
+"""What an agent's own commands are called that do what an action does on the Dream screen: the palette takes them."""
+
 
 def actions_on(screen: str, *groups: Group) -> list[Action]:
     """The actions of `screen`, of these groups (none given: all), in the order of the registry."""

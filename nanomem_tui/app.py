@@ -265,12 +265,15 @@ class NanomemApp(KeysInOrder):
         self.go(self._place_before)
 
     @work(group="elsewhere", exit_on_error=False)
-    async def do_elsewhere(self, name: str, action: str) -> None:
-        """Show the main screen `name` and do an action there, on the row that its cursor is on."""
+    async def do_elsewhere(self, name: str, action: str, row: str = "") -> None:
+        """Show the main screen `name` and do an action there, on the row that its cursor is on (`row`: of that id)."""
         self.go(name)
         await self.keys_done()
         shown = self.main_screen
         if isinstance(shown, ListDetailScreen):
+            if row:
+                shown.filter_by(f"id:{row.split(maxsplit=1)[0]}*")
+                await self.keys_done()
             await shown.action_do(action)
 
     do_ledger = partialmethod(go, "ledger")

@@ -283,15 +283,15 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         """Choose an action by name, of any screen."""
 
         async def chosen(choice: Choice | None) -> None:
-            if choice is not None and choice.screen == self.SCREEN:
+            if choice is not None and choice.screen == self.SCREEN and not choice.argument:
                 await self.action_do(choice.action.name)
             elif choice is not None:
-                self.do_elsewhere(choice.screen, choice.action.name)
+                self.do_elsewhere(choice.screen, choice.action.name, choice.argument)
 
         self.app.push_screen(PaletteScreen(self.context()), chosen)
 
-    def do_elsewhere(self, screen: str, name: str) -> None:
-        """Go to another screen and do an action there."""
+    def do_elsewhere(self, screen: str, name: str, row: str = "") -> None:
+        """Go to another screen and do an action there, on the rows whose id holds `row` when it is given."""
 
     def do_open(self) -> None:
         """Enter while the detail is in focus: nothing more to open, unless a subclass knows better."""

@@ -98,9 +98,9 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         self.ask(ConfirmScreen(title, blocks, **options), then)
 
-    def do_elsewhere(self, screen: str, name: str) -> None:
-        """Go to another screen and, when its rows are there, do an action."""
-        self.console.do_elsewhere(screen, name)
+    def do_elsewhere(self, screen: str, name: str, row: str = "") -> None:
+        """Go to another screen and, when its rows are there, do an action; `row`: on those whose id holds that."""
+        self.console.do_elsewhere(screen, name, row)
 
     def show_row(self, row_id: str) -> None:
         """Put the cursor on a row, at once or when it has been read; says so when there is none."""

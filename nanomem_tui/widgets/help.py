@@ -12,6 +12,7 @@ from textual.widgets import Input
 from nanomem_tui.actions import (
     GROUP_TITLES,
     SCREENS,
+    SLASH,
     Action,
     Context,
     Group,
@@ -86,15 +87,21 @@ class HelpScreen(Dialog[None]):
 
 
 class Choice(NamedTuple):
-    """An action on a screen."""
+    """An action on a screen; `argument` is what was typed behind the name of an agent's command, such as a commit."""
 
     screen: str
     action: Action
+    argument: str = ""
 
     @property
     def id(self) -> str:
         """Its own in the list."""
         return f"{self.screen} {self.action.name}"
+
+    @property
+    def slash(self) -> str:
+        """The command of an agent that does the same, "" for none."""
+        return SLASH.get(self.action.name, "") if self.screen == "dream" or self.action.group == "go" else ""
 
 
 class PaletteScreen(ChoosingDialog[Choice]):
@@ -144,7 +151,7 @@ class PaletteScreen(ChoosingDialog[Choice]):
         return " ".join(key_text(key, ascii_only) for key in (*way_to(choice.screen, moved), keys[0]))
 
     def _help(self, choice: Choice) -> str:
-        return choice.action.help_on(choice.screen)
+        return " ".join(filter(None, (choice.slash, choice.action.help_on(choice.screen))))
 
     def _why(self, choice: Choice) -> str:
         """Why it can't be done now; of another screen that is known only there."""
@@ -154,11 +161,23 @@ class PaletteScreen(ChoosingDialog[Choice]):
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
+        if event.value.startswith("/"):
+            self.table.set_rows(self._slashed(event.value), empty="No command of that name.")
+            self.table.move_cursor(0)
+            return
         found = ranked(self._texts, search(self._texts, parse(event.value, {})))
         words = fold(event.value).split()
         found = sorted(found, key=lambda index: not all(word in self._names[index] for word in words))
         self.table.set_rows([self._choices[index] for index in found], empty="No command of that name.")
         self.table.move_cursor(0)
+
+    def _slashed(self, typed: str) -> list[Choice]:
+        """The actions of an agent's command, as far as it is typed; what stands behind its name goes with it."""
+        name, _, argument = typed.partition(" ")
+        found = sorted((c for c in self._choices if c.slash.startswith(name)), key=lambda choice: len(choice.slash))
+        if not argument.strip():
+            return found
+        return [c._replace(screen="dream", argument=argument.strip()) for c in found if c.slash == name]
 
     def choose(self, row: Choice) -> None:
         """Do it, unless it can't be done now."""

@@ -289,6 +289,26 @@ async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo: Path) -> N
         assert on.screen.SCREEN == "items"
 
 
+async def test_the_palette_takes_the_commands_that_agents_have_for_dreams(demo: Path) -> None:
+    async with console(demo, "items", (100, 30)) as on:
+        await on.press("ctrl+p")
+        await on.type("/dream")
+        await on.shows("/dream Run a Dream now", "/dream-log", "/dream-restore")
+        await on.press("enter")
+        await on.shows("Run a Dream")
+        assert on.screen.SCREEN == "dream"
+        await on.press("escape")
+        sha = on.ids[-2]
+        await on.press("1", "ctrl+p")
+        await on.type(f"/dream-log {sha[:8]}")
+        await on.press("enter")
+        await on.until(lambda: on.screen.SCREEN == "dream" and on.ids == [sha])
+        await on.press("ctrl+p")
+        await on.type(f"/dream-restore {sha[:8]}")
+        await on.press("enter")
+        await on.shows(f"Take back {sha[:8]}")
+
+
 async def test_an_action_of_another_screen_waits_for_its_rows(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = FilesScreen.load
 
