@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from textual import work
 from textual.widget import Widget
 
+from nanomem_tui.dream.log import DreamRun, run_of
 from nanomem_tui.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.paths import DREAM_CURSOR
 from nanomem_tui.screens.diff_dialog import DiffDialog, Part, ProposalView, Shown, restore_shown
 from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, message_beside
+from nanomem_tui.screens.dream_runs import (
+    Meta,
+    evidence_recorded,
+    run_columns,
+    told_above,
+    told_below,
+    who_dreamt,
+)
 from nanomem_tui.screens.dreaming import Dreaming, Running, result_words
+from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.store.git_values import Commit
 from nanomem_tui.widgets.columns import Column
@@ -50,12 +60,15 @@ class DreamScreen(Dreaming[Commit]):
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "id": "text", "who": "text", "file": "text", "age": "age", "added": "number", "removed": "number",
-        "entries": "number",
+        "entries": "number", "refused": "number", "tokens": "number",
     }  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
         self._shown = ""
+        self._metas: Mapping[str, Meta] = {}
+        self._runs: dict[str, DreamRun] = {}
+        self._columns = 0
 
     # The list
 
@@ -63,11 +76,12 @@ class DreamScreen(Dreaming[Commit]):
         """When, who, what and how much."""
         return (
             Column("age", "Age", lambda row: age_of(row.at), width=6, align="right", tone="dim"),
-            Column("who", "Who", lambda row: row.actor, width=6, priority=2, tone="accent", sort=lambda row: row.actor),
+            Column("who", "Who", who_dreamt, width=6, priority=2, tone="accent", sort=who_dreamt),
             Column("lines", "+/-", _lines, width=8, align="right", sort=lambda row: sum(_counts(row))),
             Column("entries", "Entries", lambda row: "" if row.entries is None else f"{row.entries:,}", width=7,
                    priority=4, align="right", sort=lambda row: row.entries or 0),
             Column("files", "Files", _files, width=18, priority=3),
+            *run_columns(self._runs),
             Column("subject", "Subject", lambda row: row.subject, min_width=20, sort=lambda row: row.subject),
             Column("sha", "Commit", lambda row: row.short, width=8, priority=5, tone="dim"),
         )  # fmt: skip
@@ -78,7 +92,9 @@ class DreamScreen(Dreaming[Commit]):
 
     def load(self) -> Iterable[Sequence[Commit]]:
         """All of them, the newest first; what is counted late is counted here, not while a row is drawn."""
-        commits = self.ws.dream.commits()
+        commits, recorded = self.ws.dream.commits(), self.ws.dream.recorded()
+        self._metas = {row.sha: meta for row in commits if row.is_dream and (meta := recorded.of(row)) is not None}
+        self._runs = {row.sha: run_of(row, self._metas[row.sha]) for row in commits if row.sha in self._metas}
         for start in range(0, len(commits), PAGE):
             page = commits[start : start + PAGE]
             for commit in page:
@@ -94,8 +110,19 @@ class DreamScreen(Dreaming[Commit]):
         if name == "file":
             return {path for stat in row.files for path in (stat.path, stat.path.rpartition("/")[2])}
         added, removed = _counts(row)
-        values = {"id": row.sha, "who": row.actor, "age": row.at, "added": added, "removed": removed}
+        run = self._runs.get(row.sha)
+        values = {
+            "id": row.sha, "who": {row.actor, who_dreamt(row)}, "age": row.at, "added": added, "removed": removed,
+            "refused": run.refused if run else None, "tokens": run.tokens if run else None,
+        }  # fmt: skip
         return values.get(name, row.entries)
+
+    def _show_view(self, view: View[Commit]) -> None:
+        columns = self.columns()
+        if len(columns) != self._columns:  # some are for what our own Dreams have
+            self._columns = len(columns)
+            self.table.set_columns(columns)
+        super()._show_view(view)
 
     # The detail
 
@@ -113,14 +140,18 @@ class DreamScreen(Dreaming[Commit]):
         ws = self.ws
         commit, diffs = ws.dream.show(row.sha)
         entries, known = _entries(ws, commit)
+        meta = self._metas.get(row.sha, {})
         evidence = evidence_among(entries)
+        if meta:
+            evidence = evidence_recorded(meta, {entry.cursor: entry for entry in ws.history.entries()}, evidence)
         files = [file_diff(diff, evidence) for diff in diffs if diff.path != DREAM_CURSOR]
         above: list[Block] = [Body(message_beside(commit.message, files)), *_state(ws, commit)]
         above += [Field("commit", f"{commit.short} by {commit.author}"), Field("when", when(commit.at))]
         if commit.cursor_after is not None:
             before = "not kept" if commit.cursor_before is None else commit.cursor_before
             above.append(Field("cursor", f"{before} → {commit.cursor_after}"))
-        below = entries_read(entries, known) if commit.is_dream else ()
+        above += told_above(meta) if meta else []
+        below = [*told_below(meta), *entries_read(entries, known)] if commit.is_dream else []
         return ShownCommit(row.sha, Shown(files, above, below))
 
     def show_detail(self, detail: Any) -> None:

@@ -1,0 +1,108 @@
+"""The list of Dreams: who dreamt, what it took, what was refused, and what the model made of the entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.rules import RulesDreamer
+from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.model_client import Usage
+from nanomem_tui.screens.diffs import no_evidence
+from nanomem_tui.screens.dream_runs import evidence_recorded, run_columns, told_above, told_below, usage_of
+from nanomem_tui.store import merge
+from nanomem_tui.widgets.document import Body, Field, Heading
+from nanomem_tui.workspace import open_workspace
+from tests.screens.console import console
+
+
+@pytest.fixture
+def home(sample: Callable[[str], Path]) -> Path:
+    return sample("nb035")
+
+
+def asks_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next Dreams used a model, which gave one edit up."""
+    real = RulesDreamer.propose
+
+    def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
+        proposal = real(dreamer, *arguments, **named)
+        first, *rest = proposal.edits
+        refused = (Refusal(first, "it would lose a name"),)
+        usage = Usage(3, 2000, 345, 0.0123, 4.2, "qwen3:4b")
+        return replace(proposal, edits=tuple(rest), refused=refused, usage=usage, analysis="Two people talk.")
+
+    monkeypatch.setattr(RulesDreamer, "propose", propose)
+
+
+async def test_a_dream_of_ours_shows_what_it_took_and_what_was_not_made(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks_a_model(monkeypatch)
+    async with console(home, "dream", (200, 60)) as on:
+        assert "Tokens" not in on.text
+        await on.press("r", "y")
+        await on.shows("Refused", "Tokens", "Cost", "2,345", "0.0123", "rules", "1 edit in the inbox")
+        await on.shows("dreamer      nanomem, rules", "qwen3:4b, 3 questions, 2,000 tokens in, 345 out, 4.2 s")
+        await on.press("tab", "G")
+        await on.shows("What the Dreamer made of them", "Two people talk.", "Not made (1)", "it would lose a name")
+        await on.press("escape", "/", *"tokens", "colon", "greater_than_sign", *"2000", "enter")
+        await on.until(lambda: len(on.ids) == 1)
+        await on.press("escape", "/", *"who", "colon", *"rules", "enter")
+        await on.until(lambda: len(on.ids) == 1)
+        await on.press("escape", "h")
+        await on.until(lambda: len(on.ids) == 21)
+
+
+async def test_dreams_of_the_agent_have_none_of_it(home: Path) -> None:
+    async with console(home, "dream", (200, 60)) as on:
+        assert not any(title in on.text for title in ("Tokens", "Cost", "Refused", "dreamer"))
+
+
+def test_the_cells_are_those_of_the_runs_that_have_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asks_a_model(monkeypatch)
+    with open_workspace(home) as ws:
+        sha = ws.dream.run().sha
+        runs = {run.sha: run for run in ws.dream.runs()}
+        commits = {commit.sha: commit for commit in ws.dream.commits()}
+    assert sha is not None
+    columns = {column.key: column for column in run_columns(runs)}
+    assert [columns[key].render(commits[sha]) for key in ("refused", "tokens", "cost")] == ["1", "2,345", "0.0123"]
+    other = next(commit for key, commit in commits.items() if key != sha)
+    assert [column.render(other) for column in columns.values()] == ["", "", ""]
+    assert run_columns({key: run for key, run in runs.items() if key != sha}) == []
+
+
+ENTRY = HistoryEntry(7, "2026-04-03 00:02", "They drink tea now", None, 1, {})
+
+
+def test_the_evidence_is_what_the_dream_named_else_what_can_be_found() -> None:
+    meta = {"edits": ({"op": "add", "new": "- likes tea", "evidence": (7, 8)}, {"op": "add", "new": "- cat"}, 3)}
+    of = evidence_recorded(meta, {7: ENTRY}, lambda hunk: ("found",))
+    tea, cat = (merge.hunks("# U\n", f"# U\n- {what}\n")[0] for what in ("likes tea", "cat"))
+    assert of(tea) == ("#7 2026-04-03 00:02: They drink tea now",)
+    assert of(cat) == ("found",)
+    assert evidence_recorded({}, {7: ENTRY}, no_evidence)(tea) == ()
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", [], ["x", None, 3], {"calls": "many"}])
+def test_what_has_another_shape_is_left_out(value: Any) -> None:
+    meta = {"usage": value, "refused": value, "rejected": value, "analysis": value, "edits": value}
+    assert told_above(meta) == [Field("dreamer", "nanomem, rules")]
+    assert [block for block in told_below(meta) if isinstance(block, Heading)] == (
+        [Heading("What the Dreamer made of them")] if value == "x" else []
+    )
+    assert evidence_recorded(meta, {}, no_evidence)(merge.hunks("", "- a\n")[0]) == ()
+    assert usage_of({"calls": 2, "tokens_in": None, "cost": "much"}) == Usage(calls=2)
+
+
+def test_what_a_person_rejected_is_named() -> None:
+    meta = {"dreamer": "model", "rejected": [{"op": "add", "file": "USER.md", "new": "- tea"}]}
+    assert Field("rejected", "1 edit, by a person") in told_above(meta)
+    assert told_below(meta)[0] == Heading("Rejected by a person (1)")
+    assert told_below({"analysis": " fine "})[1] == Body("fine")
