@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from nanomem_tui.errors import AccessDenied, NotAWorkspace, WorkspaceMissing
 
 WORKSPACE_SIGNS = ("memory", "SOUL.md", "USER.md", "AGENTS.md", "sessions", ".nanobot/workspace-id")
 HOME_SIGNS = ("config.json", "sessions", "memory/longterm.db", "memory.db")
+DATABASES = ("memory.db", "memory/longterm.db", "longterm.db")
 TRACKED_FILES = ("SOUL.md", "USER.md", "memory/MEMORY.md")
 DREAM_CURSOR = "memory/.dream_cursor"
 
@@ -188,17 +190,18 @@ def default_workspace() -> Path:
     return _expanded(configured) if isinstance(configured, str) and configured else home / "workspace"
 
 
-def locate(path: Path | str | None = None) -> Paths:
+def locate(path: Path | str | None = None, *, starting: bool = False) -> Paths:
     """The paths of the workspace at `path`, or of an agent home that holds one; default: `default_workspace()`.
 
-    Raises WorkspaceMissing, NotAWorkspace or AccessDenied.
+    `starting`: an empty folder will do, for who is about to write the first memory. Raises WorkspaceMissing,
+    NotAWorkspace or AccessDenied.
     """
     given = _expanded(path) if path is not None else default_workspace()
     try:
         if not given.exists():
-            raise WorkspaceMissing(
-                "no workspace", str(given), "name one with --workspace PATH, or try `nanomem --demo`"
-            )
+            make = f"make it: mkdir -p {shlex.quote(str(given))}" if starting else _beside(given, given.parent)
+            usual = "name one with --workspace PATH, or try `nanomem --demo`"
+            raise WorkspaceMissing("no workspace", str(given), make or usual)
         if not given.is_dir():
             raise NotAWorkspace("not a folder", str(given), "name the agent's workspace folder")
         os.listdir(given)
@@ -207,7 +210,7 @@ def locate(path: Path | str | None = None) -> Paths:
     except OSError as error:
         what = f"no path that can be opened ({error.strerror})"
         raise WorkspaceMissing(what, str(given)[:80], "name one with --workspace PATH") from error
-    workspace = _workspace_in(given.resolve())
+    workspace = _workspace_in(given.resolve(), starting=starting)
     home = workspace.parent if any((workspace.parent / sign).exists() for sign in HOME_SIGNS) else None
     data = home / "nanomem" if home else workspace / "memory" / "nanomem"
     return Paths(workspace, home, data)
@@ -221,13 +224,36 @@ def _expanded(path: Path | str) -> Path:
         return Path(path)
 
 
-def _workspace_in(folder: Path) -> Path:
+def _workspace_in(folder: Path, *, starting: bool) -> Path:
     inner = (folder / "workspace", folder / ".nanobot" / "workspace")
     candidates = (*inner, folder) if _is_home(folder) else (folder, *inner)
     for candidate in candidates:
-        if candidate.is_dir() and any((candidate / sign).exists() for sign in WORKSPACE_SIGNS):
+        if candidate.is_dir() and any((candidate / sign).exists() for sign in (*WORKSPACE_SIGNS, _begun(candidate))):
             return candidate
-    raise NotAWorkspace("no agent's memory here", str(folder), "name the folder that holds memory/ or SOUL.md")
+    if starting:
+        for candidate in candidates:
+            if candidate.is_dir() and not any(name[0] != "." for name in os.listdir(candidate)):
+                return candidate
+    inside = folder / "workspace"
+    fix = _beside(inside, folder) or _beside(folder, folder.parent)
+    if not fix and starting:
+        where = inside if any((folder / sign).exists() for sign in HOME_SIGNS) else folder / "memory"
+        fix = f"name an agent's workspace or an empty folder, or begin here: mkdir -p {shlex.quote(str(where))}"
+    raise NotAWorkspace("no agent's memory here", str(folder), fix or "name the folder that holds memory/ or SOUL.md")
+
+
+def _begun(workspace: Path) -> Path:
+    """What we leave beside a workspace in an agent's home at our first change of it: its id."""
+    return workspace.parent / "nanomem" / "ids" / workspace.name
+
+
+def _beside(workspace: Path, home: Path) -> str:
+    """How to import a database of another system that lies in a home without a workspace; "" where none does."""
+    found = next((home / name for name in DATABASES if (home / name).is_file()), None)
+    if found is None:
+        return ""
+    make, read = (shlex.quote(str(path)) for path in (workspace, found))
+    return f"{found.name} lies beside it; import it: mkdir -p {make} && nanomem memory import {read} --workspace {make}"
 
 
 def _is_home(folder: Path) -> bool:

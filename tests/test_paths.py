@@ -66,6 +66,39 @@ def test_what_is_no_workspace_is_said(tmp_path: Path) -> None:
         assert caught.value.fix
 
 
+def test_who_starts_needs_an_empty_folder_only(tmp_path: Path) -> None:
+    workspace = tmp_path / ".nanobot" / "workspace"
+    with pytest.raises(WorkspaceMissing, match=f"mkdir -p {workspace}"):
+        paths.locate(workspace, starting=True)
+    workspace.mkdir(parents=True)
+    for given in (workspace, workspace.parent, tmp_path):
+        assert paths.locate(given, starting=True).workspace == workspace
+        with pytest.raises(NotAWorkspace):
+            paths.locate(given)
+    (workspace.parent / "config.json").write_text("{}")
+    found = paths.locate(workspace, starting=True)
+    assert (found.home, found.data) == (workspace.parent, workspace.parent / "nanomem")
+    found.own_id.parent.mkdir(parents=True)
+    found.own_id.write_text("a" * 16)
+    assert paths.locate(workspace) == found  # what was begun stays a workspace
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "letter.txt").write_text("x")
+    with pytest.raises(NotAWorkspace, match=f"mkdir -p {full / 'memory'}"):
+        paths.locate(full, starting=True)
+    (full / "config.json").write_text("{}")
+    with pytest.raises(NotAWorkspace, match=f"mkdir -p {full / 'workspace'}"):
+        paths.locate(full, starting=True)
+
+
+def test_a_database_beside_a_workspace_that_is_not_there_is_named(sample_copy: Callable[[str], Path]) -> None:
+    home = sample_copy("crystal") / "home" / ".nanobot"
+    for given in (home / "workspace", home):
+        with pytest.raises((WorkspaceMissing, NotAWorkspace)) as caught:
+            paths.locate(given)
+        assert f"mkdir -p {home / 'workspace'} && nanomem memory import {home / 'memory.db'}" in caught.value.fix
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="tried as root by a mock only")
 def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = make_home(tmp_path)

@@ -29,13 +29,14 @@ class State:
         self.json = json
 
     @contextlib.contextmanager
-    def open(self, *, dry_run: bool = False) -> Iterator[Workspace]:
-        """The workspace asked for, closed at the end; `dry_run`: one in which nothing is recorded or written.
+    def open(self, *, dry_run: bool = False, starting: bool = False) -> Iterator[Workspace]:
+        """The workspace asked for, closed at the end; `dry_run`: one in which nothing is recorded or written;
+        `starting`: an empty folder will do, what is written first makes it one.
 
         Says on stderr which files a write had to set aside, and when what was done is in the ledger alone: a change is
         acknowledged by that, whatever became of the database. Raises WorkspaceMissing, NotAWorkspace or AccessDenied.
         """
-        ws = self._opened(dry_run)
+        ws = self._opened(dry_run, starting)
         before = _names(ws.paths.quarantine)
         try:
             yield ws
@@ -47,7 +48,13 @@ class State:
             kept = ws.paths.quarantine / name
             output.notes([f"Note: {original_name(name)} could not be read whole; as it was it is kept in {kept}"])
 
-    def _opened(self, dry_run: bool) -> Workspace:
+    def _opened(self, dry_run: bool, starting: bool) -> Workspace:
+        if starting:
+            from nanomem_tui import config, paths
+            from nanomem_tui.workspace import Workspace
+
+            found = paths.locate(self.workspace, starting=True)
+            return Workspace(found, config.load(found))
         if dry_run:
             from nanomem_tui.rehearsal import open_rehearsal
 

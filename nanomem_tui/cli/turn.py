@@ -78,7 +78,7 @@ def serve(state: State) -> None:
     Example:
       nanomem turn serve < requests.jsonl
     """
-    with state.open() as ws:
+    with state.open(starting=True) as ws:
         ws.start_checkpoints()
         if ws.settings.memory_enabled:
             ws.recall.warm()
@@ -93,7 +93,7 @@ def _answer_once(state: State, do: str) -> None:
     if output.can_ask():
         raise errors.BadInput("nothing on stdin", "", f"give one JSON object: nanomem turn {do} < turn.json")
     body = _object(sys.stdin.buffer.read(MAX_INPUT + 1))
-    with state.open() as ws:
+    with state.open(starting=True) as ws:
         answer = _do(ws, do, body)
     output.document(answer)
 

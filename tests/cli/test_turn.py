@@ -57,6 +57,23 @@ def test_begin_and_end_by_two_processes(workspace: Path, feed: Feed, run: Run) -
     assert (again.code, "has ended" in again.err) == (1, True)
 
 
+@pytest.mark.parametrize("home", [False, True])
+def test_an_engine_begins_in_an_empty_folder(tmp_path: Path, feed: Feed, run: Run, home: bool) -> None:
+    workspace = tmp_path / "agent" / "workspace"
+    workspace.mkdir(parents=True)
+    if home:
+        (workspace.parent / "config.json").write_text("{}")
+    there = ("--workspace", str(workspace))
+    told = {**ANA, "text": "Remember: I prefer the window seat.", "assistant": "Noted."}
+    assert feed({**ANA, "text": "hello"}, "turn", "begin", *there).json["hits"] == []
+    assert feed(told, "turn", *there).json["saved"][0]["text"]
+    assert feed({**ANA, "text": "which window seat?"}, "turn", "begin", *there).json["hits"]
+    assert (workspace / "memory").is_dir()
+    assert run("memory", "status", "--json", *there).json["items"]["total"] == 1
+    found = feed(told, "turn", "--workspace", str(workspace / "none"))
+    assert (found.code, f"mkdir -p {workspace / 'none'}" in found.err) == (2, True)
+
+
 def test_a_finished_turn(workspace: Path, feed: Feed, run: Run) -> None:
     body = {**ANA, "text": "Remember that I prefer window seats", "assistant": "Noted."}
     ended = feed(body, "turn").json
