@@ -120,8 +120,12 @@ def recall(
         shown = ws.engine.look(question)
         note = "" if shown.hits or state.json else elsewhere.note(ws, text, question.audience, ours_only=True)
         faded = 0 if shown.lessons or state.json else ws.lessons.count()["enabled"] - ws.lessons.strong()
-    state.show(_body(shown), lambda: _lines(shown, explain=explain, faded=faded))
+    state.show(_body(shown), lambda: _lines(shown, explain=explain))
     elsewhere.say(state, note)
+    if faded and not state.json:
+        output.notes(
+            [f"Note: {words.counted(faded, 'lesson')} faded and not given (--why-not LESSON_ID says since when)"]
+        )
     return 0
 
 
@@ -194,7 +198,7 @@ def _body(shown: Begun) -> dict[str, Any]:
     return {**named, "corrected": dict(shown.found.corrected) if shown.found is not None else {}}
 
 
-def _lines(shown: Begun, *, explain: bool, faded: int = 0) -> list[str]:
+def _lines(shown: Begun, *, explain: bool) -> list[str]:
     width = output.terminal_width()
     columns = [
         Column("Score", right=True),
@@ -211,8 +215,6 @@ def _lines(shown: Begun, *, explain: bool, faded: int = 0) -> list[str]:
             lines.append(f"{hit.item.id}  {passages.parts(dict(hit.parts))}")
     if shown.lessons:
         lines += ["", "Lessons:", *(f"  {lesson.trigger}: {lesson.better_action}" for lesson in shown.lessons)]
-    if faded:
-        lines += ["", f"Lessons: none fits; {faded:,} of them faded (--why-not LESSON_ID says since when)."]
     if shown.cut:
         lines += ["", "Cut:"]
         lines += [f"  {cut.hit.score:.3f}  {cut.hit.item.id}  {cut.why}" for cut in shown.cut]

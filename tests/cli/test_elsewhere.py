@@ -37,7 +37,7 @@ def test_a_recall_names_the_command_that_imports_what_is_only_listed(home: Home,
         in found.err
     )
     assert run("memory", "import", database, "--yes").code == 0
-    assert run("recall", "window seats").err == ""
+    assert "import" not in run("recall", "window seats").err
 
 
 @pytest.mark.parametrize("line", [("recall", "seats"), ("memory", "search", "seats")])
@@ -90,7 +90,7 @@ def test_lessons_that_faded_are_told_and_one_says_why(home: Home, run: Run) -> N
     assert "61 (61 enabled, 0 strong enough to be given)" in run("memory", "status").out
     assert run("memory", "status", "--json").json["lessons"]["strong"] == 0
     assert "61 lessons faded" in run("memory", "lessons", "list").err
-    assert "61 of them faded" in run("recall", "keep it short").out
+    assert "61 lessons faded" in run("recall", "keep it short").err
     lesson = run("memory", "lessons", "list", "--scope", "global", "--json").json[0]
     why = run("recall", "keep it short", "--why-not", lesson["id"], "--json").json
     assert why["recalled"] is False
