@@ -248,7 +248,7 @@ class Consolidator:
         known = [e for e in archive.entries if e.session_key == plan.key and e.extra.get(SLICE) == plan.marker]
         summary, counter = plan.summary, archive.counter
         if known:  # archived by a process that did not come so far as to move the offsets
-            entries, counter = known, str(known[0].cursor - 1)
+            entries, counter = known, str(known[0].cursor - 1) if known[0].cursor > 1 else None
             session = parse_session(data, "", plan.key)
             summary = merged_summary(last_summary(session.metadata), "\n".join(entry.content for entry in known))
         else:

@@ -29,6 +29,7 @@ MARKS = ("permanent", "durable", "ephemeral", "correction")
 ENTRY_CHARS = 1000
 """Characters of an entry where lines can be parted: an agent's own Dream reads no more of one."""
 _ASKED = 160
+_SENDER = 80
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})")
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
@@ -44,7 +45,7 @@ class Line(NamedTuple):
 
     def __str__(self) -> str:
         """The line as it stands in the archive."""
-        return f"- [{self.mark}] {self.text}"
+        return f"- [{self.mark}] {_whole(self.text)}"
 
 
 class LeftOut(NamedTuple):
@@ -70,7 +71,7 @@ class Summary:
     @property
     def text(self) -> str:
         """All of it as one text."""
-        return self.raw or "\n".join(map(str, self.lines))
+        return _whole(self.raw) or "\n".join(map(str, self.lines))
 
 
 class Summariser(Protocol):
@@ -104,11 +105,12 @@ class RulesSummariser:
             if number % 500 == 0:
                 watch(f"reading message {number:,} of {len(wanted):,}")
             if message.role in roles:
-                said, not_said = self._said(message, str(message.raw.get("sender_id")) if len(senders) > 1 else "")
+                sender = " ".join(str(message.raw.get("sender_id")).split())[:_SENDER] if len(senders) > 1 else ""
+                said, not_said = self._said(message, sender)
                 left_out += not_said
                 for line in said:
                     lines.setdefault(safety.normal(line.text), line)
-        ended = [_ending(wanted)] if wanted else []
+        ended = [ending(wanted)] if wanted else []
         return Summary(ends[-1], (*lines.values(), *ended), tuple(left_out))
 
     def _said(self, message: Message, sender: str) -> tuple[list[Line], list[LeftOut]]:
@@ -190,7 +192,7 @@ def _fact(sentence: str, *, corrects: bool) -> tuple[str, str, bool] | None:
     return ("ephemeral" if passing.search(text) else "durable"), text, said is not None
 
 
-def _ending(messages: Sequence[Message]) -> Line:
+def ending(messages: Sequence[Message]) -> Line:
     """Where the conversation stood: what an agent needs to go on."""
     first, last = stamp(messages[0].timestamp), stamp(messages[-1].timestamp)
     span = f", {first} to {last}" if first and last else ""
@@ -199,6 +201,11 @@ def _ending(messages: Sequence[Message]) -> Line:
     if asked is not None and not injection.reason(asked.content) and not safety.is_recalled(asked.content):
         text += f"; asked last: {_short(asked.content)}"
     return Line("ephemeral", text, messages[-1].index)
+
+
+def _whole(text: str) -> str:
+    """`text` as it can be written: half a character, as a transcript may hold it, becomes U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _short(text: str) -> str:
@@ -227,7 +234,7 @@ def entries_of(
     for message in messages:
         known = stamps[message.index] = stamp(message.timestamp) or known
     if summary.raw:
-        return [HistoryEntry(0, known, capped(summary.raw), key, 0, extra)]
+        return [HistoryEntry(0, known, capped(summary.text), key, 0, extra)]
     entries: list[HistoryEntry] = []
     for line in sorted(summary.lines, key=lambda line: line.message):
         at, text = stamps.get(line.message, known), str(line)

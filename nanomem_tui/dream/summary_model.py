@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.dream import details
 from nanomem_tui.dream.prompts import Fence
-from nanomem_tui.dream.summary import MARKS, LeftOut, Line, Summary, Watch, refused
+from nanomem_tui.dream.summary import MARKS, LeftOut, Line, Summary, Watch, ending, refused
 from nanomem_tui.errors import ModelError, ModelTooLong
 from nanomem_tui.formats.session_slices import archivable, dump, fits_dump, without_thoughts
 from nanomem_tui.formats.sessions import Message
@@ -87,7 +87,9 @@ class ModelSummariser:
         usage = self._client.usage - before
         if not why or done > messages[0].index:
             note = f"the model failed at message {done}, what follows waits: {why}" if why else ""
-            return Summary(done, tuple(dict.fromkeys(lines)), tuple(left_out), note=note, usage=usage)
+            wanted = archivable([message for message in messages if message.index < done])
+            kept = tuple(dict.fromkeys(lines)) or ((ending(wanted),) if wanted else ())
+            return Summary(done, kept, tuple(left_out), note=note, usage=usage)
         end = _dumpable(messages, ends)
         text = secrets.mask(dump([message for message in messages if message.index < end]))
         return Summary(end, raw=text, note=f"the model failed, so the messages stand as they are: {why}", usage=usage)
