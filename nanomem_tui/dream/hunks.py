@@ -93,14 +93,17 @@ class HunkLayer:
         return any(self._value(change.key) == _plain(change.after) for change in changes)
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
-        """Keep or remove each."""
-        for change in changes:
-            path = self._path(change.key)
-            if change.after is None:
-                path.unlink(missing_ok=True)
-            else:
-                atomic.make_folder(self._folder)
-                atomic.write_atomic(path, json.dumps(_plain(change.after), ensure_ascii=False).encode())
+        """Keep or remove each. Raises the errors of `from_os_error`."""
+        try:
+            for change in changes:
+                path = self._path(change.key)
+                if change.after is None:
+                    path.unlink(missing_ok=True)
+                else:
+                    atomic.make_folder(self._folder)
+                    atomic.write_atomic(path, json.dumps(_plain(change.after), ensure_ascii=False).encode())
+        except OSError as error:
+            raise from_os_error(error, "keeping what waits for review") from error
 
     def _path(self, key: str) -> Path:
         if not _NAME.fullmatch(key):

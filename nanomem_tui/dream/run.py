@@ -21,7 +21,7 @@ from nanomem_tui.dream.queue import DreamQueue, Queue
 from nanomem_tui.dream.review import WAITS, masked, possible, waiting_changes
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
-from nanomem_tui.errors import Conflict, NothingToDo, Refused
+from nanomem_tui.errors import Conflict, NothingToDo, Refused, from_os_error
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import secrets
 from nanomem_tui.model_client import Usage
@@ -200,14 +200,16 @@ class DreamRunner(DreamQueue):
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        atomic.make_folder(self._paths.data)
         try:
+            atomic.make_folder(self._paths.data)
             with atomic.locked(self.lock, wait=0):
                 yield
         except Refused as error:
             if error.where == str(self.lock):
                 raise Refused("another Dream is running", "", "wait until it is done") from error
             raise
+        except OSError as error:
+            raise from_os_error(error, "beginning a Dream") from error
 
     def _waiting(self, queue: Queue, why_none: str, past_unreadable: bool) -> tuple[HistoryEntry, ...]:
         """What a Dream may read now. Raises NothingToDo, or Refused when a line that cannot be read comes first."""

@@ -168,11 +168,17 @@ class FileLayer:
         return _Step(key, path, current, _merged(key, before, current, after))
 
     def begun(self, changes: Sequence[Change]) -> bool:
-        """Whether any of the files is what its change makes of it."""
-        return any(
-            self.load(change.key).data == _bytes(change.key, change.after) != _bytes(change.key, change.before)
-            for change in changes
-        )
+        """Whether any of the files holds what its change makes of it, whatever somebody else did to it since."""
+        return any(self._is_made(change) for change in changes)
+
+    def _is_made(self, change: Change) -> bool:
+        before, after = _bytes(change.key, change.before), _bytes(change.key, change.after)
+        with contextlib.suppress(Conflict):
+            step = self._step(change)
+            if change.key == DREAM_CURSOR:
+                return before != after == step.current
+            return before != after and step.current == step.target
+        return False
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Write the files, commit them, then move the cursor file. A failure puts back what was there."""

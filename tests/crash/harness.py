@@ -22,7 +22,7 @@ from nanomem_tui.errors import NotFound, NothingToDo
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent
 
-CALLS = ("write", "fsync", "replace", "ftruncate", "unlink", "mkdir", "open", "fchmod")
+CALLS = ("write", "fsync", "replace", "rename", "ftruncate", "unlink", "mkdir", "open", "fchmod")
 
 
 @dataclass
