@@ -101,7 +101,7 @@ class InboxScreen(WorkspaceScreen["Held"]):
         kept = _kept(row)
         accept, reject, edit = (self.key_of(name) for name in ("accept", "reject", "edit"))
         keys = Body(f"{accept} accepts it, {reject} rejects it, {edit} accepts it with other words.", "dim")
-        waits = Body(f"Waits: {row.why}.", "warn")
+        waits = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
         if kept is None:
             return _edit_document(Waits(self.ws), cast("WaitingEdit", row), waits, keys)
         blocks: list[Block] = [Body(row.text), waits, keys, Heading("Where it is from")]

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nanomem_tui.cli.dream_schedule import Ending
 from tests.cli.conftest import Run
+from tests.model_server import KEY, Asked, ModelServer, Reply, says, status
 from tests.store.git_samples import needs_git
 
 pytestmark = needs_git
@@ -157,3 +159,58 @@ def test_signals_are_as_before_when_it_is_over() -> None:
         assert ending.wait(30)
         assert time.monotonic() - started < 5
     assert [signal.getsignal(number) for number in Ending.SIGNALS] == before
+
+
+# With a language model
+
+
+def hurry(workspace: Path) -> dict[str, Any]:
+    """Make the next try due now; returns what the schedule remembers."""
+    file = workspace / "memory" / "nanomem" / "dream-schedule.json"
+    kept: dict[str, Any] = json.loads(file.read_text())
+    file.write_text(json.dumps({**kept, "at": "2020-01-01T00:00:00+00:00"}))
+    return kept
+
+
+def of_model(monkeypatch: pytest.MonkeyPatch, server: ModelServer) -> None:
+    settings = {"DREAM_DREAMER": "model", "MODEL_BASE_URL": server.url, "MODEL_NAME": "scripted", "MODEL_KEY": KEY}
+    for name, value in settings.items():
+        monkeypatch.setenv(f"NANOMEM_{name}", value)
+
+
+def declines_poison(asked: Asked) -> Reply:
+    return status(400) if "poison" in asked.text else says({"analysis": "nothing new", "facts": []})
+
+
+def test_what_a_model_will_not_read_is_read_by_rules_and_the_rest_by_the_model(
+    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = ["- tea", "- coffee", "- [durable] User keeps poison ivy", "- rain"]
+    rows = [{**ENTRY, "cursor": cursor, "content": content} for cursor, content in enumerate(contents, 1)]
+    (workspace / "memory" / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with ModelServer(*[declines_poison] * 40) as server:
+        of_model(monkeypatch, server)
+        codes = []
+        while json.loads(run("dream", "status", "--json").out)["unprocessed"]:
+            codes.append(run("dream", "schedule", "--once").code)
+            hurry(workspace)
+            assert len(codes) < 20, "it must come to an end"
+            cursor = workspace / "memory" / ".dream_cursor"
+            if cursor.exists():
+                os.utime(cursor, (0, 0))
+    assert 2 in codes
+    assert "poison ivy" in user(workspace)
+    assert KEY.encode() not in b"".join(path.read_bytes() for path in workspace.rglob("*") if path.is_file())
+
+
+def test_nobody_there_is_told_and_no_entry_is_given_up(
+    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOMEM_MODEL_TIMEOUT_SECONDS", "1")
+    with ModelServer() as server:
+        of_model(monkeypatch, server)
+    for tries in range(1, 5):
+        failed = run("dream", "schedule", "--once")
+        assert (failed.code, failed.err.count("\n"), KEY in failed.err) == (2, 1, False)
+        assert hurry(workspace)["failures"] == tries
+    assert run("dream", "status", "--json").json["unprocessed"] == 1
