@@ -17,7 +17,7 @@ from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.layers import layer_of
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.store import atomic, lookup, oplog
+from nanomem_tui.store import lookup, oplog, settings_file
 from nanomem_tui.store.memory_store import CheckpointResult, MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 
@@ -50,22 +50,6 @@ def open_workspace(path: Path | str | None = None) -> Workspace:
     InvalidConfig. Changes nothing on disk."""
     found = paths.locate(path)
     return Workspace(found, config.load(found))
-
-
-def save_setting(file: Path, name: str, text: str) -> Any:
-    """Set `name` to the value that `text` means in a settings file of ours; returns the value.
-
-    Comments in the file are lost: as it was it stays beside it as `.bak`. Raises BadInput or InvalidConfig.
-    """
-    import tomli_w
-
-    value = config.from_text(name, text, "the command line")
-    table = {**config.read_toml(file), name: value}
-    atomic.make_folder(file.parent)
-    if file.exists():
-        atomic.write_atomic(file.with_name(f"{file.name}.bak"), file.read_bytes())
-    atomic.write_atomic(file, tomli_w.dumps(table).encode())
-    return value
 
 
 class Workspace(AbstractContextManager["Workspace"]):
@@ -274,7 +258,7 @@ class Workspace(AbstractContextManager["Workspace"]):
                 break
             done.append(self._undo(*found, keys))
         if not done:
-            raise NothingToDo("nothing to undo", "")
+            raise oplog.nothing_to_undo(self.log(1_000))
         return done
 
     def _undo(self, entry: LogEntry, stands: Sequence[str], keys: Sequence[str] | None) -> Operation:
@@ -289,7 +273,9 @@ class Workspace(AbstractContextManager["Workspace"]):
         meta = _carried(operation)
         if len(wanted) < len(touched):
             meta |= {"keys": wanted, "rest": len(wanted) == len(stands)}
-        changes = operation.only(wanted).inverse()
+        from nanomem_tui.memory import retention
+
+        changes = retention.taken_back(operation.only(wanted), self.store)
         return self.perform(new_operation("undo", f"undo: {operation.label}", changes, undoes=operation.id, meta=meta))
 
     def redo(self, count: int = 1) -> list[Operation]:
@@ -313,9 +299,9 @@ class Workspace(AbstractContextManager["Workspace"]):
         return entry
 
     def set_setting(self, name: str, text: str) -> Path:
-        """Write one setting into the user's settings file; returns the file. See `save_setting`."""
+        """Write one setting into the user's settings file; returns the file. See `settings_file`."""
         file = paths.user_settings()
-        save_setting(file, name, text)
+        settings_file.save(file, name, text)
         return file
 
     # -- checkpoints ----------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
       nanomem config set max_items 5000
     """
     from nanomem_tui import config as settings
-    from nanomem_tui.workspace import save_setting
+    from nanomem_tui.store import settings_file
 
     file = _file(state, here=here)
     if dry_run:
@@ -98,11 +98,38 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
         body = {"operation": None, "dry_run": True, "key": key, "value": values.plain(meant), "path": str(file)}
         state.show(body, [f"Would set {key} = {meant} in {file}"])
         return
-    saved = save_setting(file, key, value)
+    saved = settings_file.save(file, key, value)
     winner = settings.load(_located(state)).sources.get(key, "")
     state.show({"key": key, "value": values.plain(saved), "path": str(file)}, [f"{key} = {saved} in {file}"])
     if winner and winner != str(file):
         output.notes([f"Note: {winner} sets {key} too, and has the last word."])
+
+
+@config.command("unset")
+@click.argument("key", type=Words())
+@here_option
+@rehearsable
+@pass_state
+def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
+    """Take one setting out of the user's file (or, with --here, this workspace's): its default holds again.
+
+    \b
+    Example:
+      nanomem config unset max_items
+    """
+    from nanomem_tui import config as settings
+    from nanomem_tui.store import settings_file
+
+    file = _file(state, here=here)
+    was = values.plain(settings_file.drop(file, key, dry_run=dry_run))
+    body = {"key": key, "was": was, "path": str(file)}
+    if dry_run:
+        state.show({"operation": None, "dry_run": True, **body}, [f"Would unset {key} = {was} in {file}"])
+        return
+    state.show(body, [f"{key} is not set in {file} any more; it was {was}"])
+    loaded = settings.load(_located(state))
+    if key in loaded.sources:
+        output.notes([f"Note: {loaded.sources[key]} still sets {key}."])
 
 
 @config.command()

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.operations import Actor, Operation, Perform, new_operation
+from nanomem_tui.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted, quoted
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore
 
 HOUR = timedelta(hours=1)
+KIND = "items.expire"
 _last: WeakKeyDictionary[MemoryStore, datetime] = WeakKeyDictionary()
 """When hygiene last looked at a store, in this process."""
 
@@ -86,7 +87,7 @@ def prune_expired(
         raise NothingToDo("nothing to prune", "no item is expired")
     changes = [change_of("item", row, row._replace(is_deleted=True)) for row in rows]
     label = f"prune {counted(len(rows), 'expired item')}"
-    return (perform or store.perform)(new_operation("items.expire", label, changes, actor=actor))
+    return (perform or store.perform)(new_operation(KIND, label, changes, actor=actor))
 
 
 def hygiene(
@@ -103,6 +104,25 @@ def hygiene(
         return prune_expired(store, settings, moment, perform, actor="compaction")
     except NothingToDo:
         return None
+
+
+def taken_back(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
+    """The changes that take an operation back. An item that was deleted because its time was over begins its time
+    anew, as one that is restored: the next hygiene would delete it again."""
+    changes = operation.inverse()
+    if operation.kind != KIND:
+        return changes
+    now, rows = clock.now(), store.load("item").items
+    return tuple(_anew(change, rows.get(change.key), now, store.settings) for change in changes)
+
+
+def _anew(change: Change, row: Item | None, now: datetime, settings: Settings) -> Change:
+    if row is None or change.before is None or change.after is None or not is_expired(row, now):
+        return change
+    later = expires_at(row.kind, now, settings)
+    return change._replace(
+        before={**change.before, "expires_at": row.expires_at}, after={**change.after, "expires_at": later}
+    )
 
 
 def deleted(store: MemoryStore) -> list[Item]:

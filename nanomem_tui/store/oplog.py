@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from nanomem_tui.errors import NothingToDo
 from nanomem_tui.operations import Operation
+from nanomem_tui.text import counted
 
 BOOKKEEPING = frozenset({"undo", "redo", "void"})
 """Kinds of operation that only say something about another one."""
@@ -81,6 +83,18 @@ def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[Lo
 def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:
     """The newest operation that a person started and of which something stands."""
     return next((e for e in entries if started_by_person(e.operation) and not e.undone), None)
+
+
+def nothing_to_undo(entries: Sequence[LogEntry]) -> NothingToDo:
+    """Why there is nothing for `undo` to take back: what stands was done by an agent, and is named to be taken back."""
+    others = [e for e in entries if e.operation.changes and e.operation.kind not in BOOKKEEPING and not e.undone]
+    if not others:
+        return NothingToDo("nothing to undo", "")
+    who = {"agent": "the agent", "dream": "Dreams"}
+    names = sorted({who.get(e.operation.actor, "nanomem itself") for e in others})
+    stand = "stands" if len(others) == 1 else "stand"
+    what = f"nothing of yours to undo; {counted(len(others), 'operation')} of {' and '.join(names)} {stand}"
+    return NothingToDo(what, "", f"`nanomem undo {others[0].operation.id}` takes the last one back; see `nanomem log`")
 
 
 def standing(entries: Iterable[LogEntry], operation: Operation) -> list[str]:

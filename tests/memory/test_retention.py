@@ -145,3 +145,24 @@ def test_what_cannot_be_restored_is_one_clear_error(ws: Workspace) -> None:
     with pytest.raises(NothingToDo):
         retention.restore(ws.store, ws.settings, [])
     assert {row.id for row in retention.deleted(ws.store)} == {"ltm_1", "ltm_2"}, "all or none"
+
+
+def test_what_a_person_brought_back_is_not_deleted_by_the_next_hygiene(ws: Workspace) -> None:
+    for key in ("over", "other"):
+        put(ws, key, expires_at=clock.iso(clock.now() - timedelta(days=1)))
+    pruned = retention.prune_expired(ws.store, ws.settings, None, ws.perform, actor="compaction")
+    ws.undo(pruned.id, keys=["over"])
+    later = clock.parse(ws.items.get("over").expires_at or "")
+    assert later is not None and later > clock.now() + timedelta(days=3000), "its time begins anew"
+    with pytest.raises(NothingToDo):
+        retention.prune_expired(ws.store, ws.settings, clock.now(), ws.perform, actor="compaction")
+    assert [row.id for row in retention.deleted(ws.store)] == ["other"]
+    ws.redo()
+    assert {row.id for row in retention.deleted(ws.store)} == {"over", "other"}
+
+
+def test_an_undo_that_nobody_needs_keeps_the_time_of_an_item(ws: Workspace) -> None:
+    item = expiring(ws, "over", 3650)
+    pruned = retention.prune_expired(ws.store, ws.settings, NOW + timedelta(days=3651), ws.perform)
+    ws.undo(pruned.id)
+    assert ws.items.get("over").expires_at == item.expires_at, "the clock was wrong, not the item"

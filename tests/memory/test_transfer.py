@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -456,3 +456,15 @@ def test_an_import_is_one_line_of_the_log(samples: Path, ws: Workspace) -> None:
     assert entry.operation.label == "import 156 items and 61 lessons from .nanobot"
     assert entry.operation.meta["format"] == "ltm-snapshot and lessons"
     assert json.dumps(entry.operation.to_json())
+
+
+def test_the_preview_tells_how_many_are_past_their_expiry(
+    tmp_path: Path, samples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "now", lambda: datetime(2030, 1, 1, tzinfo=UTC))
+    with open_workspace(make_home(tmp_path)) as ws:
+        plan = ws.transfer.preview(samples / "ftswal/home/.nanobot/memory/longterm.db")
+        times = [clock.parse(getattr(entry.row, "expires_at", None) or "") for entry in plan.entries]
+        over = sum(time is not None and time <= clock.now() for time in times)
+        assert over, "the sample has such rows"
+        assert any(note.startswith(f"{over:,} are past their expiry: they come in as expired") for note in plan.notes)

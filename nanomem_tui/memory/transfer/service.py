@@ -7,7 +7,7 @@ are the modules beside this one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from nanomem_tui import clock
@@ -87,6 +87,7 @@ class Transfer:
                     entries.append(entry)
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
+            notes += self._expired(entries)
         name = " and ".join(dict.fromkeys(reading.format for _, reading in read))
         deleted = sum(reading.deleted for _, reading in read)
         return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes))
@@ -117,6 +118,18 @@ class Transfer:
             return row._replace(expires_at=retention.expires_at(row.kind, now, self._settings))
 
         return reading._replace(rows=[found._replace(row=dated(found.row)) for found in reading.rows])
+
+    def _expired(self, entries: Iterable[Entry]) -> tuple[str, ...]:
+        """That rows come in whose time is over, if there are any."""
+        rows = [entry.row for entry in entries if entry.verdict in ("new", "update")]
+        items = [row for row in rows if isinstance(row, Item)]
+        number = len(retention.expired(items, self._settings, clock.now()))
+        if not number:
+            return ()
+        fate = "the next turn deletes what is expired (`nanomem memory restore` brings it back)"
+        if number == 1:
+            return (f"1 is past its expiry: it comes in as expired and is not recalled; {fate}.",)
+        return (f"{number:,} are past their expiry: they come in as expired and are not recalled; {fate}.",)
 
     def _undone(self) -> frozenset[str]:
         """The rows that imports brought which were taken back since: nobody deleted them one by one."""

@@ -1,0 +1,67 @@
+"""`nanomem undo` where nothing of a person stands, and `config unset`."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.store.homes import make_home
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A RAM-first home, which is the default one, with settings of its own."""
+    found = make_home(tmp_path)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
+    monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
+    return found
+
+
+def test_undo_names_what_the_agent_did_where_a_person_did_nothing(
+    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("undo").err == "nanomem: nothing to undo\n"
+    body = {"session_key": "telegram:42", "text": "Remember that I prefer window seats", "assistant": "Noted."}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode()), encoding="utf-8"))
+    operation = json.loads(run("turn").out)["operation"]
+    told = run("undo")
+    assert told.code == 1
+    assert "nothing of yours to undo; 1 operation of the agent stands" in told.err
+    assert f"`nanomem undo {operation}`" in told.err
+    assert run("undo", operation).code == 0
+    assert run("undo").err == "nanomem: nothing to undo\n"
+
+
+def test_a_setting_is_taken_out_again(workspace: Path, tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "config.toml"
+    run("config", "set", "max_items", "7")
+    run("config", "set", "export", "false")
+    assert "Would unset max_items = 7" in run("config", "unset", "max_items", "--dry-run").out
+    assert "max_items" in file.read_text()
+    done = run("config", "unset", "max_items", "--json").json
+    assert done == {"key": "max_items", "was": 7, "path": str(file)}
+    assert file.read_text() == "export = false\n"
+    assert "max_items" in file.with_name("config.toml.bak").read_text()
+    assert run("config", "show", "--json").json["settings"]["max_items"] == 100_000
+
+
+def test_a_setting_that_is_not_set_or_is_none(workspace: Path, tmp_path: Path, run: Run) -> None:
+    assert run("config", "unset", "max_items").code == 1
+    unknown = run("config", "unset", "max_itms")
+    assert (unknown.code, "no setting" in unknown.err) == (2, True)
+    (tmp_path / "config.toml").write_text("old_name = 3\n")
+    assert run("config", "unset", "old_name").code == 0
+    assert run("config", "show", "--json").json["problems"] == []
+
+
+def test_unset_says_who_sets_it_still(workspace: Path, run: Run) -> None:
+    run("config", "set", "max_items", "7")
+    run("config", "set", "max_items", "9", "--here")
+    told = run("config", "unset", "max_items")
+    assert "still sets max_items" in told.err
+    assert run("config", "unset", "max_items", "--here").err == ""
