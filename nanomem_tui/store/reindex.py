@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import Conflict, Refused, StoreError
+from nanomem_tui.errors import Conflict, Refused
 from nanomem_tui.store import atomic, migrations, reader
 from nanomem_tui.tokens import VERSION, tokens
 
@@ -65,18 +65,18 @@ def state(store: MemoryStore) -> IndexState:
     if not store.has_database:
         return IndexState(0, 0, True)
     with reader.open_database(store.paths.database) as connection:
+        connection.execute("BEGIN")  # both counts are of one moment, whoever writes meanwhile
         current = reader.index_is_current(reader.meta(connection, store.workspace_id))
         query = "SELECT count(*) FROM memory_entries WHERE workspace_id = ? AND is_deleted = 0"
         items = int(connection.execute(query, (store.workspace_id,)).fetchone()[0])
-    try:
-        with reader.open_database(store.paths.database) as connection:
-            query = (
-                "SELECT coalesce(sum(NOT e.is_deleted), 0), coalesce(sum(e.is_deleted), 0) FROM memory_entries_fts f"
-                " JOIN memory_entries e ON e.number = f.rowid WHERE e.workspace_id = ?"
-            )
+        query = (
+            "SELECT coalesce(sum(NOT e.is_deleted), 0), coalesce(sum(e.is_deleted), 0) FROM memory_entries_fts f"
+            " JOIN memory_entries e ON e.number = f.rowid WHERE e.workspace_id = ?"
+        )
+        try:
             indexed, stale = map(int, connection.execute(query, (store.workspace_id,)).fetchone())
-    except StoreError:
-        return IndexState(items, 0, False)
+        except sqlite3.DatabaseError:
+            return IndexState(items, 0, False)
     return IndexState(items, indexed, indexed == items and not stale and current)
 
 

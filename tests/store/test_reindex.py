@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +15,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict, NewerDatabase, Refused
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store import reindex
+from nanomem_tui.store import reader, reindex
 from nanomem_tui.store.database import copy_into
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
@@ -69,6 +69,32 @@ def test_an_index_that_is_well_stays_well(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         assert reindex.state(ws.store) == (157, 157, True)
         assert reindex.rebuild(ws.store) == (157, 157, True)
+
+
+def test_what_is_written_while_it_is_counted_makes_no_index_look_wrong(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening = reader.open_database
+
+    @contextmanager
+    def opened(path: Path) -> Iterator[sqlite3.Connection]:
+        with opening(path) as connection:
+            connection.set_trace_callback(lambda sql: write() if "memory_entries_fts" in sql else None)
+            yield connection
+
+    def write() -> None:
+        if len(other.items.all()) > 158:
+            return
+        other.items.add("zebras sleep at noon")
+        other.store.checkpoint()
+
+    with open_workspace(workspace) as other, open_workspace(workspace) as ws:
+        other.items.add("zebras drink in the evening")
+        other.store.checkpoint()
+        with monkeypatch.context() as patched:
+            patched.setattr(reader, "open_database", opened)
+            assert reindex.state(ws.store) == (158, 158, True)
+        assert reindex.state(ws.store) == (159, 159, True)
 
 
 def test_without_a_database_there_is_nothing_to_make(sample_copy: Callable[[str], Path]) -> None:
@@ -158,7 +184,7 @@ INDEX = ["memory_entries_fts", *(f"memory_entries_fts_{part}" for part in "confi
 REINDEX = """
 import sys
 from nanomem_tui import open_workspace
-from nanomem_tui.store import reindex
+from nanomem_tui.store import reader, reindex
 ws = open_workspace(sys.argv[1])
 step, real = 0, reindex.time.sleep
 def sleep(seconds):
