@@ -347,7 +347,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
         found = [*self.configuration.problems, *self.store.problems()]
-        names = ("sessions", "wal", "history", "notes", "documents", "engine")
+        names = ("items", "sessions", "wal", "history", "notes", "documents", "engine")
         parts: list[Any] = [*map(self.__dict__.get, names), self.store.layers.get("mirror")]
         for part in filter(None, parts):
             found += part.problems()

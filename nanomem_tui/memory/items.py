@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.memory import retention, scopes
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.memory import cap, retention, scopes
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store import lookup
@@ -304,22 +304,31 @@ class Items:
         removed, kept = len(plan.removed), len(plan.kept)
         meta = {"removed": removed, "kept": kept, "found": removed + kept}
         label = f"compact: {counted(len(plan.removed), 'item')} removed, {len(plan.kept):,} kept"
+        label += f", more than {cap.BUFFER} times `max_items` ({plan.limit:,})" if actor == "compaction" else ""
         return self._perform(new_operation("items.compact", label, changes, actor=actor, meta=meta))
 
     def compact_if_over_cap(self) -> None:
         """The compaction that a checkpoint starts by itself, only beyond 1.1 times the cap (seed 000).
 
-        One that somebody took back is not made again before there are 1.1 times the items that it met.
+        What came at once (an import; more would go than stay) is told first, and stays for a day. A compaction that
+        somebody took back is not made again before there are 1.1 times the items that it met.
         """
-        cap = self._store.settings.max_items
-        if not cap or len(self._store.snapshot.items) <= 1.1 * cap:
+        limit, rows, journal = self._store.settings.max_items, self._store.snapshot.items, self._store.journal
+        number = cap.enabled(rows.values()) if cap.is_over(len(rows), limit) else 0
+        if not cap.is_over(number, limit) or cap.waits(self._store, number):
             return
-        enabled = sum(1 for row in self.all() if row.enabled)
-        if enabled <= 1.1 * cap or not self.compact_preview(cap).removed:
+        last = journal.newest("items.compact", "compaction")
+        if last is not None and last.undone and number <= cap.BUFFER * last.operation.meta.get("found", 0):
             return
-        last = self._store.journal.newest("items.compact", "compaction")
-        if last is None or not last.undone or enabled > 1.1 * last.operation.meta.get("found", 0):
-            self.compact(cap, actor="compaction")
+        removed = len(self.compact_preview(limit).removed)
+        if 2 * removed > number and not cap.is_told(self._store, last):
+            self._perform(cap.notice(cap.Overflow(number, limit, removed)))
+        elif removed:
+            self.compact(limit, actor="compaction")
+
+    def problems(self) -> list[Problem]:
+        """What a person should know of a compaction that a checkpoint is to start, or made in the last days."""
+        return cap.problems(self._store)
 
     def prune_preview(self, older_than_days: int, kind: str | None = None, scope: str | None = None) -> list[Item]:
         """The items not updated for that many days, by kind and scope; pinned ones stay."""

@@ -135,6 +135,7 @@ def plan_blocks(plan: ImportPlan) -> list[Block]:
     blocks: list[Block] = [Field("format", plan.format)]
     blocks += [Field(f"{count:,}", TOLD[name][0], TOLD[name][1]) for name, count in plan.counts.items() if count]
     blocks += [Body(note, "dim") for note in plan.notes]
+    blocks += [Body(plan.over_cap.line(), "warn")] if plan.over_cap is not None else []
     shown = [entry for name in ORDER for entry in plan.entries if entry.verdict == name]
     if shown:
         blocks.append(Heading("Rows"))

@@ -39,6 +39,15 @@ class StoredOperation(NamedTuple):
     undone: bool
 
 
+class Head(NamedTuple):
+    """What an operation says of itself: its id, time (UTC ISO) and label, and whether it is taken back."""
+
+    id: str
+    at: str
+    label: str
+    undone: bool
+
+
 @contextlib.contextmanager
 def open_database(path: Path) -> Iterator[sqlite3.Connection]:
     """A read-only connection. Raises NewerDatabase, CorruptDatabase, DiskFull or AccessDenied.
@@ -302,6 +311,16 @@ def newest_of_kind(connection: sqlite3.Connection, workspace_id: str, kind: str,
         " ORDER BY seq DESC LIMIT 1"
     )
     found = _operations(connection, query, (workspace_id, kind, actor))
+    return found[0] if found else None
+
+
+def newest_head(connection: sqlite3.Connection, workspace_id: str, kind: str, actor: str) -> Head | None:
+    """The newest operation of that kind and actor, without what it touched: that can be of many megabytes."""
+    query = (
+        "SELECT id, at, label, undone FROM operations WHERE workspace_id = ? AND kind = ? AND actor = ?"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    found = _rows(connection, Head._make, query, (workspace_id, kind, actor))
     return found[0] if found else None
 
 

@@ -184,3 +184,22 @@ def test_what_is_expired_is_pruned_when_asked(workspace: Path, samples: Path, ru
         assert total(run) == 185
     for wrong in ([], ["--expired", "--older-than-days", "3"], ["--expired", "--kind", "fact"]):
         assert run("memory", "prune", *wrong).code == 2
+
+
+def test_an_import_beyond_the_cap_says_what_will_be_compacted_and_which_setting_keeps_it(
+    workspace: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOMEM_MAX_ITEMS", "10")
+    notes = tmp_path / "notes.md"
+    notes.write_text("".join(f"- a note with the number {n}\n" for n in range(12)))
+    told = (
+        "That makes 12 items, more than 1.1 times `max_items` (10): 2 of them are compacted away after a day,"
+        " copies first, then the oldest. To keep them: `nanomem config set max_items 20` (0: no cap)."
+    )
+    assert run("memory", "import", notes, "--dry-run").out.splitlines()[1] == told
+    assert run("memory", "import", notes, "--dry-run", "--json").json["over_cap"]["removed"] == 2
+    assert told in run("memory", "import", notes, "--yes").out.splitlines()
+    assert run("memory", "add", "--text", "one more").code == 0
+    assert total(run) == 13
+    assert "13 items, more than 1.1 times" in run("memory", "status").out
+    assert "12 items, more than 1.1 times" in run("log").out

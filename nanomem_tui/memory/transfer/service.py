@@ -13,7 +13,7 @@ from pathlib import Path
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
-from nanomem_tui.memory import foreign, retention
+from nanomem_tui.memory import cap, foreign, retention
 from nanomem_tui.memory.transfer import detect
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.plan import Choices, Planner
@@ -88,12 +88,19 @@ class Transfer:
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
             notes += self._expired(entries)
+            coming = (entry.row for entry in entries if entry.verdict in ("new", "update"))
+            items = (row for row in coming if isinstance(row, Item))
+            over = cap.overflow(snapshot.items, items, self._settings.max_items)
         name = " and ".join(dict.fromkeys(reading.format for _, reading in read))
         deleted = sum(reading.deleted for _, reading in read)
-        return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes))
+        return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes), over)
 
     def run(self, plan: ImportPlan) -> Operation:
-        """Do what the plan says, as one operation. Raises NothingToDo, or Conflict when things changed since."""
+        """Do what the plan says, as one operation. Raises NothingToDo, or Conflict when things changed since.
+
+        That there are then more items than the cap has room for is in the log before they are: no checkpoint between
+        the two compacts them away.
+        """
         changes = [_change(entry) for entry in plan.todo]
         if not changes:
             raise NothingToDo("nothing to import", str(plan.path), "all of it is here, or could not be read")
@@ -104,6 +111,8 @@ class Transfer:
         )
         meta = {"started_by": "human", "path": str(plan.path), "format": plan.format}
         label = f"import {what} from {plan.path.name}"
+        if plan.over_cap is not None:
+            self._perform(cap.notice(plan.over_cap))
         return self._perform(new_operation(KIND, label, changes, actor="import", meta=meta))
 
     def _dated(self, reading: Reading) -> Reading:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.errors import Problem
+from nanomem_tui.memory.cap import Overflow
 from nanomem_tui.store.values import Item, Row
 
 Verdict = Literal["new", "update", "inbox", "same", "conflict", "deleted"]
@@ -71,6 +72,8 @@ class ImportPlan(NamedTuple):
     problems: tuple[Problem, ...] = ()
     deleted: int = 0
     notes: tuple[str, ...] = ()
+    over_cap: Overflow | None = None
+    """That there would be more items than `max_items` has room for."""
 
     @property
     def counts(self) -> dict[str, int]:
