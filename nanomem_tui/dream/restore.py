@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.errors import Conflict, NotFound, NothingToDo, Refused
@@ -19,6 +19,11 @@ from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.git_values import Commit, FileDiff
+
+Side = Literal["now", "then"]
+"""Of lines that a later edit changed as well: those that stand now, or those that stood before the commit."""
+
+_SETTLED = {"now": "keeping lines changed since", "then": "also lines changed since"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +107,13 @@ class DreamRestore:
         *,
         whole: bool = False,
         rewind_cursor: bool | None = None,
+        settle: Side | None = None,
     ) -> RestorePreview:
         """What taking back the commit `sha`, one `file` of it or one `hunk` of that file (from 0) would do. Reads only.
 
         The cursor stays unless `rewind_cursor`; `whole` moves it unless that is False. It only ever goes back: entries
-        that no Dream has read are not skipped. Raises NotFound, Refused.
+        that no Dream has read are not skipped. `settle` is the side to take of lines that a later edit changed as well:
+        then nothing conflicts. Raises NotFound, Refused.
         """
         git = self._history(sha)
         commit = git.commit(sha)
@@ -114,7 +121,7 @@ class DreamRestore:
             raise Refused("the first commit cannot be taken back", commit.short, "there is nothing before it")
         if whole and (file is not None or hunk is not None):
             raise Refused("a whole restore takes every file back", commit.short, "leave out the file")
-        files, conflicts = self._whole(git, commit.parent) if whole else self._revert(git, commit, file, hunk)
+        files, conflicts = self._whole(git, commit.parent) if whole else self._revert(git, commit, file, hunk, settle)
         queue = self._queue.queue()
         target = asked = queue.cursor
         if rewind_cursor or (whole and rewind_cursor is None):
@@ -147,13 +154,14 @@ class DreamRestore:
         *,
         whole: bool = False,
         rewind_cursor: bool | None = None,
+        settle: Side | None = None,
     ) -> Operation:
         """Do what `preview` shows, as one operation and one commit.
 
         Raises Conflict, naming file and lines, where a later edit changed the same lines; NothingToDo when nothing of
         it is in force any more; Refused when the cursor is to move while a Dream runs.
         """
-        preview = self.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor)
+        preview = self.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle)
         commit = preview.commit
         if preview.conflicts:
             first = preview.conflicts[0]
@@ -171,6 +179,7 @@ class DreamRestore:
         what = "go back to before" if whole else "take back"
         part = f", {file}" if file else ""
         part += f", hunk {hunk + 1}" if hunk is not None else ""
+        part += f", {_SETTLED[settle]}" if settle else ""
         kind = "dream" if commit.is_dream else "commit"
         label = f"{what} {kind} {commit.short}{part}"
         meta = {"commit": f"nanomem: {label}\n\n{commit.subject}", "sha": commit.sha}
@@ -193,7 +202,7 @@ class DreamRestore:
         return files, []
 
     def _revert(
-        self, git: GitHistory, commit: Commit, file: str | None, hunk: int | None
+        self, git: GitHistory, commit: Commit, file: str | None, hunk: int | None, settle: Side | None
     ) -> tuple[list[RestoredFile], list[RestoreConflict]]:
         diffs = [diff for diff in git.diff(commit.sha) if diff.path in TRACKED_FILES]
         if file is not None:
@@ -207,10 +216,11 @@ class DreamRestore:
         for diff in diffs:
             now = self._files.read(diff.path)
             base, then = diff.after or "", _wanted(diff, hunk)
-            merged = merge.merge_lines(base, now or "", then, keep_both=True)
-            conflicts += [RestoreConflict(diff.path, c.line, c.ours, c.theirs) for c in merged.conflicts]
+            merged = merge.merge_lines(base, now or "", then, keep_both=True, theirs_win=settle == "then")
+            found = () if settle else merged.conflicts
+            conflicts += [RestoreConflict(diff.path, c.line, c.ours, c.theirs) for c in found]
             gone = not merged.text and diff.before is None and hunk is None
-            if not merged.conflicts and merged.text != (now or ""):
+            if not found and merged.text != (now or ""):
                 files.append(RestoredFile(diff.path, now, None if gone else merged.text))
         return files, conflicts
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.edits import LineEdit
     from nanomem_tui.dream.guards import Refusal
     from nanomem_tui.dream.queue import Queue
-    from nanomem_tui.dream.restore import DreamRestore, RestorePreview
+    from nanomem_tui.dream.restore import DreamRestore, RestorePreview, Side
     from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamResult, DreamRunner
     from nanomem_tui.dream.versions import Versions
@@ -212,9 +212,10 @@ class Dreams:
         *,
         whole: bool = False,
         rewind_cursor: bool | None = None,
+        settle: Side | None = None,
     ) -> RestorePreview:
         """What a restore would do. See `DreamRestore.preview`."""
-        return self._restore.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor)
+        return self._restore.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle)
 
     def restore(
         self,
@@ -224,6 +225,7 @@ class Dreams:
         *,
         whole: bool = False,
         rewind_cursor: bool | None = None,
+        settle: Side | None = None,
     ) -> Operation:
         """Take back a commit, a file of it, or a hunk. See `DreamRestore.restore`."""
-        return self._restore.restore(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor)
+        return self._restore.restore(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle)

@@ -17,14 +17,14 @@ from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.screens.diffs import file_diff
 from nanomem_tui.store.git_values import FileDiff as StoredDiff
 from nanomem_tui.widgets.dialog import Dialog
-from nanomem_tui.widgets.diff import FileDiff
+from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk, spans_of
 from nanomem_tui.widgets.diff_view import DiffView
 from nanomem_tui.widgets.document import Block, Body, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.restore import RestoreConflict, RestorePreview
+    from nanomem_tui.dream.restore import RestoreConflict, RestorePreview, Side
 
 Choice = TypeVar("Choice")
 
@@ -60,12 +60,24 @@ class ProposalView(DiffView):
         for conflict in self.conflicts:
             title = f"Conflict in {conflict.path}, line {conflict.line}"
             lines += [(), *lay_out((Spans(((title, "bad"),)),), width)]
-            now: list[Block] = [Spans((("as it is now", "label"),)), Body("\n".join(conflict.now) or "(no line)")]
-            then: list[Block] = [Spans((("as it was before", "label"),)), Body("\n".join(conflict.then) or "(no line)")]
-            lines += side_by_side(now, then, width, glyphs(self).separator)
+            now, then = _sides(conflict)
+            lines += side_by_side(
+                [Spans((("as it is now", "label"),)), *now], [Spans((("as it was before", "label"),)), *then],
+                width, glyphs(self).separator,
+            )  # fmt: skip
         if self.below:
             lines += [(), *lay_out(self.below, width, wrapped)]
         return lines
+
+
+def _sides(conflict: RestoreConflict) -> tuple[list[Block], list[Block]]:
+    """The lines of both sides, the words that differ standing out."""
+    lines = [DiffLine("-", text) for text in conflict.now] + [DiffLine("+", text) for text in conflict.then]
+    sides: dict[str, list[Block]] = {"-": [], "+": []}
+    for line, parts in spans_of(Hunk(tuple(lines))):
+        sides[line.sign].append(Spans(tuple(parts), 2))
+    none: list[Block] = [Body("(no line)", "dim")]
+    return sides["-"] or none, sides["+"] or none
 
 
 class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
@@ -185,11 +197,14 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
 
 
 class Part(NamedTuple):
-    """What of a commit is taken back: all of it, a file, a hunk of it; `whole` also loses what came later."""
+    """What of a commit is taken back: all of it, a file, a hunk of it; `whole` also loses what came later. `settle`:
+    which side is taken of lines that later edits changed as well.
+    """
 
     file: str | None = None
     hunk: int | None = None
     whole: bool = False
+    settle: Side | None = None
 
 
 def restore_shown(preview: RestorePreview) -> Shown:
@@ -199,7 +214,7 @@ def restore_shown(preview: RestorePreview) -> Shown:
     if preview.note:
         above.append(Body(preview.note[:1].upper() + preview.note[1:] + ".", "warn" if preview.whole else ""))
     if preview.conflicts:
-        above.append(Body("Later edits changed the same lines. Take back one hunk, or edit the file (l, e).", "bad"))
+        above.append(Body("Both sides stand below. tab takes one of them, or one hunk of it.", "bad"))
     below: list[Block] = []
     if preview.later_commits:
         below.append(Heading("Later changes of these files: " + ("lost" if preview.whole else "kept")))

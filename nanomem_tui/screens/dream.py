@@ -263,28 +263,36 @@ class DreamScreen(Dreaming[Commit]):
         if row is None:
             return
         title = f"Take back {row.short} {row.subject}"
-        parts = self._parts(row)
-        gone, more = await self.console.in_thread(lambda ws: _gone(ws, row))
+        gone, more, conflicts = await self.console.in_thread(lambda ws: _gone(ws, row))
+        parts = self._parts(row, conflicts)
         if gone and not more:
             self.app.push_screen(ConfirmScreen(title, gone, refused="There is nothing to take back."))
             return
 
         def read(part: Part) -> Shown:
-            return restore_shown(self.ws.dream.restore_preview(row.sha, part.file, part.hunk, whole=part.whole))
+            preview = self.ws.dream.restore_preview(row.sha, part.file, part.hunk, whole=part.whole, settle=part.settle)
+            return restore_shown(preview)
 
         async def restore(part: Part | None) -> None:
             if part is None:
                 return
-            done = await self.change(lambda ws: ws.dream.restore(row.sha, part.file, part.hunk, whole=part.whole))
+            done = await self.change(
+                lambda ws: ws.dream.restore(row.sha, part.file, part.hunk, whole=part.whole, settle=part.settle)
+            )
             for operation in done:
                 say(self, f"{operation.label} (u undoes it)")
 
         self.ask(DiffDialog(title, parts[-1:] if gone else parts, read, "take it back", gone), restore)
 
-    def _parts(self, row: Commit) -> list[tuple[str, Part]]:
+    def _parts(self, row: Commit, conflicts: bool) -> list[tuple[str, Part]]:
         """What can be taken back, what the cursor is on first."""
         what = "this run" if row.is_dream else "this change"
         parts = [(f"All of {what}; later edits stay", Part())]
+        if conflicts:
+            parts += [
+                (f"All of {what}; lines that were changed since stay as they are now", Part(settle="now")),
+                (f"All of {what}; lines that were changed since as they were before it", Part(settle="then")),
+            ]
         number, current = self.view.hunk_index, self.view.current
         if current is not None and number is not None and self._shown == row.sha:
             file = current[0]
@@ -334,22 +342,24 @@ def _state(ws: Workspace, commit: Commit) -> list[Block]:
     return []
 
 
-def _gone(ws: Workspace, row: Commit) -> tuple[list[Block], bool]:
-    """Why nothing of a commit can be taken back, empty when something can; and whether going back before it can."""
+def _gone(ws: Workspace, row: Commit) -> tuple[list[Block], bool, bool]:
+    """Why nothing of a commit can be taken back, empty when something can; whether going back before it can; and
+    whether later edits changed the same lines.
+    """
     try:
         preview = ws.dream.restore_preview(row.sha)
         if preview.files or preview.conflicts:
-            return [], False
+            return [], False, bool(preview.conflicts)
         whole = ws.dream.restore_preview(row.sha, whole=True).changes_anything
     except NanomemError:
-        return [], False  # the dialog says why
+        return [], False, False  # the dialog says why
     what = "this Dream" if row.is_dream else "this change"
     if all(stat.path == DREAM_CURSOR for stat in row.files):
         said = f"{what.capitalize()} moved only the cursor: there is no line to take back."
     else:
         said = f"Nothing of {what} is in the files any more: later edits replaced or took back all of it."
     left = "What is left is to go back to before it, as a whole, if you want that:"
-    return [Body(said, "warn"), Body(left if whole else "The files are as they were before it.", "dim")], whole
+    return [Body(said, "warn"), Body(left if whole else "The files are as they were before it.", "dim")], whole, False
 
 
 def _counts(row: Commit) -> tuple[int, int]:

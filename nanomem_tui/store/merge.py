@@ -108,12 +108,13 @@ def count_changes(before: str, after: str) -> tuple[int, int]:
     return sum(e.new_stop - e.new_start for e in changes), sum(e.stop - e.start for e in changes)
 
 
-def merge_lines(base: str, ours: str, theirs: str, *, keep_both: bool = False) -> Merged:
+def merge_lines(base: str, ours: str, theirs: str, *, keep_both: bool = False, theirs_win: bool = False) -> Merged:
     """Apply to `ours` what `theirs` changed since `base`.
 
     Changes conflict when they touch a same line of the base or insert different lines at one place; with `keep_both`
     such insertions are both kept, ours first, a line that ours has already not twice. A line that one side removed is
-    no conflict with a line of the other side that stands in its place and is nothing like it.
+    no conflict with a line of the other side that stands in its place and is nothing like it. At a conflict the text
+    holds our lines, with `theirs_win` theirs.
     """
     base_lines, base_open = _closed(base)
     our_lines, our_open = _closed(ours)
@@ -139,7 +140,7 @@ def merge_lines(base: str, ours: str, theirs: str, *, keep_both: bool = False) -
         else:
             line = mine[0].new_start - (mine[0].start - low) + 1
             conflicts.append(ConflictHunk(line, tuple(base_lines[low:high]), tuple(our_part), tuple(their_part)))
-            out.extend(our_part)
+            out.extend(their_part if theirs_win else our_part)
     out.extend(base_lines[at:])
     is_open = their_open if our_open == base_open else our_open
     text = "".join(out)

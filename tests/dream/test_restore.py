@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.dream.restore import Side
 from nanomem_tui.errors import Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.store.presence import Presence
 from tests.dream.pipeline import Bench
@@ -102,6 +103,26 @@ def test_lines_that_a_later_dream_changed_are_a_conflict_and_nothing_is_written(
     assert on.texts() == before
     on.dreams.restore(sha(on, 2), "SOUL.md")
     assert on.texts()["SOUL.md"] == "# Soul\n- calm\n"
+
+
+def test_a_person_settles_such_lines_for_what_stands_now_or_for_what_stood_then(tmp_path: Path) -> None:
+    on = dreamt(tmp_path)
+    write(on.paths.workspace, {"USER.md": "# User\n- first\n- a\n- baguette\n- c\n- added\n- later\n"})
+    older = sha(on, 2)
+    assert on.dreams.restore_preview(older).conflicts
+    sides: tuple[tuple[Side, str], ...] = (("now", "- baguette"), ("then", "- breed"))
+    for side, line in sides:
+        preview = on.dreams.restore_preview(older, settle=side)
+        assert not preview.conflicts
+        assert {f.path: f.after for f in preview.files} == {
+            "SOUL.md": "# Soul\n- calm\n",
+            "USER.md": f"# User\n- first\n- a\n{line}\n- c\n- later\n",
+        }
+        before = on.texts()
+        on.dreams.restore(older, settle=side)
+        assert on.texts()["USER.md"] == f"# User\n- first\n- a\n{line}\n- c\n- later\n"
+        on.undo()
+        assert on.texts() == before
 
 
 def test_what_is_no_longer_in_force_says_so_and_exits_1(tmp_path: Path) -> None:

@@ -135,6 +135,22 @@ async def test_what_later_edits_changed_is_a_conflict_in_words(demo: Path) -> No
         assert PENICILLIN not in user(demo)
 
 
+@pytest.mark.parametrize(("tabs", "kept"), [(1, "- Backups: somebody else does"), (2, "- Backups: restic to")])
+async def test_a_conflict_is_settled_for_one_of_its_sides(demo: Path, tabs: int, kept: str) -> None:
+    memory = demo / "memory" / "MEMORY.md"
+    with open_workspace(demo) as ws:
+        text = ws.documents.read("memory/MEMORY.md") or ""
+        ws.documents.edit("memory/MEMORY.md", text.replace("- Backups are handled", "- Backups: somebody else does"))
+    async with console(demo, "dream") as on:
+        await bad_dream(on)
+        await on.press("t", *["tab"] * tabs)
+        await on.shows("lines that were changed since")
+        await on.press("y")
+        await on.until(lambda: PENICILLIN in user(demo))
+        assert kept in memory.read_text()
+        assert memory.read_text().count("- Backups: ") == 1
+
+
 async def test_the_first_commit_cannot_be_taken_back(demo: Path) -> None:
     async with console(demo, "dream") as on:
         await on.press("G", "t")

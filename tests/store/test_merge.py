@@ -108,6 +108,14 @@ def test_two_different_changes_of_one_line_conflict_and_name_it() -> None:
     assert merged.conflicts == (merge.ConflictHunk(3, ("yes\n",), ("yes1\n",), ("yes2\n",)),)
 
 
+def test_the_text_of_a_conflict_holds_our_lines_or_theirs() -> None:
+    texts = ("- tea\n- cat\n- end\n", "- tea!\n- cat\n- end\n", "- tea?\n- cat\n- end.\n")
+    for win, line in ((False, "- tea!"), (True, "- tea?")):
+        merged = merge.merge_lines(*texts, theirs_win=win)
+        assert len(merged.conflicts) == 1
+        assert merged.text == f"{line}\n- cat\n- end.\n"
+
+
 def test_two_insertions_at_one_place_conflict_unless_both_are_to_be_kept() -> None:
     assert merge.merge_lines("a\n", "a\nb\n", "a\nc\n").conflicts
     assert merge.merge_lines("a\n", "a\nb\n", "a\nc\n", keep_both=True) == merge.Merged("a\nb\nc\n", ())
