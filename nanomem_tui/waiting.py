@@ -102,6 +102,8 @@ class Waits:
 
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
+        self._entries: tuple[HistoryEntry, ...] = ()
+        self._by_cursor: Mapping[int, HistoryEntry] = {}
 
     def list(self) -> list[Waiting | WaitingEdit]:
         """Everything that waits, the newest first."""
@@ -151,7 +153,7 @@ class Waits:
         if text is not None and len(found) != 1:
             raise BadInput("one text for several things", ", ".join(ids), "accept them one by one")
         rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
-        edits = [one for one in found if isinstance(one, WaitingEdit)]
+        edits = sorted((one for one in found if isinstance(one, WaitingEdit)), key=_proposed)
         left = self._impossible(edits) if len(found) > 1 else ()
         stays = {one.id for one, _ in left}
         made = [one.id for one in edits if one.id not in stays]
@@ -173,7 +175,10 @@ class Waits:
 
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
         """The history entries that ask for an edit, each with the statement in it that does; gone ones by number."""
-        return evidence_of(one.hunk.edit.new or one.hunk.edit.old, one.hunk.edit.evidence, self._ws.history.entries())
+        entries = self._ws.history.in_order()  # the same object while the file is the same
+        if entries is not self._entries:
+            self._entries, self._by_cursor = entries, {entry.cursor: entry for entry in entries}
+        return evidence_of(one.hunk.edit.new or one.hunk.edit.old, one.hunk.edit.evidence, self._by_cursor)
 
     def now(self, one: WaitingEdit) -> str:
         """Why the edit cannot be made as the files are now; "" when it can. A person may still give other words."""
@@ -223,6 +228,11 @@ class Waits:
         return self._ws.perform(new_operation(f"inbox.{verb}", label, changes, meta=meta))
 
 
+def _proposed(one: WaitingEdit) -> tuple[str, str]:
+    """The order in which a Dream proposed edits, which is that in which they are made."""
+    return one.since, one.id
+
+
 def _as_it_is(operation: Operation) -> Operation:
     return operation
 
@@ -236,11 +246,8 @@ def edits_waiting(ws: Workspace) -> int:
     return HunkLayer(ws.paths).count()
 
 
-def evidence_of(
-    line: str, cursors: Sequence[int], entries: Iterable[HistoryEntry] | Mapping[int, HistoryEntry]
-) -> tuple[EntryEvidence, ...]:
+def evidence_of(line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEntry]) -> tuple[EntryEvidence, ...]:
     """The history entries with those cursors, each with the statement in it that is most like `line`."""
     from nanomem_tui.dream.evidence import recorded
 
-    known = entries if isinstance(entries, Mapping) else {entry.cursor: entry for entry in entries}
-    return recorded(line, cursors, known)
+    return recorded(line, cursors, entries)

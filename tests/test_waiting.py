@@ -124,6 +124,18 @@ def test_of_several_edits_those_that_cannot_be_made_wait_on(workspace: Path) -> 
         assert len(edits(ws)) == 2
 
 
+def test_all_are_made_in_the_order_in_which_they_were_proposed(tmp_path: Path) -> None:
+    made = make_home(tmp_path)
+    chain = [REPLACE, LineEdit("replace", USER, line=3, old="- likes coffee", new="- likes cocoa"), ADD]
+    hold_edits(made, *chain, LineEdit("add", USER, section="Health", new="- sleeps well"))
+    with open_workspace(made) as ws:
+        done = Waits(ws).accept([one.id for one in Waits(ws).list()])
+        assert done.left == ()
+    assert text(made) == (
+        "# User\n\n- likes cocoa\n- lives in Bremen\n\n## Health\n- allergic to nuts\n- sleeps well\n"
+    )
+
+
 def test_ids_are_found_by_their_beginning_and_a_wrong_one_is_named(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         waits = Waits(ws)

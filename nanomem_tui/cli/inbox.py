@@ -55,7 +55,7 @@ def list_waiting(state: State, limit: int | None, offset: int) -> None:
         waits = _waits(ws)
         found = waits.list()
         shown = page(found, limit, offset)
-        body = [_json(ws, one) for one in shown]
+        body = [_json(ws, waits, one) for one in shown]
         broken = waits.problems()
     output.notes(f"Note: {problem.text()}" for problem in broken)
     total = f"{words.counted(len(found), 'thing')} waiting"
@@ -69,19 +69,19 @@ def _waits(ws: Workspace) -> Waits:
     return Waits(ws)
 
 
-def _json(ws: Workspace, one: Held) -> dict[str, Any]:
+def _json(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
     head = {"id": one.id, "layer": one.layer, "text": one.text}
-    return {**head, "why": one.why, "since": one.since, "origin": one.origin, **_fields(ws, one), **head}
+    return {**head, "why": one.why, "since": one.since, "origin": one.origin, **_fields(ws, waits, one), **head}
 
 
-def _fields(ws: Workspace, one: Held) -> dict[str, Any]:
+def _fields(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
     from nanomem_tui.store.values import Item
     from nanomem_tui.waiting import WaitingEdit
 
     if isinstance(one, WaitingEdit):
         edit = one.hunk.edit
         named = {"kind": one.layer, "op": edit.op, "file": edit.file, "to_file": edit.to_file, "section": edit.section}
-        evidence = values.plain(_waits(ws).evidence(one))
+        evidence = values.plain(waits.evidence(one))
         return {**named, "old": one.old, "new": one.new, "dreamer": one.hunk.dreamer, "evidence": evidence}
     row = one.row
     return values.item(row) if isinstance(row, Item) else values.lesson(row, ws.lessons.effective(row))
@@ -116,7 +116,7 @@ def show(state: State, row_id: str) -> None:
         ws.store.load("item")
         waits = _waits(ws)
         one = waits.get(row_id)
-        body = _json(ws, one)
+        body = _json(ws, waits, one)
         if isinstance(one, WaitingEdit):
             body["now"] = waits.now(one)
             entries = waits.evidence(one)
@@ -179,28 +179,29 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
     if text is not None and (everything or len(ids) != 1):
         raise click.UsageError("--text goes with one ID", click.get_current_context())
     with state.open(dry_run=dry_run) as ws:
-        found = _chosen(ws, ids)
-        preview = {"accepted": [_json(ws, one) for one in found]}
+        waits = _waits(ws)
+        found = _chosen(ws, waits, ids)
+        preview = {"accepted": [_json(ws, waits, one) for one in found]}
         question = f"Accept {words.counted(len(found), 'thing')}?"
         lines = ["Would accept:", *_table(found)]
         if everything and found and not agreed(state, preview, lines, question, yes=yes or dry_run, dry_run=False):
             return
-        done = _waits(ws).accept([one.id for one in found], text) if found else None
+        done = waits.accept([one.id for one in found], text) if found else None
         warnings = _warnings(ws, found[0]) if text is not None else []
-        accepted = [_after(ws, one) for one in (done.rows if done else ())]
+        accepted = [_after(ws, waits, one) for one in (done.rows if done else ())]
         left = [{"id": one.id, "reason": error.what} for one, error in (done.left if done else ())]
         body = {"accepted": accepted, "left": left, "warnings": warnings}
     warn(state, [*warnings, *(f"{entry['id']} waits on: {entry['reason']}" for entry in left)])
     tell(state, [done.operation] if done else [], body, NOTHING, dry_run=dry_run)
 
 
-def _after(ws: Workspace, one: Held) -> dict[str, Any]:
+def _after(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
     if one.layer == "item":
         return values.item(ws.items.get(one.id))
     if one.layer == "lesson":
         row = ws.lessons.get(one.id)
         return values.lesson(row, ws.lessons.effective(row))
-    return _json(ws, one)
+    return _json(ws, waits, one)
 
 
 def _warnings(ws: Workspace, one: Held) -> list[str]:
@@ -228,15 +229,16 @@ def reject(state: State, ids: Sequence[str], everything: bool, yes: bool, dry_ru
     """
     _one_way(ids, everything=everything)
     with state.open() as ws:
-        found = _chosen(ws, ids)
-        preview = {"rejected": [_json(ws, one) for one in found]}
+        waits = _waits(ws)
+        found = _chosen(ws, waits, ids)
+        preview = {"rejected": [_json(ws, waits, one) for one in found]}
         op = None
         if found:
             question = f"Reject {words.counted(len(found), 'thing')}?"
             lines = ["Would reject:", *_table(found)]
             if not agreed(state, preview, lines, question, yes=yes, dry_run=dry_run):
                 return
-            op = _waits(ws).reject([one.id for one in found]).operation
+            op = waits.reject([one.id for one in found]).operation
     state.show({"operation": values.operation(op), **preview}, [op.label if op else NOTHING])
 
 
@@ -245,7 +247,7 @@ def _one_way(ids: Sequence[str], *, everything: bool) -> None:
         raise click.UsageError("name the IDs, or --all alone", click.get_current_context())
 
 
-def _chosen(ws: Workspace, ids: Sequence[str]) -> Sequence[Held]:
+def _chosen(ws: Workspace, waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
     """What the IDs name, each once; without any, everything that waits."""
     ws.store.load("item")
-    return _waits(ws).named(ids) if ids else _waits(ws).list()
+    return waits.named(ids) if ids else waits.list()
