@@ -53,7 +53,8 @@ def import_(
     yes: bool,
     dry_run: bool,
 ) -> None:
-    """Take memories from a file of another system, of Markdown, or of an export; the file is never written.
+    """Take memories from a file of another system, of Markdown, or of an export, or from all such files in a folder;
+    none is ever written. What a folder holds and is not taken is told.
 
     Without PATH: from the one database of another system that lies in the agent's home or is named by `memory.dbPath`.
     One operation; `nanomem undo` takes it back.
@@ -62,7 +63,7 @@ def import_(
     Example:
       nanomem memory import ~/.nanobot/memory/longterm.db --dry-run
     """
-    with output.Progress() as progress, state.open() as ws:
+    with output.Progress() as progress, state.open(starting=True) as ws:
         choices: dict[str, Any] = {"prefer": prefer, "restore": restore, "trust": trust}
         source = Path(path) if path else _only_source(ws)
         plan = ws.transfer.preview(source, **choices, source_workspace=source_workspace, tell=progress)

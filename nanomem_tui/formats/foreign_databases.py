@@ -6,8 +6,8 @@ Knows which system a database belongs to and gives its rows as they are. What th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -73,6 +73,21 @@ def memory_entries(path: Path) -> list[dict[str, Any]]:
     """Every row of `memory_entries`, deleted ones too, in the order they were stored. Raises like `open_read_only`."""
     with open_read_only(path) as connection:
         return [dict(row) for row in connection.execute("SELECT * FROM memory_entries ORDER BY rowid")]
+
+
+def row_counts(path: Path, tables: Sequence[str]) -> dict[str, int]:
+    """How many rows those of the tables have that are there; one that cannot be read is left out. Raises like
+    `open_read_only`."""
+    import sqlite3
+
+    counts: dict[str, int] = {}
+    with open_read_only(path) as connection:
+        there = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+        for table in tables:
+            if table in there:
+                with suppress(sqlite3.DatabaseError):
+                    counts[table] = int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0])
+    return counts
 
 
 @contextmanager

@@ -56,6 +56,19 @@ def test_a_chat_without_its_channel_and_a_channel_alone_are_explained(
     assert run(*line, "--channel", "telegram", "--json").err == ""
 
 
+def test_a_home_without_a_workspace_is_imported_by_the_command_it_names(
+    sample_copy: Callable[[str], Path], run: Run
+) -> None:
+    home = sample_copy("crystal") / "home" / ".nanobot"
+    refused = run("memory", "list", "--workspace", home)
+    assert refused.code == 2
+    (home / "workspace").mkdir()
+    there = ("--workspace", home / "workspace")
+    assert f"nanomem memory import {home / 'memory.db'}" in refused.err
+    assert run("memory", "import", home / "memory.db", "--yes", *there).code == 0
+    assert run("memory", "status", "--json", *there).json["items"]["total"] == 91
+
+
 def test_words_that_were_read_as_others_are_told(home: Home, run: Run) -> None:
     home("nb035")
     run("memory", "add", "--text", "DB: PostgreSQL 16")

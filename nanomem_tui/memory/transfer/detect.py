@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui.config import Settings
-from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused
+from nanomem_tui.errors import AccessDenied, BadInput, NotFound, Refused
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.reading import read_file
-from nanomem_tui.memory.transfer import facts, jsonl, markdown, ram_first, scoped
+from nanomem_tui.memory.transfer import facts, folders, jsonl, markdown, ram_first, scoped
 from nanomem_tui.memory.transfer.values import Reading
-from nanomem_tui.paths import Paths, locate
+from nanomem_tui.paths import Paths
 
 FORBIDDEN = "reply_context.db"
 MAX_FILE = 512 * 1024 * 1024
@@ -54,22 +53,15 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
 def read(path: Path, paths: Paths, workspace_id: str, source_workspace: str = "") -> list[tuple[Path, Reading]]:
     """What is in a file, or in the known files of a folder. Raises NotFound, BadInput, AccessDenied or Refused."""
     if path.is_dir():
-        files = list(dict.fromkeys(_in_folder(path)))
+        files = folders.files(path)
+        told = folders.left(path, files)
         if not files:
-            raise BadInput("no memories of a known format in that folder", str(path), f"name a file: {_KNOWN}")
-        return [(file, _read_one(file, paths, workspace_id, source_workspace)) for file in files]
+            what = " ".join(["no memories of a known format in that folder", *told])
+            raise BadInput(what, str(path), f"name a file: {_KNOWN}")
+        found = [(file, _read_one(file, paths, workspace_id, source_workspace)) for file in files]
+        (first, reading), *rest = found
+        return [(first, reading._replace(notes=[*told, *reading.notes])), *rest]
     return [(path, _read_one(path, paths, workspace_id, source_workspace))]
-
-
-def _in_folder(folder: Path) -> Iterator[Path]:
-    """The files of other systems in a folder: an agent's home, a workspace, or any folder that holds them."""
-    with contextlib.suppress(NanomemError):
-        home = locate(folder)
-        known = (home.ltm_snapshot, home.lessons, home.longterm_db, home.facts_db)
-        yield from (file for file in known if file is not None and file.is_file())
-    for name in ("LTM_SNAPSHOT.json", "LESSONS.jsonl", "longterm.db", "memory.db"):
-        if (folder / name).is_file():
-            yield (folder / name).resolve()
 
 
 def _read_one(path: Path, paths: Paths, workspace_id: str, source_workspace: str) -> Reading:
@@ -103,7 +95,8 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
     if kind == "scoped":
         return scoped.read(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
     if kind == "facts":
-        return facts.read(path, where, workspace_id)
+        reading = facts.read(path, where, workspace_id)
+        return reading._replace(notes=[*reading.notes, *folders.left_in(path)])
     if kind is None:
         with foreign_databases.open_read_only(path):  # says what is wrong with a damaged one
             pass

@@ -39,6 +39,15 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}|[|:\- \t]*\|[|:\- \t]*"
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _STAMP = re.compile(r"\[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)")
 _TEMPLATE = re.compile(r"\(.*\)|([*_])(?!\1).*\1|This file stores important information that should persist.*")
+_UNFILLED = re.compile(
+    r"\*\*[^*]+\*\*: \((?:your|preferred|what you're|IDEs)\b.*\)"
+    r"|Information about the user to help personalize interactions\."
+)
+_UNTICKED = re.compile(
+    r"\[ \] (?:Casual|Professional|Technical|Brief and concise|Detailed explanations|Adaptive based on question"
+    r"|Beginner|Intermediate|Expert)"
+)
+"""What nanobot's template of USER.md asks for, as long as nobody answered it."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 
@@ -84,7 +93,7 @@ def _pieces_of(block: _Block, section: str, kind: str, scope: str) -> Iterator[P
     if stamp and at is not None:
         yield Piece(stamp[2].strip(), block.line, section, kind, at, scope)
         return
-    if _TEMPLATE.fullmatch(block.text) and block.indent is None:
+    if (_TEMPLATE.fullmatch(block.text) and block.indent is None) or _UNFILLED.fullmatch(block.text):
         return
     for part in _sentences(block.text):
         if sum(map(str.isalnum, part)) >= 2:
@@ -113,7 +122,7 @@ def _blocks(section: Section, where: str, problems: list[Problem]) -> list[_Bloc
         bullet = _BULLET.fullmatch(line)
         words = (bullet[2] if bullet else line.lstrip().lstrip(">")).strip()
         words = re.sub(r"^\[[ xX]\] ", "", words)
-        if not words or _RULE.fullmatch(line):
+        if not words or _RULE.fullmatch(line) or (bullet and _UNTICKED.fullmatch(bullet[2].strip())):
             joins = False
         elif bullet:
             found.append(_Block(number, len(bullet[1].expandtabs(4)), words))

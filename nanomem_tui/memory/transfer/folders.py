@@ -1,0 +1,83 @@
+"""What a folder holds to import: files of other systems, an agent's Markdown; and what lies there that is not taken.
+
+Looks at names and counts only; reads no memory. Must not know a format's rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.formats import agent_home, foreign_databases
+from nanomem_tui.memory import backfill
+from nanomem_tui.paths import Paths, locate
+from nanomem_tui.text import counted
+
+NAMES = ("LTM_SNAPSHOT.json", "LESSONS.jsonl", "longterm.db", "memory.db")
+PLACES = ("", "memory", "workspace/memory", ".nanobot", ".nanobot/memory", ".nanobot/workspace/memory", "home/.nanobot")
+"""Where such files lie in a folder: it may be a workspace, an agent's home, or what a home was packed into."""
+
+_TABLES = {
+    "conversations": ("conversation message", ""),
+    "journal": ("journal entry", "journal entries"),
+    "reflections": ("reflection", ""),
+}
+
+
+def files(folder: Path) -> list[Path]:
+    """The files to import, each once; the Markdown of an agent only where nothing else holds its memories."""
+    found = [path.resolve() for path in _named(folder) if path.is_file()]
+    return list(dict.fromkeys(found)) or list(_markdown(folder))
+
+
+def left(folder: Path, taken: list[Path]) -> list[str]:
+    """What else a folder holds that is not imported, in sentences for a person."""
+    names = [path.relative_to(folder.resolve()).as_posix() for path in taken if path.is_relative_to(folder.resolve())]
+    told = [f"Found in {folder.name or folder}: {', '.join(names)}."] if names else []
+    home = _home(folder)
+    if home is None:
+        return told
+    here = [name for name in ("SOUL.md", "AGENTS.md") if (home.workspace / name).is_file()]
+    here += [name for name in ("history.jsonl", "HISTORY.md") if (home.memory / name).is_file()]
+    sessions = sum(
+        1 for place in agent_home.session_folders(home, agent_home.detect(home)) for _ in place.glob("*.jsonl")
+    )
+    here += [counted(sessions, "session")] if sessions else []
+    if here:
+        way = f"nanomem recall MESSAGE --in all --workspace {home.workspace}"
+        told.append(f"Not imported: {', '.join(here)}; they are read where they are ({way}).")
+    return told
+
+
+def left_in(database: Path) -> list[str]:
+    """What a database of facts holds beside them, in a sentence for a person; nothing where it holds nothing."""
+    counts = foreign_databases.row_counts(database, tuple(_TABLES))
+    told = [counted(counts[table], *names) for table, names in _TABLES.items() if counts.get(table)]
+    told += ["vectors" for place in database.parent.glob("chroma*") if (place / "chroma.sqlite3").is_file()]
+    return [f"{', '.join(told)} stay in {database.name}: not imported yet."] if told else []
+
+
+def _named(folder: Path) -> Iterator[Path]:
+    """Where files of other systems may lie: in the home that the folder is or holds, then in the usual places."""
+    home = _home(folder)
+    if home is not None:
+        known = (home.ltm_snapshot, home.lessons, home.longterm_db, home.facts_db)
+        yield from (path for path in known if path is not None)
+    yield from (folder / place / name for place in PLACES for name in NAMES)
+
+
+def _markdown(folder: Path) -> Iterator[Path]:
+    """What an agent of files wrote of its user and of what it learned."""
+    home = _home(folder)
+    if home is not None:
+        yield from (path for path in (home.user,) if path.is_file())
+        yield from (path for _, path in backfill.files(home))
+
+
+def _home(folder: Path) -> Paths | None:
+    for place in (folder, folder / "home"):
+        with contextlib.suppress(NanomemError):
+            return locate(place)
+    return None
