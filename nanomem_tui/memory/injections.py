@@ -12,9 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats.keep import text_of, whole
-from nanomem_tui.memory import secrets
+from nanomem_tui.memory import scopes, secrets
 from nanomem_tui.memory.appending import append, opened, read_from
 from nanomem_tui.store import atomic
 
@@ -46,6 +47,14 @@ class Injected(NamedTuple):
     saved: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
 
+    @property
+    def state_key(self) -> str:
+        """The key of its session's state; empty where the session is not of the chat, as older logs may say."""
+        try:
+            return scopes.state_key(self.session_key, self.channel or "", self.chat_id or "")
+        except BadInput:
+            return ""
+
 
 class Injections:
     """The log of one workspace, read piece by piece as it grows."""
@@ -69,10 +78,10 @@ class Injections:
         end = None if limit is None else offset + limit
         return list(islice(reversed(self._load().values()), offset, end))
 
-    def lessons_before(self, session_key: str, turn: str) -> tuple[str, ...]:
+    def lessons_before(self, state_key: str, turn: str) -> tuple[str, ...]:
         """The lessons that the last turn of a session before this one was given, if it ended not long ago."""
         for one in islice(reversed(self._load().values()), NEAR):
-            if one.session_key == session_key and one.turn != turn and one.ended_at:
+            if one.state_key == state_key and one.turn != turn and one.ended_at:
                 return one.lessons
         return ()
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeVar
+from urllib.parse import quote
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.store.exchange import global_scope
@@ -30,6 +31,11 @@ SCOPE_OF_KIND: Mapping[str, str] = MappingProxyType(
 
 USER_KINDS = frozenset({"preference", "fact"})
 """The only kinds that follow a person from chat to chat."""
+
+SHARED_SESSIONS = frozenset({"unified:default"})
+"""Session keys that the agent uses for several chats at once."""
+LOCAL_CHANNELS = frozenset({"cli", "api"})
+"""Channels whose sessions the agent names freely, beside the one chat that they have."""
 
 MAX_ID = 512
 _CHANNEL = re.compile(r"[^\s:/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}")
@@ -74,6 +80,22 @@ def user_key(channel: str | None, sender_id: str | None, chat_id: str | None = N
 def global_key(workspace_id: str) -> str:
     """The scope key of what every chat of a workspace may see."""
     return global_scope(workspace_id)
+
+
+def state_key(session_key: str, channel: str, chat_id: str) -> str:
+    """The key under which turns, pending items and lessons of a session are kept for a chat.
+
+    A session belongs to the chat whose key it is or begins with (`telegram:-100:topic:42`). A name that the agent uses
+    for several chats gives each of them a state of its own. Raises BadInput for the session of another chat.
+    """
+    chat = f"{channel}:{chat_id}"
+    if session_key == chat or session_key.startswith(f"{chat}:"):
+        return session_key
+    if session_key in SHARED_SESSIONS or (channel in LOCAL_CHANNELS and session_key.startswith(f"{channel}:")):
+        # No channel holds a slash, and no quoted id a blank: this is the key of no other session and chat.
+        return f"{channel}/{quote(chat_id, safe=':@!+')} {session_key}"
+    fix = f"give a session key like {chat}, or none"
+    raise BadInput(f"that session is not of the chat {chat}", f"session_key {session_key}"[:100], fix)
 
 
 def key_for(scope: str, audience: Audience, workspace_id: str) -> str:
@@ -159,8 +181,10 @@ def _channel(channel: str | None, scope: str) -> str:
 def _id(value: str | None, scope: str, need: str) -> str:
     if not value:
         raise BadInput(f"a {scope} scope needs a channel and a {scope}", "--scope", f"give --channel and {need}")
-    if len(value) > MAX_ID or _BAD_ID.search(value):
+    if len(value) > MAX_ID or value.startswith(":") or _BAD_ID.search(value):
         raise BadInput(
-            f"that is no {scope} id: too long, control characters or `../`", need, "give the channel's own id"
+            f"that is no {scope} id: too long, a colon first, control characters or `../`",
+            need,
+            "give the channel's own id",
         )
     return value

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.formats.wal_state import parse_wal
 from nanomem_tui.memory import backfill, learning, prompt, retention
 from nanomem_tui.memory.injections import Injected, logged_words
@@ -77,7 +77,7 @@ class Engine:
             self._first()
             begun = self._block(turn, given, _question(given))
             self.traces.injections.began(self._injected(given, begun))
-            self.working.began(given.session_key, given.at, given.speaker, given.text)
+            self.working.began(given.state_key, given.at, given.speaker, given.text)
             self._remember(given, begun)
             self._count_begin(begun)
             return begun
@@ -128,15 +128,15 @@ class Engine:
                 "reply_to_participant": given.reply_participant,
             }
             written = {name: value for name, value in fields.items() if value or name == "user"}
-            self._wal.pre(given.session_key, given.channel or "", given.chat_id or "", given.at, written)  # type: ignore[arg-type]
+            self._wal.pre(given.state_key, given.channel or "", given.chat_id or "", given.at, written)  # type: ignore[arg-type]
 
     def _block(self, turn: str, given: TurnInput, question: Question) -> Begun:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
         found = self._recall.ask(question)
         rows = list(self._store.snapshot.lessons.values())
-        lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.session_key)
-        turns = self.working.turns(given.session_key) if given.session_key else ()
-        pending = self._pending(given.session_key) if given.session_key else ()
+        lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
+        turns = self.working.turns(given.state_key) if given.session_key else ()
+        pending = self._pending(given.state_key) if given.session_key else ()
         items = [hit.item for hit in found.hits]
         made = prompt.render(
             items,
@@ -241,9 +241,9 @@ class Engine:
         self.traces.counters.add("turns_declined")
         if turn:
             self._open.pop(turn, None)
-            self.working.forget(given.session_key, given.at)
+            self.working.forget(given.state_key, given.at)
             if self._wal is not None:
-                wal, where = self._wal, (given.session_key, given.channel or "", given.chat_id or "", given.at)
+                wal, where = self._wal, (given.state_key, given.channel or "", given.chat_id or "", given.at)
                 self._try("the session state", lambda: wal.take_back(*where))
         return Ended(turn)
 
@@ -251,6 +251,7 @@ class Engine:
         """The turn that ends: by its id here or in the log, or the last open one of the described message."""
         known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
         if known is not None:
+            _same_chat(end, known[0])
             return (end.input._replace(at=known[0].at) if end.input else known[0]), known[1]
         logged = self.traces.injections.get(end.turn) if end.turn else self._logged(end.input)
         if logged is None:
@@ -260,16 +261,17 @@ class Engine:
         rows = self._store.load("item")
         hits = (Hit(rows.items[key], 0.0, {}) for key in logged.items if key in rows.items)
         lessons = (rows.lessons[key] for key in logged.lessons if key in rows.lessons)
-        given = end.input or TurnInput(
+        began = TurnInput(
             logged.session_key, logged.channel, logged.chat_id, logged.sender_id, logged.message_id or "",
             logged.speaker or "user", logged.user,
         )  # fmt: skip
-        return given._replace(at=logged.at), Begun(logged.turn, "", tuple(hits), tuple(lessons))
+        _same_chat(end, began)
+        return (end.input or began)._replace(at=logged.at), Begun(logged.turn, "", tuple(hits), tuple(lessons))
 
     def _described(self, given: TurnInput | None) -> tuple[TurnInput, Begun] | None:
         """The last open turn of this process that began with this message."""
         for began, shown in reversed(self._open.values()):
-            if given is not None and _same_message(given, began.session_key, began.message_id, began.text):
+            if given is not None and _same_message(given, began.state_key, began.message_id, began.text):
                 return began, shown
         return None
 
@@ -278,7 +280,7 @@ class Engine:
             if (
                 given is not None
                 and not turn.ended_at
-                and _same_message(given, turn.session_key, turn.message_id or "", turn.user)
+                and _same_message(given, turn.state_key, turn.message_id or "", turn.user)
             ):
                 return turn
         return None
@@ -296,8 +298,8 @@ class Engine:
 
     def _before(self, given: TurnInput, shown: Begun) -> Before:
         """The turn that ended before this one in its session."""
-        answers = (turn.assistant for turn in reversed(self.working.turns(given.session_key)) if turn.at != given.at)
-        lessons = self.traces.injections.lessons_before(given.session_key, shown.turn)
+        answers = (turn.assistant for turn in reversed(self.working.turns(given.state_key)) if turn.at != given.at)
+        lessons = self.traces.injections.lessons_before(given.state_key, shown.turn)
         return Before(next((answer for answer in answers if answer), ""), lessons)
 
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> None:
@@ -307,9 +309,9 @@ class Engine:
         saved = [kept.item.id for kept in ended.saved] + [held.item.id for held in ended.quarantined]
         learned = [taught.lesson.id for taught in ended.lessons if taught.is_change]
         self._try("the injection log", lambda: self.traces.injections.ended(ended.turn, now, saved, learned))
-        self.working.ended(given.session_key, given.at, end.assistant, given.speaker, given.text)
-        self.working.add_pending(given.session_key, end.pending_actions)
-        self.working.done(given.session_key, end.done_actions)
+        self.working.ended(given.state_key, given.at, end.assistant, given.speaker, given.text)
+        self.working.add_pending(given.state_key, end.pending_actions)
+        self.working.done(given.state_key, end.done_actions)
         self._try("the session", lambda: self._transcript(end, given))
         self._count_end(ended)
         self._try("hygiene", self._hygiene)
@@ -317,7 +319,7 @@ class Engine:
 
     def _post(self, end: TurnEnd, given: TurnInput, now: str) -> None:
         if self._wal is not None:
-            self._wal.post(given.session_key, now, end.assistant, end.pending_actions)
+            self._wal.post(given.state_key, now, end.assistant, end.pending_actions)
 
     def _transcript(self, end: TurnEnd, given: TurnInput) -> None:
         sessions = self.traces.sessions
@@ -379,9 +381,15 @@ class Engine:
         return from_messages(messages, self._settings.short_term_turns), []
 
 
-def _same_message(given: TurnInput, session_key: str, message_id: str, text: str) -> bool:
+def _same_chat(end: TurnEnd, began: TurnInput) -> None:
+    """Raise BadInput for an end that is told of another chat than its turn began in."""
+    if end.input is not None and end.input.state_key != began.state_key:
+        raise BadInput("that turn began in another chat or session", end.turn, "give the fields of its begin, or none")
+
+
+def _same_message(given: TurnInput, state_key: str, message_id: str, text: str) -> bool:
     """Whether a described message is that of a begun turn: by its id where both have one, else by its words."""
-    if given.session_key != session_key:
+    if given.state_key != state_key:
         return False
     if given.message_id and message_id:
         return given.message_id == message_id

@@ -13,7 +13,6 @@ from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.memory import capture, corrections, efficacy, learning, mirrors, safety
 from nanomem_tui.memory.pending import Pending
-from nanomem_tui.memory.pending import change_of as pending_change
 from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, Taught, TurnEnd, TurnInput
 from nanomem_tui.memory.twins import Twins
 from nanomem_tui.operations import Change, Operation, new_operation
@@ -105,7 +104,7 @@ class Keeper:
         changes = [
             *draft.changes(),
             *mirrors.changes(self._store.paths, self._settings, fresh),
-            *self._done(end, given),
+            *self._pending.finished(given.state_key, end.done_actions),
         ]
         if not changes:
             return Kept(None, durable=False, ended=ended)
@@ -142,18 +141,12 @@ class Keeper:
         for event in events:
             found = learning.learn(
                 event, draft.lessons(), self._settings, now,
-                session_key=given.session_key, actor_key=given.audience.user_key or "",
+                session_key=given.state_key, actor_key=given.audience.user_key or "",
             )  # fmt: skip
             for one in found:
                 draft.put("lesson", one.lesson)
                 taught.append(Taught(one.lesson, one.what))
         return taught
-
-    def _done(self, end: TurnEnd, given: TurnInput) -> list[Change]:
-        """Take recovered turns away that the agent has answered now."""
-        waiting = self._pending.of(given.session_key) if end.done_actions else ()
-        rest = [item for item in waiting if not any(item.text and item.text in done for done in end.done_actions)]
-        return [pending_change(given.session_key, waiting, rest)] if len(rest) < len(waiting) else []
 
 
 def _use(draft: Draft, shown: Begun) -> int:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.recall import Cut, Recalled
-from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.scopes import Audience, state_key
 from nanomem_tui.memory.wal_writer import checked_key
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Hit, Item, Lesson
@@ -48,6 +48,13 @@ class TurnInput(NamedTuple):
     def audience(self) -> Audience:
         """Who sees what is recalled."""
         return Audience(self.channel, self.chat_id, self.sender_id)
+
+    @property
+    def state_key(self) -> str:
+        """Under which key this session's turns, pending items and lessons are kept. Raises BadInput."""
+        if not self.session_key or self.channel is None or self.chat_id is None:
+            return self.session_key
+        return state_key(self.session_key, self.channel, self.chat_id)
 
 
 class ToolUse(NamedTuple):
@@ -204,7 +211,8 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
         at=_time(body),
         leave_out=_parts(body),
     )
-    _ = found.audience.chat_key, found.audience.user_key  # a malformed channel, chat or sender is refused here
+    # A malformed channel, chat or sender, and the session of another chat, are refused here.
+    _ = found.audience.chat_key, found.audience.user_key, checked_key(found.state_key)
     return found
 
 

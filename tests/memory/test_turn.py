@@ -218,7 +218,8 @@ def test_an_unfinished_turn_is_recovered_and_taken_back(workspace: Path) -> None
     with open_workspace(workspace) as ws:
         with pytest.raises(NanomemError):
             ws.undo()  # it was answered since
-        (turn, _) = ws.wal.check()
+        assert [turn.user for turn in ws.wal.check()] == ["and?"], "what was answered stays recovered"
+        assert [turn.user for turn in ws.wal.recovered()] == ["please send the report"]
 
 
 def test_an_undone_recovery_shows_the_turn_again(workspace: Path) -> None:
@@ -257,7 +258,7 @@ def test_an_agents_own_transcripts_are_never_touched(sample_copy) -> None:
         assert folder is not None
         before = files(folder)
         key = ws.sessions.list()[0].key
-        begun = ws.engine.begin_turn(turn_input({"session_key": key, "text": "hello", "channel": "a", "chat_id": "b"}))
+        begun = ws.engine.begin_turn(turn_input({"session_key": key, "text": "hello"}))
         end(ws, begun.turn)
         assert ws.traces.sessions is None
         assert files(folder) == before

@@ -1,0 +1,110 @@
+"""Whose session is whose: what a turn left behind is given to the chat that it came from, and to no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui.errors import BadInput
+from nanomem_tui.memory.scopes import state_key
+from nanomem_tui.memory.turn_values import turn_end, turn_input
+from nanomem_tui.workspace import open_workspace
+
+LEFT = "the hidden answer of chat A"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "home" / "workspace"
+    (folder / "memory").mkdir(parents=True)
+    return folder
+
+
+def fields(key: str, channel: str, chat: str, text: str = "hello there", **more: object) -> dict[str, object]:
+    return {"session_key": key, "channel": channel, "chat_id": chat, "sender_id": "u1", "text": text, **more}
+
+
+@pytest.mark.parametrize(
+    ("key", "channel", "chat"),
+    [
+        ("telegram:A", "telegram", "B"),
+        ("telegram:A", "signal", "A"),
+        ("telegram:-1001", "telegram", "-100"),
+        ("telegram:-100", "telegram", "-1001"),
+        ("telegram:A:topic:4", "telegram", "B"),
+        ("unified:other", "telegram", "A"),
+        ("cli:direct", "telegram", "A"),
+        ("A", "telegram", "A"),
+        ("telegram:", "telegram", "A"),
+        ("", "telegram", ":A"),
+        ("telegram::A", None, None),  # type: ignore[list-item]
+    ],
+)
+def test_a_session_of_another_chat_is_refused_in_one_line(key: str, channel: str, chat: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        turn_input(fields(key, channel, chat))
+    assert "\n" not in caught.value.line()
+    assert len(caught.value.line()) < 300
+
+
+@pytest.mark.parametrize(
+    ("key", "channel", "chat", "state"),
+    [
+        ("telegram:A", "telegram", "A", "telegram:A"),
+        ("telegram:-100:topic:42", "telegram", "-100", "telegram:-100:topic:42"),
+        ("api:default", "api", "default", "api:default"),
+        ("websocket:5f0e", "websocket", "5f0e", "websocket:5f0e"),
+        ("", "matrix", "!r:example.org", "matrix:!r:example.org"),
+        ("cli:work", "cli", "direct", "cli/direct cli:work"),
+        ("unified:default", "telegram", "A", "telegram/A unified:default"),
+    ],
+)
+def test_the_keys_of_agents_are_taken(key: str, channel: str, chat: str, state: str) -> None:
+    assert turn_input(fields(key, channel, chat)).state_key == state
+
+
+def test_chats_that_share_a_session_name_do_not_see_each_others_turns(workspace: Path) -> None:
+    shared = "unified:default"
+    with open_workspace(workspace) as ws:
+        for text in ("where is the key to the door?", "No, that is wrong, it is in the blue box"):
+            one = fields(shared, "telegram", "A", text, assistant=LEFT, pending_actions=["call the plumber"])
+            ws.engine.whole_turn(turn_end(one, whole=True))
+        mine = ws.engine.preview(turn_input(fields(shared, "telegram", "A"))).block
+        assert LEFT in mine
+        assert "plumber" in mine
+        assert "blue box" in mine
+        for channel, chat in (("telegram", "B"), ("signal", "A")):
+            theirs = ws.engine.begin_turn(turn_input(fields(shared, channel, chat, sender_id="u2")))
+            assert (theirs.working, theirs.pending, theirs.lessons) == ((), (), ())
+            assert LEFT not in theirs.block
+    with open_workspace(workspace) as ws:
+        assert LEFT in ws.engine.preview(turn_input(fields(shared, "telegram", "A"))).block
+        assert LEFT not in ws.engine.preview(turn_input(fields(shared, "telegram", "B"))).block
+
+
+def test_a_turn_ends_in_the_chat_where_it_began(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        begun = ws.engine.begin_turn(turn_input(fields("telegram:A", "telegram", "A")))
+        with pytest.raises(BadInput, match="another chat"):
+            ws.engine.end_turn(turn_end({**fields("telegram:B", "telegram", "B"), "turn": begun.turn}))
+    with open_workspace(workspace) as ws, pytest.raises(BadInput, match="another chat"):
+        ws.engine.end_turn(turn_end({**fields("telegram:B", "telegram", "B"), "turn": begun.turn}))
+
+
+WORDS = st.text("AB: /@", min_size=1, max_size=6)
+KEYS = WORDS | st.sampled_from(["unified:default", "cli:x", "api:default", "t:A", "t:A:B", "t:A:B:x"])
+
+
+@given(KEYS, st.sampled_from(["t", "u", "cli", "api"]), WORDS, KEYS, st.sampled_from(["t", "u", "cli", "api"]), WORDS)
+def test_no_two_chats_share_a_state(key: str, channel: str, chat: str, key2: str, channel2: str, chat2: str) -> None:
+    try:
+        one, two = state_key(key, channel, chat), state_key(key2, channel2, chat2)
+    except BadInput:
+        return
+    if one == two:
+        assert (key, channel) == (key2, channel2)
+        # Only where one id begins with the other and a colon may a key name both: the agent's session is the same one.
+        assert chat == chat2 or chat.startswith(f"{chat2}:") or chat2.startswith(f"{chat}:")
