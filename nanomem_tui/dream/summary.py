@@ -98,15 +98,14 @@ class RulesSummariser:
         """The facts of all messages."""
         wanted = archivable(messages)
         roles = {"user", "assistant"} if self._settings.capture_assistant else {"user"}
-        senders = {message.raw.get("sender_id") for message in wanted if message.role == "user"} - {None}
+        senders = {_sender(message) for message in wanted if message.role == "user"} - {""}
         lines: dict[str, Line] = {}
         left_out: list[LeftOut] = []
         for number, message in enumerate(wanted):
             if number % 500 == 0:
                 watch(f"reading message {number:,} of {len(wanted):,}")
             if message.role in roles:
-                sender = " ".join(str(message.raw.get("sender_id")).split())[:_SENDER] if len(senders) > 1 else ""
-                said, not_said = self._said(message, sender)
+                said, not_said = self._said(message, _sender(message) if len(senders) > 1 else "")
                 left_out += not_said
                 for line in said:
                     lines.setdefault(safety.normal(line.text), line)
@@ -143,6 +142,12 @@ class RulesSummariser:
                 if not alone:
                     told[mark] = lines[-1]
         return lines, left_out
+
+
+def _sender(message: Message) -> str:
+    """Who sent a message, on one line; "" when nobody says."""
+    found = message.raw.get("sender_id")
+    return "" if found is None else " ".join(str(found).split())[:_SENDER]
 
 
 def _too_long(text: str) -> str:
