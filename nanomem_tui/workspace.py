@@ -369,7 +369,8 @@ class Workspace(AbstractContextManager["Workspace"]):
             known += lookup.damaged(self.store)
         except NanomemError as error:
             known.append(Problem(error.what, error.where, fix=error.fix))
-        return health.examine(self.paths, self.layout, [*known, *self.store.problems()], self.agent())
+        told = [*known, *self.store.problems()]
+        return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal)
 
     def close(self) -> None:
         """Flush what waits and let go of files and locks."""

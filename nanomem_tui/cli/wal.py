@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -82,22 +82,23 @@ def show(state: State, key: str, limit: int | None, offset: int) -> None:
     """
     with state.open() as ws:
         found = ws.wal.get(key)
+        recovered = {turn.number for turn in found.open_turns if ws.wal.is_recovered(key, turn)}
         all_read([problem for problem in ws.wal.unreadable() if not found.turns])
     turns = page(found.turns, limit, offset)
     body = {
         "id": found.session_key,
         **values.plain(found),
-        "turns": values.plain(turns),
+        "turns": [{**values.plain(turn), "recovered": turn.number in recovered} for turn in turns],
         "problems": [values.problem(entry) for entry in found.problems],
     }
-    state.show(body, lambda: _turn_lines(found, turns))
+    state.show(body, lambda: _turn_lines(found, turns, recovered))
 
 
-def _turn_lines(found: WalState, turns: Sequence[Turn]) -> list[str]:
+def _turn_lines(found: WalState, turns: Sequence[Turn], recovered: Collection[int]) -> list[str]:
     width = output.terminal_width() or 200
     lines = [f"{found.session_key}  {words.counted(len(found.turns), 'turn')}"]
     for turn in turns:
-        mark = "  NOT FINISHED" if turn.open else ""
+        mark = "  NOT FINISHED, RECOVERED" if turn.number in recovered else "  NOT FINISHED" if turn.open else ""
         lines.append(f"#{turn.number}  {words.when(turn.at_pre)}{mark}")
         lines.append("  " + one_line(f"user: {turn.pre.get('user') or ''}", width - 2))
         if not turn.open:
@@ -118,7 +119,9 @@ def check(state: State, limit: int | None, offset: int) -> int:
     """
     with state.open() as ws:
         found = ws.wal.check()
+        recovered = len(ws.wal.recovered())
         unreadable = ws.wal.unreadable()
+    rest = "Every turn that can be read was finished" if unreadable else "Every turn was finished"
     shown = page(found, limit, offset)
     columns = [
         Column("Session", least=24),
@@ -129,16 +132,24 @@ def check(state: State, limit: int | None, offset: int) -> int:
     state.show(
         [values.open_turn(turn) for turn in shown],
         lambda: (
-            table(
-                columns,
-                [(t.session_key, str(t.number), words.when(t.at), t.user or "") for t in shown],
-                output.terminal_width(),
+            (
+                table(
+                    columns,
+                    [(t.session_key, str(t.number), words.when(t.at), t.user or "") for t in shown],
+                    output.terminal_width(),
+                )
+                or [f"{rest} or recovered." if recovered else f"{rest}."]
             )
-            or ["Every turn that can be read was finished." if unreadable else "Every turn was finished."]
+            + ([_recovered(recovered)] if recovered else [])
         ),
     )
     all_read(unreadable)
     return 1 if found else 0
+
+
+def _recovered(number: int) -> str:
+    were, items = ("was", "a pending item") if number == 1 else ("were", "pending items")
+    return f"{words.counted(number, 'turn')} that never ended {were} recovered into {items}."
 
 
 @wal.command()
@@ -148,15 +159,23 @@ def check(state: State, limit: int | None, offset: int) -> int:
 def recover(state: State, key: str | None, dry_run: bool) -> None:
     """Put turns that never ended among the pending items of their session (default: of every session).
 
-    The agent is told of them in its next turn there. `nanomem undo` takes it back.
+    The agent is told of them in its next turn there; what was to be remembered ("Remember that …") is remembered.
+    `nanomem undo` takes it back.
 
     \b
     Example:
       nanomem wal recover telegram:12345
     """
+    from nanomem_tui.memory import recovery
+
     with state.open(dry_run=dry_run) as ws:
         found = [turn for turn in ws.wal.check() if key in (None, turn.session_key)]
         if key is not None and not found:
             ws.wal.get(key)  # an unknown session is an error of its own
-        done = ws.traces.pending.recover(found, ws.perform)
-    tell(state, [done], {"recovered": [values.open_turn(turn) for turn in found]}, dry_run=dry_run)
+        done = recovery.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+    body = {
+        "recovered": [values.open_turn(turn) for turn in found],
+        "captured": [values.item(item) for item in done.captured],
+        "quarantined": [values.item(item) for item in done.held],
+    }
+    tell(state, [done.operation], body, dry_run=dry_run)

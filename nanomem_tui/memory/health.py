@@ -41,11 +41,16 @@ LEFT_BEHIND = 3600.0
 
 
 def examine(
-    paths: Paths, layout: Layout, known: Iterable[Problem] = (), agent: Presence | None = None
+    paths: Paths,
+    layout: Layout,
+    known: Iterable[Problem] = (),
+    agent: Presence | None = None,
+    wal: Callable[[], WalStates] | None = None,
 ) -> list[Problem]:
     """Every problem of the workspace, errors first, `known` ones among them and none twice. Reads only.
 
-    `agent` is whether one runs now (looked up when None): a turn or a lock in use is no problem then.
+    `agent` is whether one runs now (looked up when None): a turn or a lock in use is no problem then. `wal`: the turn
+    logs as the workspace knows them, with what was recovered.
     """
     if agent is None:
         agent = look(paths, layout.sessions_dir)
@@ -56,7 +61,7 @@ def examine(
         lambda: _ram_first(paths),
         lambda: _sessions(paths, layout),
         lambda: _checkpoints(paths, layout, agent),
-        lambda: _turns(paths, agent),
+        lambda: _turns(paths, agent, wal() if wal is not None else WalStates(paths)),
         lambda: Notes(paths).problems(),
         lambda: agent_settings(paths)[1],
         lambda: _left_behind(paths, layout),
@@ -185,17 +190,22 @@ def _checkpoints(paths: Paths, layout: Layout, agent: Presence) -> Iterator[Prob
                 yield Problem(what, where, None, "the agent goes on with it at its next start", "warning")
 
 
-def _turns(paths: Paths, agent: Presence) -> Iterator[Problem]:
+def _turns(paths: Paths, agent: Presence, wal: WalStates) -> Iterator[Problem]:
     """What is broken in the turn logs, and the turns that never ended; the newest may go on while an agent runs."""
-    wal = WalStates(paths)
     yield from wal.problems()
+    lost, recovered = wal.check(), wal.recovered()
     for info in wal.list():
-        state = wal.get(info.session_key)
-        lost = [turn for turn in state.open_turns if not (agent.running and turn is state.turns[-1])]
-        if lost:
-            what = f"{counted(len(lost), 'turn')} of {info.session_key} began and never ended: no answer is known"
-            fix = f"`nanomem wal show {info.session_key}` tells what was asked; ask again if it still matters"
-            yield Problem(what, paths.relative(Path(info.path)), lost[-1].line, fix, "warning")
+        where, key = paths.relative(Path(info.path)), info.session_key
+        begun = [turn for turn in lost if turn.session_key == key and not (agent.running and turn.number == info.turns)]
+        if begun:
+            what = f"{counted(len(begun), 'turn')} of {key} began and never ended: no answer is known"
+            fix = f"`nanomem wal recover {key}` makes them pending items, `nanomem wal show {key}` tells what was asked"
+            yield Problem(what, where, begun[0].line, fix, "warning")
+        number = sum(turn.session_key == key for turn in recovered)
+        if number:
+            were, items = ("was", "a pending item") if number == 1 else ("were", "pending items")
+            what = f"{counted(number, 'turn')} of {key} began and never ended, and {were} recovered into {items}"
+            yield Problem(what, where, None, f"`nanomem wal show {key}` tells what was asked", "note")
 
 
 def _left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:

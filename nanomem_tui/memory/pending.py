@@ -19,14 +19,19 @@ from nanomem_tui.text import counted
 
 
 class Recovered(NamedTuple):
-    """A turn that began and never ended: when (UTC ISO) and what was asked."""
+    """A turn that began and never ended: when (UTC ISO) and what was asked. `done`: the agent has answered it since."""
 
     at: str
     text: str
+    done: bool = False
 
 
 class Pending:
-    """The recovered turns of each session, and the layer that changes them. A value is `{"items": [[at, text], …]}`."""
+    """The recovered turns of each session, and the layer that changes them.
+
+    A value is `{"items": [[at, text], …]}`; `[at, text, true]` is one that was answered since, and stays known as
+    recovered.
+    """
 
     name = "pending"
 
@@ -36,24 +41,48 @@ class Pending:
 
     def of(self, session_key: str) -> tuple[Recovered, ...]:
         """What waits in a session, oldest first."""
+        return tuple(item for item in self.known(session_key) if not item.done)
+
+    def known(self, session_key: str) -> tuple[Recovered, ...]:
+        """Every turn of a session that was recovered, those that were answered since too; oldest first."""
         return _items(self._table().get(session_key))
 
     def all(self) -> dict[str, tuple[Recovered, ...]]:
         """What waits, by session."""
-        return {key: _items(value) for key, value in self._table().items()}
+        return {key: waiting for key in self._table() if (waiting := self.of(key))}
 
-    def recover(self, turns: Sequence[OpenTurn], perform: Perform, *, actor: Actor = "human") -> Operation:
-        """Put unfinished turns among the pending items of their sessions, as one operation. Raises NothingToDo."""
+    def finished(self, session_key: str, done_actions: Sequence[str]) -> list[Change]:
+        """The change that marks what the agent says to have done; none where nothing of it waits."""
+        before = self.known(session_key) if done_actions else ()
+        after = [
+            item._replace(done=item.done or bool(item.text and any(item.text in done for done in done_actions)))
+            for item in before
+        ]
+        return [change_of(session_key, before, after)] if tuple(after) != before else []
+
+    def recover(
+        self,
+        turns: Sequence[OpenTurn],
+        perform: Perform,
+        *,
+        beside: Sequence[Change] = (),
+        also: str = "",
+        actor: Actor = "human",
+    ) -> Operation:
+        """Put unfinished turns among the pending items of their sessions, as one operation. Raises NothingToDo.
+
+        `beside`: changes that belong to it; `also` tells of them.
+        """
         by_session: dict[str, list[Recovered]] = {}
         for turn in sorted(turns, key=lambda turn: turn.at):
-            known = {item.at for item in self.of(turn.session_key)}
+            known = {item.at for item in self.known(turn.session_key)}
             if turn.at not in known:
                 by_session.setdefault(turn.session_key, []).append(Recovered(turn.at, turn.user))
         if not by_session:
             raise NothingToDo("nothing to recover", "", "every turn was finished, or is recovered already")
-        changes = [change_of(key, self.of(key), (*self.of(key), *items)) for key, items in by_session.items()]
-        label = f"recover {counted(sum(map(len, by_session.values())), 'unfinished turn')}"
-        return perform(new_operation("wal.recover", label, changes, actor=actor))
+        changes = [change_of(key, self.known(key), (*self.known(key), *items)) for key, items in by_session.items()]
+        label = f"recover {counted(sum(map(len, by_session.values())), 'unfinished turn')}{also}"
+        return perform(new_operation("wal.recover", label, [*changes, *beside], actor=actor))
 
     def check(self, changes: Sequence[Change]) -> None:
         """Raise Conflict unless each `before` is what is there now."""
@@ -103,11 +132,16 @@ def change_of(session_key: str, before: Sequence[Recovered], after: Sequence[Rec
 
 
 def _value(items: Sequence[Recovered]) -> Value | None:
-    return {"items": [list(item) for item in items]} if items else None
+    rows = [[*item] if item.done else [item.at, item.text] for item in items]
+    return {"items": rows} if rows else None
 
 
 def _items(value: Any) -> tuple[Recovered, ...]:
     """The items of a value, whatever somebody wrote into the file."""
     found = value.get("items") if isinstance(value, Mapping) else None
     rows = found if isinstance(found, list | tuple) else ()
-    return tuple(Recovered(str(row[0]), str(row[1])) for row in rows if isinstance(row, list | tuple) and len(row) == 2)
+    return tuple(
+        Recovered(str(row[0]), str(row[1]), len(row) > 2 and row[2] is True)
+        for row in rows
+        if isinstance(row, list | tuple) and len(row) in (2, 3)
+    )

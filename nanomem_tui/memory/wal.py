@@ -87,6 +87,22 @@ class WalStates:
         ]
         return sorted(found, key=lambda turn: turn.at, reverse=True)
 
+    def recovered(self) -> builtins.list[OpenTurn]:
+        """Every turn that never ended and was recovered into a pending item, the newest first."""
+        found = [
+            OpenTurn(state.session_key, turn.number, turn.at_pre, turn.pre.get("user", ""), turn.line)
+            for _, state, _ in self._read()
+            for turn in state.open_turns
+            if self.is_recovered(state.session_key, turn)
+        ]
+        return sorted(found, key=lambda turn: turn.at, reverse=True)
+
+    def is_recovered(self, session_key: str, turn: Turn) -> bool:
+        """Whether a turn that never ended was recovered."""
+        if self._traces is None:
+            return False
+        return any(item.at == turn.at_pre for item in self._traces.pending.known(session_key))
+
     def counts(self) -> dict[str, int]:
         """How many `files` and `turns` there are, and how many turns are `open`."""
         infos = [info for info, _, _ in self._read()]
@@ -111,10 +127,7 @@ class WalStates:
 
     def _open(self, state: WalState) -> builtins.list[Turn]:
         """The open turns of a session that nobody recovered."""
-        if not state.open_turns or self._traces is None:
-            return [*state.open_turns]
-        recovered = {item.at for item in self._traces.pending.of(state.session_key)}
-        return [turn for turn in state.open_turns if turn.at_pre not in recovered]
+        return [turn for turn in state.open_turns if not self.is_recovered(state.session_key, turn)]
 
     def _read(self) -> Iterator[tuple[WalInfo, WalState, Problem | None]]:
         for name, at in regular_files(self._folder, ".md"):

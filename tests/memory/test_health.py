@@ -192,7 +192,7 @@ def test_turns_that_never_ended_are_a_warning_with_the_command_that_shows_them(s
     assert {problem.severity for problem in found} == {"warning"}
     problem = one(found, "memory/session-state/feishu_oc_a.md")
     assert problem.what.startswith("3 turns of feishu:oc_a began and never ended")
-    assert "`nanomem wal show feishu:oc_a`" in problem.fix
+    assert "`nanomem wal recover feishu:oc_a`" in problem.fix
     running = one(report(home, agent=Presence(True, 1, "nanobot agent")), "memory/session-state/feishu_oc_a.md")
     assert running.what.startswith("2 turns")
 

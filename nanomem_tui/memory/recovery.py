@@ -1,0 +1,76 @@
+"""What becomes of turns that an agent began and never ended: pending items of their sessions, and what a person had
+asked to be remembered in them, in one operation.
+
+Owns what of such a turn is captured: only what was asked for in so many words; it passes the filters of any capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.config import Settings
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.memory import capture, mirrors
+from nanomem_tui.memory.pending import Pending
+from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.turn_keeping import Draft
+from nanomem_tui.memory.twins import Twins
+from nanomem_tui.memory.wal import OpenTurn
+from nanomem_tui.operations import Operation, Perform
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.values import Item
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.wal_state import WalState
+
+StateOf = Callable[[str], "WalState"]
+"""The turn log of a session."""
+
+
+class Recovery(NamedTuple):
+    """The operation, the items that it remembers, and those that it put into the inbox."""
+
+    operation: Operation
+    captured: tuple[Item, ...] = ()
+    held: tuple[Item, ...] = ()
+
+
+def recover(
+    turns: Sequence[OpenTurn], state_of: StateOf, pending: Pending, store: MemoryStore, settings: Settings,
+    perform: Perform,
+) -> Recovery:  # fmt: skip
+    """Recover unfinished turns. Raises NothingToDo, and the store's errors."""
+    store.load("item")
+    with store.snapshot.lock:
+        draft = Draft(store, Twins(store))
+        rows = [row for turn in sorted(turns, key=lambda turn: turn.at)
+                for row in _asked(turn, state_of, draft, store.workspace_id, settings)]  # fmt: skip
+        fresh = [row.item for row in rows if row.before is None and not row.why]
+        beside = [*draft.changes(), *mirrors.changes(store.paths, settings, fresh)]
+        saved = tuple(row.item for row in rows if not row.why)
+        held = tuple(row.item for row in rows if row.why)
+        parts = [(len(saved), "memory", "memories", "remembered"), (len(held), "memory", "memories", "in the inbox")]
+        also = "".join(f", {counted(number, one, many)} {where}" for number, one, many, where in parts if number)
+        return Recovery(pending.recover(turns, perform, beside=beside, also=also), saved, held)
+
+
+def _asked(
+    turn: OpenTurn, state_of: StateOf, draft: Draft, workspace_id: str, settings: Settings
+) -> Iterator[capture.Row]:
+    """What the message of a turn asked to be remembered, as rows of the draft."""
+    state = state_of(turn.session_key)
+    pre = next((one.pre for one in state.turns if one.number == turn.number), {})
+    if pre.get("speaker", "user") == "system":
+        return
+    try:
+        audience = Audience(state.channel or None, state.chat_id or None, pre.get("sender_id") or None)
+        origin = capture.Origin(audience, turn.session_key, pre.get("message_id") or None)
+        found = capture.capture(turn.user, origin, settings, draft.twin, workspace_id)
+    except NanomemError:
+        return  # whose it is cannot be told from its log: it is pending all the same
+    for row in found.rows:
+        if row.item.source == "explicit_user" and (row.before is None or row.why):
+            draft.put("item", row.item)
+            yield row
