@@ -138,6 +138,25 @@ def test_a_process_that_only_looks_leaves_it_to_the_next_change(tmp_path: Path) 
     assert state(trial) == state(model)
 
 
+def test_an_undo_killed_at_a_spread_of_steps(tmp_path: Path) -> None:
+    before = state(prepared(tmp_path / "saved"))
+    with open_workspace(opened(tmp_path / "saved").workspace) as ws:
+        consolidate(ws)
+    after = state(opened(tmp_path / "saved"))
+
+    def check(home: Home) -> None:
+        with open_workspace(home.workspace) as ws:
+            ws.items.add("something else")
+        assert state(home) in (before, after)
+        with open_workspace(home.workspace) as ws:
+            if state(home) == before:
+                consolidate(ws)
+            assert [row["content"] for row in home.entries()] == [row["content"] for row in after[0]]
+            assert session(home).last_archived == after[2]
+
+    assert sweep(tmp_path, [lambda ws: ws.undo(), lambda ws: ws.close()], 6, check) > 3
+
+
 def rewrite(ws: Workspace) -> None:
     ws.history_changes.compact(3)
 
