@@ -26,6 +26,7 @@ from nanomem_tui.store.values import Item
 ROLES = ("user", "assistant", "tool")
 MAX_MESSAGE = 4_000
 """Characters of a message that is read; a longer one is something pasted, not something said."""
+UNWANTED = "asked not to be remembered"
 EPSILON = 1e-9
 
 
@@ -90,10 +91,10 @@ class Captured(NamedTuple):
         return tuple(row for row in self.rows if row.why)
 
 
-def candidates(text: str, *, role: str = "user", settings: Settings) -> list[Candidate]:
+def candidates(text: str, *, role: str = "user", settings: Settings, episodes: bool = True) -> list[Candidate]:
     """What a message of a role (user, assistant, tool) could add to memory; nothing where the settings say not to read
-    it. Only a user can ask for something to be remembered."""
-    if not reads(role, settings) or len(text) > MAX_MESSAGE:
+    it, or the message says not to remember it. Only a user can ask for something to be remembered."""
+    if not reads(role, settings) or len(text) > MAX_MESSAGE or capture_rules.is_unwanted(text):
         return []
     found: dict[str, Candidate] = {}
     for sentence in capture_rules.sentences(text):
@@ -101,7 +102,7 @@ def candidates(text: str, *, role: str = "user", settings: Settings) -> list[Can
         if said is not None:
             candidate = _candidate(said, role)
             found.setdefault(safety.normal(candidate.text), candidate)
-    if not found and role == "user" and (said := capture_rules.episode(text)) is not None:
+    if episodes and not found and role == "user" and (said := capture_rules.episode(text)) is not None:
         found[said.text] = _candidate(said, role)
     return list(found.values())
 
@@ -199,15 +200,19 @@ def capture(
     *,
     role: str = "user",
     recalled: Collection[str] = (),
+    episodes: bool = True,
     now: datetime | None = None,
 ) -> Captured:
-    """Everything that one message adds to memory; empty in a channel that is not captured. Raises BadInput when a
-    scope is asked for that the audience does not have."""
+    """Everything that one message adds to memory; empty in a channel that is not captured. `episodes`: whether a
+    message that says nothing else may be one. Raises BadInput when a scope is asked for that the audience does not
+    have."""
     if not reads(role, settings) or origin.audience.channel not in settings.capture_channels:
         return Captured()
     whole = Candidate(text, "", 0.0, 0.0, role=role)
     if len(text) > MAX_MESSAGE:
         return Captured(dropped=((whole, f"a message of more than {MAX_MESSAGE} characters"),))
+    if capture_rules.is_unwanted(text):
+        return Captured(dropped=((whole._replace(text=secrets.mask(text)), UNWANTED),))
     findings = safety.check(text)
     for found in findings:
         if found.kind in ("code", "command", "recalled"):
@@ -219,7 +224,7 @@ def capture(
 
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
     sender = origin.audience.sender_id
-    given = candidates(text, role=role, settings=settings)
+    given = candidates(text, role=role, settings=settings, episodes=episodes)
     verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, sender_id=sender)
 
     def row(candidate: Candidate, finding: Finding | None) -> Row:

@@ -50,6 +50,25 @@ _REMEMBER = re.compile(
     r"(?:\s+this)?(?:\s*[:,，：]\s*|\s+that\s*[:,]?\s+|\s+)(?P<what>.+)",
     re.IGNORECASE | re.DOTALL,
 )
+_UNWANTED = re.compile(
+    r"(?<!\bi )(?<!\bwe )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwho )(?<!\bpeople )"
+    r"\b(?:(?:do not|don't|dont|do n't|never|please not|not to|need not|needn't|(?:must|should|may|can) ?(?:not|n't)|"
+    r"stop|no need to|without|rather not)\s+(?:(?:ever|please|you|try to|have to|need to|want you to)\s+)?"
+    r"(?:(?:remember(?:ing)?|memori[sz](?:e|ing)|keep(?:ing)? in mind)"
+    r"(?=\s*(?:[:,.!]|$|this|that|it\b|these|the following|anything|any of|what|my|i\b|me\b|about|where|how))|"
+    r"(?:sav|stor|not|captur|writ)(?:e|ing)(?: down)?(?=\s+(?:this|that|it|these|any of (?:this|that))\b)|"
+    r"(?:keep|record|log)(?:ing)?(?=\s+(?:this|that|it|these|any of (?:this|that))\b))|off the record)|"
+    r"(?:不要|别|別|不用|不必|无需|無需|请勿|勿|不需要|不许|不准|甭)(?:再|去|帮我|给我|替我|把.{1,12})?"
+    r"(?:记(?!错|混|恨|仇)|記(?!錯|混|恨|仇)|保存|存下|存储|写下)",
+    re.IGNORECASE,
+)
+_FORGET = re.compile(
+    _LEAD + r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i want you to )?(?:please\s+|just\s+)*"
+    r"(?:forget\b|never ?mind\b|un-?remember\b|(?:delete|erase|remove|drop) (?:the|that|my|what|your)\b.{0,40}"
+    r"\bmemor(?:y|ies)\b)|"
+    r"^[\s,，]*(?:(?:请|請|麻烦|你|那就|还是|把.{1,30})[，,\s]*){0,3}(?:忘(?:掉|记|記|了)|算了|当我没说|當我沒說)",
+    re.IGNORECASE,
+)
 _POLITE = re.compile(
     _LEAD + r"(?:can|could|would|will) you (?:please )?(?:remember|keep|note)\b(?! (?:when|what|how|me|my)\b)",
     re.IGNORECASE,
@@ -206,6 +225,8 @@ def _clauses(sentence: str) -> list[str]:
 def read(sentence: str) -> Said | None:
     """What a sentence says for memory, None when nothing."""
     plain = sentence.replace("’", "'").strip()
+    if asks_to_forget(plain) or is_unwanted(plain):
+        return None
     wish = _wish(plain)
     if wish is not None and wish["what"].strip(" .。!！?？"):
         what = wish["what"].strip().rstrip("?？").strip()
@@ -225,14 +246,25 @@ def _wish(sentence: str) -> re.Match[str] | None:
     return _REMEMBER_ZH.match(plain) or (None if _is_question(plain, polite=True) else _REMEMBER.match(plain))
 
 
+def is_unwanted(message: str) -> bool:
+    """Whether a message says that it, or something in it, is not to be remembered."""
+    return _UNWANTED.search(message.replace("’", "'")) is not None
+
+
+def asks_to_forget(sentence: str) -> bool:
+    """Whether a sentence takes something back: what it tells is not what is so."""
+    return _FORGET.match(sentence.replace("’", "'").strip()) is not None
+
+
 def episode(message: str) -> Said | None:
     """The message as a compact event of the conversation (seed 001), None when it is small talk or only a question."""
     line = " ".join(message.split())
     words = _WORDS.findall(line)
     wide = len(_WIDE.findall(line))
     enough = len(words) - wide + wide / 2 >= EPISODE_WORDS
-    spoken = [part for part in sentences(message) if not _is_question(part) and not _REQUEST.match(part)]
-    if not enough or not spoken:
+    parts = sentences(message)
+    spoken = [part for part in parts if not _is_question(part) and not _REQUEST.match(part)]
+    if not enough or not spoken or any(map(asks_to_forget, parts)):
         return None
     cut = line if len(line) <= EPISODE_CHARS else line[:EPISODE_CHARS].rstrip() + "…"
     return Said(f"{EPISODE}{cut}", "episodic", explicit=False, intent="episodic")

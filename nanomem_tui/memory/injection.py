@@ -103,7 +103,8 @@ _PATTERNS: tuple[_Orders, ...] = (
         r"share|return|give)\b.{0,40}\b(?:(?:system|hidden|initial|internal|secret|operating|developer|original) "
         r"(?:prompts?|instructions?|messages?|rules|directives)|(?:exact |full )?instructions you (?:were|have been)|"
         r"(?:prompt|instructions) (?:above|verbatim|word for word))\b|"
-        r"\b(?:operating |exact |initial )instructions you (?:were|have been) given\b",
+        r"\b(?:operating |exact |initial )instructions you (?:were|have been) given\b|"
+        r"\b(?:reveal|leak|disclose|expose|recite)\b.{0,12}\b(?:the|your|its) (?:\w+ )?(?:prompt|instructions)\b",
     ),
     _Orders(
         "imitates the system or addresses the model",
@@ -112,7 +113,7 @@ _PATTERNS: tuple[_Orders, ...] = (
         r"<\|(?:im_start|im_end|system|assistant|user|endoftext)|\[/?inst\]|<</?sys>>|"
         r"^\W{0,6}(?:system|developer|admin(?:istrator)?)"
         r"(?: (?:note|message|update|notice|override|prompt|instruction))?"
-        r"\s*:.{0,80}\b(?:you|must|always|never|ignore|assistant|append|reply)\b|"
+        r"\s*:.{0,80}\b(?:you|must|always|never|ignore|assistant|append|reply|reveal|disclose|forward|obey|execute)\b|"
         r"\bsystem (?:note|notice|update|override|message)\s*:|"
         r"\b(?:important|attention|note|message|reminder|instructions?|notice|hint)\b.{0,12}\b(?:for|to) "
         r"(?:the |any |all )?"
