@@ -5,11 +5,11 @@ from __future__ import annotations
 import configparser
 import json
 import os
-import select
 import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -113,16 +113,18 @@ def program(*args: str) -> subprocess.Popen[str]:
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
 
 
-def said(process: subprocess.Popen[str], what: str, seconds: float = 20) -> str:
+def said(process: subprocess.Popen[str], what: str, seconds: float = 30) -> str:
     """The next line that holds `what`."""
     assert process.stdout is not None
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and select.select([process.stdout], [], [], end - time.monotonic())[0]:
-        line = process.stdout.readline()
-        if what in line:
-            return line
-        assert line, process.communicate()
-    raise AssertionError(f"it never said {what}")
+    patience = threading.Timer(seconds, process.kill)
+    patience.start()
+    try:
+        for line in process.stdout:
+            if what in line:
+                return line
+    finally:
+        patience.cancel()
+    raise AssertionError(f"it never said {what}: {process.communicate()}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -214,3 +216,22 @@ def test_nobody_there_is_told_and_no_entry_is_given_up(
         assert (failed.code, failed.err.count("\n"), KEY in failed.err) == (2, 1, False)
         assert hurry(workspace)["failures"] == tries
     assert run("dream", "status", "--json").json["unprocessed"] == 1
+
+
+def test_told_to_end_while_a_model_thinks_it_ends_and_changes_nothing(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelServer(says({"analysis": "late", "facts": []}, wait=30)) as server:
+        of_model(monkeypatch, server)
+        process = program()
+        end = time.monotonic() + 20
+        while not server.asked and time.monotonic() < end:
+            time.sleep(0.01)
+        assert server.asked
+        process.terminate()
+        started = time.monotonic()
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, err, time.monotonic() - started < 10) == (0, "", True)
+    assert "ended: told to end" in out
+    assert (user(workspace), (workspace / "memory" / ".dream_cursor").exists()) == ("", False)
+    assert not (workspace / "memory" / "nanomem" / "dream-schedule.json").exists(), "it is no failure"
