@@ -286,7 +286,7 @@ def check(name: str, value: Any, source: str) -> Any:
     inside = (value if kind == "list" else value.values() if about.choices else ()) if kind in ("list", "table") else ()
     if not fits or not all(isinstance(entry, str) for entry in inside):
         raise InvalidConfig(
-            f"`{name}` must be a {kind}{_bound(about)}, not {value!r}", source, "see `nanomem config show`"
+            f"`{name}` must be {_KINDS[kind]}{_bound(about)}, not {value!r}", source, "see `nanomem config show`"
         )
     if about.names and (unknown := [key for key in value if key not in about.names]):
         raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
@@ -296,6 +296,10 @@ def check(name: str, value: Any, source: str) -> Any:
     return float(value) if kind == "float" else tuple(value) if kind == "list" else value
 
 
+_KINDS = {
+    "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "list": "a list of texts",
+    "table": "a table of texts",
+}  # fmt: skip
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool,), "str": (str,), "list": (list, tuple), "table": (dict,),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What docs/agents.md tells the maker of another agent is true: its examples run, its fields are those of the answers."""
+"""What docs/agents.md tells makers of other agents is true: its examples run, its fields are those of the answers."""
 
 from __future__ import annotations
 

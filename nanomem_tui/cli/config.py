@@ -94,7 +94,7 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     file = _file(state, here=here)
     if dry_run:
         settings.read_toml(file)
-        meant = settings.from_text(key, value, "the command line")
+        meant = settings.from_text(key, value, "")
         body = {"operation": None, "dry_run": True, "key": key, "value": values.plain(meant), "path": str(file)}
         state.show(body, [f"Would set {key} = {meant} in {file}"])
         return

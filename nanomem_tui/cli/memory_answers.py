@@ -185,20 +185,33 @@ def _total(shown: int, total: int, one: str) -> str:
 
 
 def item_lines(rows: Sequence[Item]) -> list[str]:
-    """The items as a table."""
+    """The items as a table; their kind and their scope only where these differ."""
     from nanomem_tui.cli.tables import Column, table
 
     columns = [
         Column("ID"),
         Column("Text", limit=90, least=28),
+        Column("Kind", drop=5, optional=True),
+        Column("Scope", drop=4, optional=True),
         Column("State", drop=1, optional=True),
         Column("Source", limit=24, drop=2),
         Column("Hits", right=True),
         Column("Session", limit=28, least=12, drop=3, optional=True),
         Column("Updated At"),
     ]
+    kinds, scopes = (len({of(row) for row in rows}) > 1 for of in (lambda row: row.kind, lambda row: row.scope_type))
     cells = [
-        (row.id, row.text, marks(row), row.source, str(row.hits), row.session_key or "", words.when(row.updated_at))
+        (
+            row.id,
+            row.text,
+            row.kind if kinds else "",
+            row.scope_type if scopes else "",
+            marks(row),
+            row.source,
+            str(row.hits),
+            row.session_key or "",
+            words.when(row.updated_at),
+        )
         for row in rows
     ]
     return table(columns, cells, output.terminal_width())

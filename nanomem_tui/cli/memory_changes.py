@@ -9,7 +9,7 @@ import click
 
 from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import SHOWN, tell
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 
@@ -207,7 +207,11 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
 def _removal(verb: str, rows: Sequence[Item]) -> list[str]:
     from nanomem_tui.cli.memory_answers import item_lines
 
-    return [f"{verb} {words.counted(len(rows), 'item')}:", *item_lines(rows)] if rows else ["Nothing to remove."]
+    if not rows:
+        return ["Nothing to remove."]
+    more = len(rows) - SHOWN
+    ending = [f"… and {more:,} more; --json shows all"] if more > 0 else []
+    return [f"{verb} {words.counted(len(rows), 'item')}:", *item_lines(rows[:SHOWN]), *ending]
 
 
 @click.command(cls=Command)

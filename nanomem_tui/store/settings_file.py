@@ -15,7 +15,7 @@ from nanomem_tui.store import atomic
 
 def save(file: Path, name: str, text: str) -> Any:
     """Set `name` to the value that `text` means; returns the value. Raises BadInput or InvalidConfig."""
-    value = config.from_text(name, text, "the command line")
+    value = config.from_text(name, text, "")
     _write(file, {**config.read_toml(file), name: value})
     return value
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.store.atomic import original_name
+from nanomem_tui.text import cell_width
 
 Home = Callable[[str], Path]
 Run = Callable[..., Any]
@@ -115,6 +116,38 @@ def test_lessons_that_faded_are_told_and_one_says_why(home: Home, run: Run) -> N
     run("memory", "lessons", "disable", lesson["id"])
     assert run("recall", "x", "--why-not", lesson["id"]).out.startswith("disabled")
     assert run("recall", "x", "--why-not", "nope").code == 2
+
+
+def test_kind_and_scope_are_listed_where_they_differ_and_there_is_room(
+    home: Home, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home("ftswal")
+    mixed = run("memory", "list", "--limit", "60").out.splitlines()
+    assert mixed[0].split()[:4] == ["ID", "Text", "Kind", "Scope"]
+    assert {"preference", "user"} <= set(mixed[1].split())
+    assert "Kind" not in run("memory", "list", "--limit", "60", "--kind", "preference").out.splitlines()[0]
+    monkeypatch.setattr("nanomem_tui.cli.output.terminal_width", lambda: 80)
+    narrow = run("memory", "list", "--limit", "60").out.splitlines()
+    assert "Kind" not in narrow[0]
+    assert max(map(cell_width, narrow)) <= 80
+
+
+def test_a_preview_of_a_removal_stops_at_twenty(home: Home, run: Run) -> None:
+    home("ramfirst")
+    line = ("memory", "prune", "--older-than-days", "1", "--dry-run")
+    rows = len(run(*line, "--json").json["items"])
+    shown = run(*line).out.splitlines()
+    assert rows > 22
+    assert len(shown) == 23
+    assert shown[-1] == f"… and {rows - 20:,} more; --json shows all"
+
+
+def test_a_setting_of_the_wrong_kind_says_what_it_must_be(home: Home, run: Run) -> None:
+    home("nb035")
+    for dry in ((), ("--dry-run",)):
+        found = run("config", "set", "max_items", "many", *dry)
+        assert found.code == 2
+        assert found.err.endswith("must be a whole number of at least 0, not 'many' (see `nanomem config show`)\n")
 
 
 def test_a_search_that_is_cut_says_how_many_there_are(home: Home, run: Run) -> None:
