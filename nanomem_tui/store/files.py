@@ -189,29 +189,34 @@ class FileLayer:
         tracked = [step for step in steps if git is not None and git.tracks(step.key)]
         if git is not None:
             _commit_outside(git, [step for step in tracked if step.key != DREAM_CURSOR], operation.label)
-        done: list[_Step] = []
-        committed = None
+        head = git.head() if git is not None else None
+        begun: list[_Step] = []
         try:
             for step in contents:
+                begun.append(step)  # before: a write may fail when the file has its name already
                 _write(step)
-                done.append(step)
+            committed = None
             if git is not None and tracked:
                 files = {step.key: step.target for step in tracked}
                 committed = git.commit_files(files, _message(operation))
             for step in cursors:
+                begun.append(step)
                 _write(step)
         except NanomemError:
-            self._put_back(git if committed else None, done, tracked)
+            self._put_back(git, head, begun, tracked)
             raise
         if committed:
             self._commits[operation.id] = committed
 
-    def _put_back(self, git: GitHistory | None, done: Sequence[_Step], tracked: Sequence[_Step]) -> None:
-        for step in reversed(done):
+    def _put_back(
+        self, git: GitHistory | None, head: str | None, begun: Sequence[_Step], tracked: Sequence[_Step]
+    ) -> None:
+        """Make what was begun undone, as far as it was done; a commit is answered by another."""
+        for step in reversed(begun):
             with contextlib.suppress(NanomemError):
                 _write(_Step(step.key, step.path, step.target, step.current))
-        if git is not None:
-            with contextlib.suppress(NanomemError):
+        with contextlib.suppress(NanomemError):
+            if git is not None and git.head() != head:
                 files = {step.key: step.current for step in tracked}
                 git.commit_files(files, "nanomem: take back a change that could not be finished")
 

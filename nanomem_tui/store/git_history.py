@@ -17,13 +17,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Conflict, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.commit_ids import decode_short_id
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import atomic, git_refs
+from nanomem_tui.store import git_refs
 from nanomem_tui.store.git_objects import (
     FILE_MODE,
     FOLDER_MODE,
@@ -37,15 +37,15 @@ from nanomem_tui.store.git_objects import (
 )
 from nanomem_tui.store.git_values import Commit, FileDiff, FileStat, cursor_of
 
+if TYPE_CHECKING:
+    from nanomem_tui.store.git_index import Staged
+
 AUTHOR = "nanomem <nanomem@localhost>"
 VERSIONED = (*TRACKED_FILES, DREAM_CURSOR)
 """The files that an agent versions, as paths in the workspace."""
 
 _AGENT = "nanobot <nanobot@dream>"
 _INIT_MESSAGE = "init: nanobot memory store"
-_IGNORE = ("/*", "!memory/", "!SOUL.md", "!USER.md", "!memory/MEMORY.md", "!.gitignore")
-_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
-_FOLDERS = ("branches", "hooks", "info", "logs/refs/heads", "objects/info", "objects/pack", "refs/heads", "refs/tags")
 _MAX_DIFF = 4 * 1024 * 1024
 
 
@@ -273,19 +273,44 @@ class GitHistory:
         tree = self._new_tree(old_tree, files, objects)
         if tree is None or tree == old_tree:
             if head.sha and old_tree:  # a process killed after its commit may have left the index behind
+                from nanomem_tui.store import git_index
+
                 parents = self._objects.commit(head.sha).parents
-                self._update_index(self._objects.commit(parents[0]).tree if parents else None, old_tree, files)
+                before = self._objects.commit(parents[0]).tree if parents else None
+                git_index.update(self.git_dir, self._staged(before, old_tree, files))
             return head.sha
         seconds = int(clock.now().timestamp())
         objects.append(("commit", dump_commit(tree, [head.sha] if head.sha else [], author, seconds, message)))
-        new = self._objects.write(objects)[-1]
         reason = ("commit: " if head.sha else "commit (initial): ") + message.split("\n", 1)[0]
+        return self._move(head, objects, self._staged(old_tree, tree, files), (f"{author} {seconds} +0000", reason))
+
+    def _move(
+        self, head: git_refs.Head, objects: list[tuple[str, bytes]], rows: Mapping[str, Staged], log: tuple[str, str]
+    ) -> str | None:
+        """Store the objects, the last of which is the commit, and move the branch; None when it moved meanwhile.
+
+        The three waits for the disk: for all contents at once, those of the branch and the index among them; for the
+        names of the objects; and, once the branch has moved, for its name.
+        """
+        from nanomem_tui.store import git_index
+
+        new = object_id(*objects[-1])
+        ready = index = None
         try:
-            if not git_refs.swap(self.git_dir, head, new, f"{author} {seconds} +0000", reason):
+            ready = git_refs.prepared(self.git_dir, head, new)
+            index = git_index.prepared(self.git_dir, rows)
+            staged = index.file if index else None
+            self._objects.write(objects, [ready, staged] if staged else [ready])
+            if not git_refs.swap(self.git_dir, head, ready, new, *log):
                 return None
+            taken, index = index, None  # it is discarded there, once: its handle may be another file's afterwards
+            git_index.update(self.git_dir, rows, taken)
         except OSError as error:
             raise from_os_error(error, "moving the git branch") from error
-        self._update_index(old_tree, tree, files)
+        finally:
+            for file in (ready, index.file if index else None):
+                if file is not None:
+                    file.discard()
         return new
 
     def _new_tree(self, old: str | None, files: Contents, objects: list[tuple[str, bytes]]) -> str | None:
@@ -313,7 +338,9 @@ class GitHistory:
             return None
         data = dump_tree(entries)
         objects.append(("tree", data))
-        return object_id("tree", data)
+        sha = object_id("tree", data)
+        self._objects.keep(sha, entries)
+        return sha
 
     def _check_untouched(self, base: str, head: str | None, files: Contents) -> None:
         tree = self._objects.commit(head).tree if head else ""
@@ -322,16 +349,17 @@ class GitHistory:
             if before != (self._entry(tree, path) if tree else None):
                 raise Conflict("another commit changed the file meanwhile", path, "look at it again and repeat it")
 
-    def _update_index(self, old_tree: str | None, tree: str, files: Contents) -> None:
-        from nanomem_tui.store import git_index
+    def _staged(self, old_tree: str | None, tree: str, files: Contents) -> dict[str, Staged]:
+        """What the index is to hold of `files`, and what it held."""
+        from nanomem_tui.store.git_index import Staged
 
         rows = {}
         for local in files:
             before = self._entry(old_tree, self.prefix + local) if old_tree else None
             after = self._entry(tree, self.prefix + local)
             mode = (after or before or TreeEntry(FILE_MODE, "")).mode
-            rows[local] = git_index.Staged(before.sha if before else None, after.sha if after else None, mode)
-        git_index.update(self.git_dir, rows)
+            rows[local] = Staged(before.sha if before else None, after.sha if after else None, mode)
+        return rows
 
     @classmethod
     def init(cls, paths: Paths) -> GitHistory | None:
@@ -344,9 +372,11 @@ class GitHistory:
             return cls.open(paths)
         if any(os.path.lexists(parent / ".git") for parent in paths.workspace.parents):
             return None
+        from nanomem_tui.store import git_init
+
         try:
-            _make_repository(paths.workspace / ".git")
-            ignore = _merged_ignore(paths.workspace / ".gitignore")
+            git_init.make_repository(paths.workspace / ".git")
+            ignore = git_init.merged_ignore(paths.workspace / ".gitignore")
             files: dict[str, bytes | None] = {".gitignore": ignore}
             for name in VERSIONED:
                 path = paths.workspace / name
@@ -357,32 +387,3 @@ class GitHistory:
         history = cls(paths.workspace / ".git")
         history.commit_files(files, _INIT_MESSAGE, author=_AGENT)
         return history
-
-
-def _make_repository(git_dir: Path) -> None:
-    """The folders and files of an empty repository, complete before it gets its name."""
-    building = git_dir.with_name(f".git.{os.getpid()}.nanomem-tmp")
-    for name in _FOLDERS:
-        (building / name).mkdir(parents=True, exist_ok=True)
-    files = {"HEAD": "ref: refs/heads/master\n", "config": _CONFIG, "description": "Memory of an agent\n"}
-    for name, text in files.items():
-        atomic.write_atomic(building / name, text.encode(), mode=0o644)
-    for name in ("logs/HEAD", "logs/refs/heads/master"):
-        (building / name).touch()
-    for folder, _, _ in os.walk(building):
-        atomic.sync_folder(Path(folder))
-    os.rename(building, git_dir)
-    atomic.sync_folder(git_dir.parent)
-
-
-def _merged_ignore(path: Path) -> bytes:
-    """Write the lines that the agent's `.gitignore` needs and that are missing; returns the whole content."""
-    old = path.read_bytes() if path.is_file() else b""
-    held = {line.strip() for line in old.decode("utf-8", "replace").split("\n")}
-    missing = [line for line in _IGNORE if line not in held]
-    if not missing and old:
-        return old
-    guard = b"\n" if old and not old.endswith(b"\n") else b""
-    data = old + guard + "\n".join(missing).encode() + b"\n"
-    atomic.write_atomic(path, data, mode=0o644)
-    return data

@@ -8,7 +8,6 @@ held for one comparison and one rename. Must not know commits or refs.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import struct
@@ -17,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui.errors import Refused
-from nanomem_tui.store import atomic, git_refs
+from nanomem_tui.store import git_refs
+from nanomem_tui.store.git_objects import Unnamed
 
 _HEAD = struct.Struct(">4sLL")
 _STAT = struct.Struct(">10L")
@@ -39,42 +39,62 @@ class Staged(NamedTuple):
     mode: int
 
 
-def update(git_dir: Path, files: Mapping[str, Staged], *, wait: float = 0.2) -> bool:
-    """Bring the entries of `files` (by repository path) up to date where they are what they were before our commit.
+class Ready(NamedTuple):
+    """An index that lies ready to take the place of `old`; no file when `old` is right."""
 
-    Returns whether the index is now right; False leaves it untouched. Never raises for a busy or foreign index.
-    """
+    file: Unnamed | None
+    old: bytes
+
+
+def prepared(git_dir: Path, files: Mapping[str, Staged]) -> Ready | None:
+    """The index with the entries of `files` (by repository path) up to date where they are what they were before our
+    commit, written beside it and not yet fsynced. None for a form that is not ours to write. Never raises."""
     path = git_dir / "index"
-    for _ in range(3):
+    try:
+        old = path.read_bytes() if path.exists() else b""
+        new = patched(old, files)
+        if new is None or new == old:
+            return Ready(None, old) if new is not None else None
+        return Ready(Unnamed.write(path.with_name(f"nanomem-{os.urandom(6).hex()}.tmp"), path, new), old)
+    except OSError:
+        return None
+
+
+def update(git_dir: Path, files: Mapping[str, Staged], ready: Ready | None = None, *, wait: float = 0.2) -> bool:
+    """Put the index that lies `ready`, fsynced, in its place; without one, or when another program wrote the index
+    meanwhile, it is made anew.
+
+    `ready` is discarded here. Returns whether the index is now right; False leaves it untouched. Never raises for a
+    busy or foreign index.
+    """
+    for attempt in range(3):
+        if ready is None or attempt:
+            ready = prepared(git_dir, files)
+            if ready is not None and ready.file is not None:
+                try:
+                    os.fsync(ready.file.handle)
+                except OSError:
+                    ready.file.discard()
+                    return False
+        if ready is None or ready.file is None:
+            return ready is not None
         try:
-            old = path.read_bytes() if path.exists() else b""
-            new = patched(old, files)
-            if new is None or new == old:
-                return new is not None
-            if _replace(path, old, new, wait):
+            if _replaced(ready.file, ready.old, wait):
                 return True
         except (OSError, Refused):
             return False
+        finally:
+            ready.file.discard()
     return False
 
 
-def _replace(path: Path, old: bytes, new: bytes, wait: float) -> bool:
-    ready = path.with_name(f"nanomem-{os.urandom(6).hex()}.tmp")
-    try:
-        handle = os.open(ready, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        try:
-            atomic.write_all(handle, new)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        with git_refs.lock(path, wait=wait):
-            if (path.read_bytes() if path.exists() else b"") != old:
-                return False
-            os.replace(ready, path)
-        return True
-    finally:
-        with contextlib.suppress(OSError):
-            ready.unlink(missing_ok=True)
+def _replaced(file: Unnamed, old: bytes, wait: float) -> bool:
+    """Give `file` its name, if the index is still `old`."""
+    with git_refs.lock(file.path, wait=wait):
+        if (file.path.read_bytes() if file.path.exists() else b"") != old:
+            return False
+        os.replace(file.temporary, file.path)
+    return True
 
 
 def patched(data: bytes, files: Mapping[str, Staged]) -> bytes | None:

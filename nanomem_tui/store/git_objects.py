@@ -12,7 +12,7 @@ import os
 import re
 import weakref
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -221,22 +221,25 @@ class ObjectStore:
         if packs is not None:
             packs.close()
 
-    def write(self, objects: Iterable[tuple[str, bytes]]) -> list[str]:
+    def keep(self, sha: str, entries: Mapping[str, TreeEntry]) -> None:
+        """Know a tree that is about to be written."""
+        self._trees[sha] = dict(entries)
+
+    def write(self, objects: Iterable[tuple[str, bytes]], beside: Sequence[Unnamed] = ()) -> list[str]:
         """Store objects (kind, data), fsynced with the folders that name them; returns their ids.
 
-        Returns only when a ref may point at them. Raises the errors of `from_os_error`.
+        `beside` are files that wait for their names: they reach the disk with the objects, and get no name here.
+        Returns only when a ref may point at the objects. Raises the errors of `from_os_error`.
         """
         ids = []
-        waiting: list[_Unnamed] = []
+        waiting: list[Unnamed] = []
         folders: set[Path] = set()
         try:
             for kind, data in objects:
                 sha = object_id(kind, data)
                 ids.append(sha)
                 self._prepare(sha, b"%s %d\0" % (kind.encode(), len(data)) + data, waiting, folders)
-            # All are written before the first is waited for: the disk is asked once for all, not once for each.
-            for unnamed in waiting:
-                os.fsync(unnamed.handle)
+            atomic.sync_files([unnamed.handle for unnamed in (*waiting, *beside)])
             while waiting:
                 os.rename(waiting[-1].temporary, waiting[-1].path)
                 os.close(waiting.pop().handle)
@@ -246,13 +249,10 @@ class ObjectStore:
             raise from_os_error(error, "writing the git history") from error
         finally:
             for unnamed in waiting:
-                with contextlib.suppress(OSError):
-                    os.close(unnamed.handle)
-                with contextlib.suppress(OSError):
-                    os.unlink(unnamed.temporary)
+                unnamed.discard()
         return ids
 
-    def _prepare(self, sha: str, raw: bytes, waiting: list[_Unnamed], folders: set[Path]) -> None:
+    def _prepare(self, sha: str, raw: bytes, waiting: list[Unnamed], folders: set[Path]) -> None:
         """Write one object beside the place that it is to have, and note what must reach the disk for it."""
         folder = self._folder / sha[:2]
         path = folder / sha[2:]
@@ -265,17 +265,34 @@ class ObjectStore:
             _sync_existing(path)
             return
         temporary = folder / f"tmp_obj_{os.urandom(6).hex()}"
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o444)
-        waiting.append(_Unnamed(handle, temporary, path))
-        atomic.write_all(handle, zlib.compress(raw, 1))
+        waiting.append(Unnamed.write(temporary, path, zlib.compress(raw, 1), 0o444))
 
 
-class _Unnamed(NamedTuple):
-    """An object that is written and has no name yet."""
+class Unnamed(NamedTuple):
+    """A file that is written, not yet on the disk, and has no name yet."""
 
     handle: int
     temporary: Path
     path: Path
+
+    @classmethod
+    def write(cls, temporary: Path, path: Path, data: bytes, mode: int = 0o644) -> Unnamed:
+        """Write `data` to the new file `temporary`, which is to become `path`. Raises OSError and leaves none then."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        unnamed = cls(os.open(temporary, flags, mode), temporary, path)
+        try:
+            atomic.write_all(unnamed.handle, data)
+        except OSError:
+            unnamed.discard()
+            raise
+        return unnamed
+
+    def discard(self) -> None:
+        """Let go of the file, once, and remove it unless it got its name."""
+        with contextlib.suppress(OSError):
+            os.close(self.handle)
+        with contextlib.suppress(OSError):
+            os.unlink(self.temporary)
 
 
 def _sync_existing(path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from nanomem_tui.errors import Refused
 from nanomem_tui.store import atomic
-from nanomem_tui.store.git_objects import DamagedGit, is_sha
+from nanomem_tui.store.git_objects import DamagedGit, Unnamed, is_sha
 
 _MARK = b"nanomem\n"
 _REF = re.compile(r"refs/(?:[^\x00-\x20\x7f~^:?*\[\\/]+/)+[^\x00-\x20\x7f~^:?*\[\\/]+")
@@ -83,38 +83,29 @@ def _read(path: Path) -> str | None:
         raise DamagedGit("a file of the git repository that cannot be read", str(path)) from error
 
 
-def swap(git_dir: Path, head: Head, new: str, person: str, reason: str) -> bool:
-    """Move what `head` names to the commit `new`, if HEAD is still exactly `head`; False when it moved meanwhile.
-
-    `person` (`Name <mail> seconds zone`) and `reason` go into the reflogs that exist. Durable when it returns.
-    Raises Refused while another program holds the lock, and OSError.
-    """
+def prepared(git_dir: Path, head: Head, new: str) -> Unnamed:
+    """The file that is to make `head` name the commit `new`: to be fsynced, then handed to `swap`. Raises OSError."""
     target = git_dir / head.name
     target.parent.mkdir(parents=True, exist_ok=True)
-    ready = git_dir / f"nanomem-{os.urandom(6).hex()}.tmp"
-    try:
-        _write(ready, new.encode() + b"\n")
-        with lock(target):
-            if read_head(git_dir) != head:
-                return False
-            os.replace(ready, target)
-        atomic.sync_folder(target.parent)
-    finally:
-        with contextlib.suppress(OSError):
-            ready.unlink(missing_ok=True)
+    return Unnamed.write(git_dir / f"nanomem-{os.urandom(6).hex()}.tmp", target, new.encode() + b"\n")
+
+
+def swap(git_dir: Path, head: Head, ready: Unnamed, new: str, person: str, reason: str) -> bool:
+    """Move what `head` names to the commit `new`, if HEAD is still exactly `head`; False when it moved meanwhile.
+
+    `ready` is the fsynced file that `prepared` made, to be discarded by the caller in any case. `person` (`Name <mail>
+    seconds zone`) and `reason` go into the reflogs that exist. Durable when it returns.
+    Raises Refused while another program holds the lock, and OSError.
+    """
+    with lock(ready.path):
+        if read_head(git_dir) != head:
+            return False
+        os.replace(ready.temporary, ready.path)
+    atomic.sync_folder(ready.path.parent)
     line = f"{head.sha or '0' * 40} {new} {person}\t{reason}\n".encode("utf-8", "replace")
     for name in {head.name, "HEAD"}:
         _log(git_dir / "logs" / name, line)
     return True
-
-
-def _write(path: Path, data: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    try:
-        atomic.write_all(handle, data)
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _log(path: Path, line: bytes) -> None:
