@@ -33,6 +33,7 @@ Decision = Literal["", "accept", "reject"]
 
 CONTEXT = 3  # lines around a change
 ENTRY_CHARACTERS = 4_000
+SHARED = "added-word"  # the tone of words that an entry shares with the line
 SHOWN_SKIPPED = 60
 _PIECE = re.compile(
     r"(?P<dense>[\u0e00-\u0eff\u1780-\u17ff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+)"
@@ -149,10 +150,21 @@ def evidence_blocks(edit: LineEdit, entries: Mapping[int, HistoryEntry]) -> list
         session = f" {entry.session_key}" if entry.session_key else ""
         blocks.append(Spans(((f"#{cursor} ", "accent"), (f"{entry.timestamp}{session}", "dim")), 2))
         shown = entry.content[:ENTRY_CHARACTERS]
-        blocks += [Spans((("  ", ""), *marked(text, line)), 4) for text in shown.split("\n") if text.strip()]
+        blocks += [Spans((("  ", ""), *parts), 4) for parts in _best_first(shown, line)]
         if len(entry.content) > len(shown):
             blocks.append(Body(f"  … {len(entry.content) - len(shown):,} more characters", "dim"))
     return blocks
+
+
+def _best_first(content: str, line: str) -> list[list[Span]]:
+    """The lines of an entry, before the others the one that shares most with `line`, which is not dim."""
+    found = [marked(text, line) for text in content.split("\n") if text.strip()]
+    shares = [sum(len(text) for text, tone in parts if tone == SHARED) for parts in found]
+    best = shares.index(max(shares)) if any(shares) else None
+    if best is None:
+        return found
+    top = [(text, tone if tone == SHARED else "") for text, tone in found[best]]
+    return [top, *found[:best], *found[best + 1 :]]
 
 
 def marked(text: str, line: str) -> list[Span]:
@@ -163,7 +175,7 @@ def marked(text: str, line: str) -> list[Span]:
     end = 0
     for start, stop in _matches(text, wanted, told, folded):
         parts += [(text[end:start], "dim")] if end < start else []
-        parts.append((text[start:stop], "added-word"))
+        parts.append((text[start:stop], SHARED))
         end = stop
     return [*parts, (text[end:], "dim")] if end < len(text) else parts
 

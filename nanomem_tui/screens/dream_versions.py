@@ -141,7 +141,8 @@ class VersionsScreen(WorkspaceScreen[VersionRow]):
         before = versions.text(row.parent, file) if row.parent else None
         lines = version_lines(before, then, now)
         above: list[Block] = [Spans(((file, "heading"), (f"  as of {when(row.at)}" if row.sha else "  now", "dim")))]
-        above.append(Field("by", f"{row.who}: {row.subject}" + (f" ({row.sha[:8]})" if row.sha else "")))
+        said = row.subject if row.subject.startswith(row.who) else f"{row.who}: {row.subject}"
+        above.append(Field("by", f"{said} ({row.sha[:8]})" if row.sha else said))
         above.append(Field("then", _told(lines, then, now)))
         above += [Body(MARKS, "dim"), Body("")]
         return ShownVersion(file, lines, tuple(above))
@@ -264,7 +265,7 @@ def _told(lines: Sequence[VersionLine], then: str | None, now: str | None) -> st
     total = len(lines) - went
     gone = sum(1 for row in lines if row.gone)
     new = len(_lines(now)) - (total - gone)
-    since = f"{gone:,} of them are gone and {new:,} came since" if gone or new else "as it is now"
+    since = f"since then {gone:,} went and {new:,} came" if gone or new else "as it is now"
     return f"{counted(total, 'line')}, +{came} -{went} against the version before; {since}"
 
 

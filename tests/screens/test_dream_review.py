@@ -278,6 +278,12 @@ def test_the_words_that_entry_and_line_share_are_marked() -> None:
     assert words("nothing alike", "- tea") == []
 
 
+def test_the_statement_that_says_it_comes_first() -> None:
+    entry = HistoryEntry(4, "2026-04-03 00:02", "- rain\n- [durable] Likes coffee now\n- sun", None, 1, {})
+    texts = shown_text(evidence_blocks(TEA, {4: entry})).split("\n")
+    assert texts[2:] == ["  - [durable] Likes coffee now", "  - rain", "  - sun"]
+
+
 def test_an_entry_that_is_gone_is_named() -> None:
     assert "is not in the archive any more" in shown_text(evidence_blocks(TEA, {}))
 

@@ -124,7 +124,8 @@ VIEWS: dict[str, tuple[str, Keys]] = {
     "turns": ("wal", ("j", "enter")),
     "diff": ("dream", ("enter",)),
     "take-back": ("dream", ("t",)),
-    "dry-run": ("dream", ("T",)),
+    "versions": ("dream", ("j", "V", "tab")),
+    "survival": ("dream", ("%", "G", "enter")),
     "files": ("files", ("j", "enter")),
     "help": ("dream", ("question_mark",)),
     "fields": ("items", ("i",)),
@@ -140,6 +141,48 @@ def test_what_a_key_leads_to(snap_compare: Compare, pictured: Path, look: Callab
     look("dark")
     screen, keys = VIEWS[view]
     assert compare(snap_compare, pictured, screen, SMALL, keys)
+
+
+REVIEWED: dict[str, Keys] = {
+    "decided": ("T", "+", "-"),
+    "evidence": ("T", "j", "enter"),
+    "apply": ("T", "+", "r"),
+}
+
+
+def reviewed(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Press keys, and let go of what is said for a while."""
+
+    async def run(pilot: Pilot[Any]) -> None:
+        await after(*keys)(pilot)
+        assert isinstance(pilot.app, NanomemApp)
+        pilot.app.say_busy("")
+        await pilot.pause()
+
+    return run
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("view", REVIEWED)
+def test_a_review(snap_compare: Compare, pictured: Path, look: Callable[[str], None], view: str, size: str) -> None:
+    look("dark")
+    with console(pictured, "dream") as app:
+        assert snap_compare(app, terminal_size=SIZES[size], run_before=reviewed(*REVIEWED[view]))
+
+
+@pytest.mark.parametrize("name", ["ansi", "no-colour"])
+def test_a_review_in_few_colours(snap_compare: Compare, pictured: Path, look: Callable[[str], None], name: str) -> None:
+    look(name)
+    with console(pictured, "dream") as app:
+        assert snap_compare(app, terminal_size=SMALL, run_before=reviewed("T", "+", "-"))
+
+
+@pytest.mark.parametrize("screen", ["versions", "survival"])
+def test_versions_and_what_survives(
+    snap_compare: Compare, pictured: Path, look: Callable[[str], None], screen: str
+) -> None:
+    look("dark")
+    assert compare(snap_compare, pictured, screen, LARGE, ("j",))
 
 
 ASKED: Keys = ("slash", *"which", "space", *"database", "enter", "right_square_bracket", "greater_than_sign")
