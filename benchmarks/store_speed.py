@@ -235,7 +235,8 @@ def checkpoints(small: Path, large: Path, items: list[Item], rounds: int) -> Fig
     told(f"  {'checkpoint of 100 dirty':36} {many_ms:8.1f} ms    {many_ms / few_ms:6.2f} of one of 1,000")
     told(f"  {'':36} {'':11}    {many_ms / as_json / 1000:6.4f} of the rows as JSON ({as_json * 1000:.0f} ms)")
     told(f"  {'an edit and its checkpoint':36} {statistics.median(update) * 1000:8.1f} ms")
-    told(f"  {'peak of this process':36} {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MB")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    told(f"  {'peak of this process, with all items':36} {peak:8.0f} MB")
     return {
         "checkpoint of 100, ms": many_ms,
         "checkpoint of 100, n : 1,000": many_ms / few_ms,

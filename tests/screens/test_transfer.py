@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.memory.cap import Overflow
 from nanomem_tui.memory.transfer.service import Transfer
+from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.screens.rows import RowsScreen
+from nanomem_tui.screens.transfer import plan_blocks
+from nanomem_tui.widgets.document import Body
 from nanomem_tui.widgets.filter_bar import LineInput
 from tests.screens.console import Console, console
 
@@ -177,3 +181,11 @@ async def test_an_export_into_no_folder_is_refused_in_a_line(demo: Path) -> None
         on.app.screen.query_one("#field-file", LineInput).value = "/nowhere/out.jsonl"
         await on.press("enter")
         await on.shows("its folder is not there")
+
+
+def test_what_an_import_brings_beyond_the_cap_is_said_before_its_rows(written: Path) -> None:
+    over = Overflow(150_000, 100_000, 50_000)
+    blocks = plan_blocks(ImportPlan(written, "markdown", (), over_cap=over))
+    assert Body(over.line(), "warn") in blocks
+    assert "50,000 of them are compacted away after a day" in over.line()
+    assert "`nanomem config set max_items 150000` (0: no cap)" in over.line()
