@@ -166,8 +166,9 @@ class Consolidator:
     def recover(self) -> None:
         """Finish what a killed process of ours had begun; without it a plan may be of yesterday. Raises Refused while
         another process consolidates."""
-        with self._alone():
-            self._settle()
+        if self._paths.ledger.is_dir():  # else nothing was ever begun
+            with self._alone():
+                self._settle()
 
     # -- planning -------------------------------------------------------------------------------------------------
 

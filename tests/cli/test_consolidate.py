@@ -39,6 +39,7 @@ def test_a_preview_writes_nothing_and_needs_a_yes(agent: Home, run: Run) -> None
     assert "add --yes" in refused.err
     assert "Would archive" in refused.out
     assert agent.files() == before
+    assert not (agent.workspace.parent / "nanomem").exists(), "nor a folder of ours"
 
 
 def test_done_told_and_taken_back(agent: Home, run: Run) -> None:
