@@ -77,6 +77,20 @@ _ABOUT: Mapping[str, re.Pattern[str]] = {
 """What a correction is about, the first that fits; else it is about response:alignment."""
 
 
+_EMPTY_WORDS = (
+    r"(?:(?:i(?:'m| am) )?(?:so |very |really )?sorry(?: about that| for that)?|(?:my )?apolog(?:ies|y)|i apologi[sz]e|"
+    r"my (?:mistake|bad)|(?:you(?:'re| are) )?right|ok(?:ay)?|sure(?: thing)?|yes|no|nope|done|understood|got it|"
+    r"thanks?(?: you)?|will do|of course|certainly|alright|noted|oops|i see|hi|hello|hey|hm+|no problem|"
+    r"you(?:'re| are) welcome|抱歉|对不起|對不起|不好意思|好的?|明白了?|知道了|收到|是的?|嗯|没问题|不客气|谢谢)"
+)
+_EMPTY = re.compile(rf"[\W_]*(?:{_EMPTY_WORDS}[\W_]*)*", re.IGNORECASE)
+
+
+def says_nothing(answer: str) -> bool:
+    """Whether an answer is only an apology or a short word: no example of what to avoid."""
+    return len(answer) < 200 and _EMPTY.fullmatch(answer.replace("’", "'").strip()) is not None
+
+
 def detect(text: str, settings: Settings, answer: str = "") -> Correction | None:
     """The correction that a message makes, None when it is none or too long.
 

@@ -124,7 +124,8 @@ def _from_feedback(
     if found is None:
         return []
     why = injection.reason(found.text)
-    taught = _teach(found.trigger, event.answer, found.text, "user_feedback", lessons, now, session_key, actor_key)
+    bad = "" if corrections.says_nothing(event.answer) else event.answer
+    taught = _teach(found.trigger, bad, found.text, "user_feedback", lessons, now, session_key, actor_key)
     if why:
         # Kept for a person to look at, disabled, so that nothing teaches or shows it; once accepted it is accepted.
         held = json.dumps({"inbox": {"why": why, "finding": "injection"}}, ensure_ascii=False)

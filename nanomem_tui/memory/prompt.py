@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from nanomem_tui.memory import corrections
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Item, Lesson
@@ -80,7 +81,7 @@ def item_line(item: Item) -> str:
 
 def lesson_line(lesson: Lesson) -> str:
     """One lesson as the block shows it."""
-    avoid = f" (not: {plain(lesson.bad_action)})" if lesson.bad_action.strip() else ""
+    avoid = "" if corrections.says_nothing(lesson.bad_action) else f" (not: {plain(lesson.bad_action)})"
     return f"- {plain(lesson.trigger)}: {plain(lesson.better_action)}{avoid}"
 
 

@@ -91,14 +91,18 @@ class Keeper:
         """What to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
         draft = Draft(self._store, self._twins)
         used = _use(draft, shown)
-        captured = list(self._captured(draft, end, given, shown))
+        captured = list(self._captured(draft, end, given, shown, before))
         taught = self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else []
         fresh = [row.item for part in captured for row in part.rows if row.before is None and not row.why]
         ended = Ended(
             shown.turn,
             saved=tuple(Saved(row.item, merged=row.before is not None) for part in captured for row in part.saved),
             dropped=tuple(_dropped(candidate.text, why) for part in captured for candidate, why in part.dropped),
-            quarantined=tuple(Quarantined(row.item, row.why) for part in captured for row in part.quarantined),
+            quarantined=tuple(
+                Quarantined(row.item, row.why, again=row.before is not None)
+                for part in captured
+                for row in part.quarantined
+            ),
             lessons=tuple(taught),
         )
         changes = [
@@ -112,15 +116,20 @@ class Keeper:
         operation = new_operation("turn", _label(ended, used, len(shown.lessons)), changes, actor="agent", meta=meta)
         return Kept(operation, any(part.durable for part in captured), ended)
 
-    def _captured(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun) -> Iterator[capture.Captured]:
-        """What each message of the turn adds, in order; a later one meets what an earlier one added."""
+    def _captured(
+        self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before
+    ) -> Iterator[capture.Captured]:
+        """What each message of the turn adds, in order; a later one meets what an earlier one added. A correction
+        becomes a lesson, and no episode beside it."""
+        teaches = self._settings.learning_enabled and corrections.detect(given.text, self._settings, before.answer)
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn)
         recalled = [hit.item.text for hit in shown.hits]
         said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
         for role, text in said:
             found = capture.capture(
-                text, origin, self._settings, draft.twin, self._store.workspace_id, role=role, recalled=recalled
-            )
+                text, origin, self._settings, draft.twin, self._store.workspace_id,
+                role=role, recalled=recalled, episodes=not teaches,
+            )  # fmt: skip
             for row in found.rows:
                 draft.put("item", row.item)
             yield found

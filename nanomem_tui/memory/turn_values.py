@@ -124,10 +124,11 @@ class Dropped(NamedTuple):
 
 
 class Quarantined(NamedTuple):
-    """A candidate that waits in the inbox for a person, and why."""
+    """A candidate that waits in the inbox for a person, and why; `again`: it waited there already."""
 
     item: Item
     why: str
+    again: bool = False
 
 
 class Taught(NamedTuple):
@@ -163,7 +164,7 @@ class Ended(NamedTuple):
                 {"id": item.id, "text": item.text, "kind": item.kind, "merged": merged} for item, merged in self.saved
             ],
             "dropped": [{"text": drop.text, "why": drop.why} for drop in self.dropped],
-            "quarantined": [{"id": item.id, "text": item.text, "why": why} for item, why in self.quarantined],
+            "quarantined": [{"id": item.id, "text": item.text, "why": why} for item, why, _ in self.quarantined],
             "lessons": [{"id": lesson.id, "trigger": lesson.trigger, "what": what} for lesson, what in self.lessons],
             "counters": dict(self.counters),
         }
