@@ -83,7 +83,7 @@ def enabled(items: Iterable[Item]) -> int:
 def waits(store: MemoryStore, items: int) -> bool:
     """Whether it was told less than a day ago that so many items, or half of them, are beyond the cap."""
     told = store.journal.newest(KIND, "compaction")
-    if told is None or told.undone or not _within(told.operation.at, WAIT):
+    if told is None or not _within(told.operation.at, WAIT):
         return False
     return items <= RUNAWAY * int(told.operation.meta.get("items", 0))
 
@@ -91,7 +91,7 @@ def waits(store: MemoryStore, items: int) -> bool:
 def is_told(store: MemoryStore, since: LogEntry | None) -> bool:
     """Whether it was told in the last days, and after `since`, that items are beyond the cap."""
     told = store.journal.newest(KIND, "compaction")
-    if told is None or told.undone or not _within(told.operation.at, TOLD):
+    if told is None or not _within(told.operation.at, TOLD):
         return False
     return since is None or told.operation.at > since.operation.at
 
@@ -115,7 +115,7 @@ def _problems(store: MemoryStore) -> list[Problem]:
     told = store.journal.newest(KIND, "compaction")
     if told is not None and done is not None and told.operation.at < done.at:
         told = None  # that was done
-    if told is not None and not told.undone and _within(told.operation.at, TOLD):
+    if told is not None and _within(told.operation.at, TOLD):
         number = sum(group[4] for group in lookup.item_groups(store) if group[3])
         if is_over(number, cap):
             at = clock.parse(told.operation.at)

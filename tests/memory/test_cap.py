@@ -128,6 +128,14 @@ def test_the_undo_of_the_import_takes_back_what_was_told(workspace: Path, snapsh
         assert said(ws) == []
 
 
+def test_to_undo_what_was_told_hurries_nothing(workspace: Path, snapshot: Path) -> None:
+    imported(workspace, snapshot)
+    with open_workspace(workspace) as ws:
+        ws.undo(ws.log()[-1].operation.id)
+        ws.items.add("another one")
+    assert count(workspace) == 16
+
+
 def test_what_writes_in_a_loop_does_not_wait(workspace: Path, snapshot: Path) -> None:
     imported(workspace, snapshot)
     with open_workspace(workspace) as ws:
