@@ -191,15 +191,15 @@ def item_lines(rows: Sequence[Item]) -> list[str]:
     columns = [
         Column("ID"),
         Column("Text", limit=90, least=28),
-        Column("Kind", drop=5, optional=True),
-        Column("Scope", drop=4, optional=True),
-        Column("State", drop=1, optional=True),
-        Column("Source", limit=24, drop=2),
+        Column("Kind", drop=6, optional=True),
+        Column("Scope", drop=5, optional=True),
+        Column("State", drop=2, optional=True),
+        Column("Source", limit=24, drop=3),
         Column("Hits", right=True),
-        Column("Session", limit=28, least=12, drop=3, optional=True),
-        Column("Updated At"),
+        Column("Session", limit=28, least=12, drop=4, optional=True),
+        Column("Updated At", drop=1),
     ]
-    kinds, scopes = (len({of(row) for row in rows}) > 1 for of in (lambda row: row.kind, lambda row: row.scope_type))
+    kinds, scopes = len({row.kind for row in rows}) > 1, len({row.scope_type for row in rows}) > 1
     cells = [
         (
             row.id,
