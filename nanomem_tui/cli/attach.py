@@ -81,7 +81,10 @@ def status(state: State, agent: str | None) -> int:
 
     found = agents.find_agent(agent)
     if found is None:
-        state.show({"agent": None}, [f"No agent: no `{agent or 'nanobot'}` command was found.", f"To do: {_NO_AGENT}"])
+        whose = _release(state) if agent is None else ""
+        where = f"; the workspace is that of {whose}, whose program is not on PATH" if whose else ""
+        lines = [f"No agent: no `{agent or 'nanobot'}` command was found{where}.", f"To do: {_NO_AGENT}"]
+        state.show({"agent": None, "release": whose or None}, lines)
         return 1
     release = agents.release_of(found)
     body: dict[str, Any] = {
@@ -94,6 +97,16 @@ def status(state: State, agent: str | None) -> int:
     }
     state.show(body, lambda: _status_lines(body))
     return 0 if body["memory"]["answers"] else 1
+
+
+def _release(state: State) -> str:
+    """Which nanobot wrote the workspace; "" for none, or another agent."""
+    try:
+        with state.open() as ws:
+            release = ws.layout.release
+    except errors.NanomemError:
+        return ""
+    return release if release.startswith("nanobot") else ""
 
 
 def _found(named: str | None) -> Agent:

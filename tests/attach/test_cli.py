@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,16 @@ def test_run_becomes_the_agent_with_its_own_arguments(nanomem: Any) -> None:
     assert Path(shown["env"]["NANOMEM_ATTACH"], "startup", "sitecustomize.py").is_file()
     assert shown["env"]["NANOMEM_WORKSPACE"] == str(workspace)
     assert "websocket" in shown["env"]["NANOMEM_CAPTURE_CHANNELS"].split(",")
+
+
+def test_a_workspace_of_an_agent_that_is_not_on_the_path_is_told(
+    nanomem: Any, sample_copy: Callable[[str], Path]
+) -> None:
+    home = sample_copy("nb035") / "home" / ".nanobot"
+    code, out, *_ = nanomem("status", PATH="/usr/bin:/bin", NANOMEM_WORKSPACE=str(home / "workspace"))
+    assert code == 1
+    assert "the workspace is that of nanobot 0.3" in out
+    assert "--agent" in out
 
 
 def test_two_hyphens_and_nothing_at_all_are_understood(nanomem: Any) -> None:
