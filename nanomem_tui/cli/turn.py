@@ -43,6 +43,9 @@ def turn(ctx: click.Context, state: State) -> None:
 def begin(state: State) -> None:
     """Begin a turn: a JSON object on stdin, the block of memory and what is in it on stdout.
 
+    Where nothing can be written the block is given all the same, with `problem`; `clipped` names the fields that were
+    too long to be read whole.
+
     Fields: session_key or channel and chat_id; text; sender_id, message_id, speaker, media, at,
     reply_to {text, message_id, participant}; leave_out ["notes", "turns", "pending"] of the block.
 
@@ -96,6 +99,8 @@ def _answer_once(state: State, do: str) -> None:
     with state.open(starting=True) as ws:
         answer = _do(ws, do, body)
     output.document(answer)
+    if problem := answer.get("problem"):
+        output.notes([f"Note: {problem}"])
 
 
 def _lines() -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.errors import AccessDenied, BadInput
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats.keep import text_of, whole
 from nanomem_tui.memory import scopes, secrets
@@ -72,6 +72,16 @@ class Injections:
     def ended(self, turn: str, at: str, saved: Sequence[str], learned: Sequence[str]) -> None:
         """Record what came of a turn."""
         self._append({"turn": turn, "ended_at": at, "saved": list(saved), "learned": list(learned)})
+
+    def check(self) -> None:
+        """Raise AccessDenied where no turn can be logged: one that began then is not known, and cannot be kept."""
+        place = self._file
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        if not os.access(place, os.W_OK):
+            raise AccessDenied(
+                "no turn can be kept here, as nothing can be written", str(place), "check owner and mode"
+            )
 
     def turns(self, limit: int | None = None, offset: int = 0) -> list[Injected]:
         """The turns, newest first."""

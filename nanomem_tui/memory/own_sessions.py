@@ -1,7 +1,8 @@
 """Transcripts of our own, for an agent that keeps none: appended message by message, compacted by themselves.
 
-The form is the agents' (a metadata line, then one message a line), so everything that reads theirs reads ours. Must
-never be pointed at a folder that an agent owns: this module makes files.
+A secret that was said is written as its kind and fingerprint. The form is the agents' (a metadata line, then one
+message a line), so everything that reads theirs reads ours. Must never be pointed at a folder that an agent owns: this
+module makes files.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import dump_line
 from nanomem_tui.formats.session_names import SUFFIX, key_to_name
 from nanomem_tui.formats.sessions import Session, compact, parse_session
+from nanomem_tui.memory import secrets
 from nanomem_tui.memory.appending import opened, read_from
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.store import atomic
@@ -57,7 +59,8 @@ class OwnSession:
         if role not in ROLES:
             raise BadInput(f"unknown role `{role}`", self.key, f"one of {', '.join(ROLES)}")
         at = fields.pop("timestamp", None) or clock.local_naive(clock.now())
-        self._waiting.append(dump_line({"role": role, "content": content, "timestamp": at, **fields}))
+        told = {name: _masked(value) for name, value in {"content": content, **fields}.items()}
+        self._waiting.append(dump_line({"role": role, "content": told.pop("content"), "timestamp": at, **told}))
 
     def save(self) -> int:
         """Append what waits, in one write; returns how many messages that were.
@@ -140,6 +143,15 @@ class OwnSessions:
     def keys(self) -> Sequence[str]:
         """The keys that were asked for in this process."""
         return tuple(self._sessions)
+
+
+def _masked(value: Any) -> Any:
+    """A value of a message with a name in place of each secret. Texts are cut nowhere: all of each is looked at."""
+    if isinstance(value, str):
+        return secrets.mask(value)
+    if isinstance(value, Mapping):
+        return {name: _masked(part) for name, part in value.items()}
+    return [_masked(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _header(key: str) -> bytes:

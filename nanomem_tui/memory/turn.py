@@ -18,12 +18,12 @@ from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.formats.wal_state import parse_wal
 from nanomem_tui.memory import backfill, learning, prompt, retention
-from nanomem_tui.memory.injections import Injected, logged_words
+from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.recall import Cut, Question, Recall
 from nanomem_tui.memory.traces import Traces
 from nanomem_tui.memory.turn_keeping import Before, Keeper
-from nanomem_tui.memory.turn_values import Begun, Ended, TurnEnd, TurnInput
+from nanomem_tui.memory.turn_values import Begun, Ended, TurnEnd, TurnInput, same_chat, same_message
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
 from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state
@@ -65,18 +65,19 @@ class Engine:
     # -- the beginning --------------------------------------------------------------------------------------------
 
     def begin_turn(self, given: TurnInput) -> Begun:
-        """Write the PRE block and make the block of memory. Raises BadInput or the store's errors: nothing is written
-        then."""
+        """Write the PRE block and make the block of memory. Where nothing can be written there is a block all the same,
+        and `problem` says so. Raises BadInput or the store's errors: nothing is written then."""
         if not self._settings.memory_enabled:
             return Begun("")
         with self._lock:
             self._ready()
             given = given._replace(at=given.at or clock.iso(clock.now()))
             turn = new_key("turn")
-            self._pre(given)
+            problem = self._traced(lambda: self._pre(given))
             self._first()
             begun = self._block(turn, given, _question(given))
-            self.traces.injections.began(self._injected(given, begun))
+            problem = self._traced(lambda: self.traces.injections.began(self._injected(given, begun))) or problem
+            begun = begun._replace(problem=problem, clipped=given.clipped)
             self.working.began(given.state_key, given.at, given.speaker, given.text)
             self._remember(given, begun)
             self._count_begin(begun)
@@ -112,6 +113,16 @@ class Engine:
             self._filled = True
             store, perform = self._store, self._durably
             self._try("the backfill", lambda: backfill.run_once(store, store.paths, self._settings, perform))
+
+    def _traced(self, work: Callable[[], object]) -> str:
+        """Leave a trace of a turn; why that was not possible, or nothing."""
+        try:
+            work()
+        except BadInput:
+            raise
+        except NanomemError as error:
+            return f"no trace of this turn can be kept, nor will its end: {error.line()}"
+        return ""
 
     def _durably(self, operation: Operation) -> Operation:
         return self._keep(operation, True)
@@ -211,7 +222,7 @@ class Engine:
             if end.declined:
                 return self._declined(given, shown.turn)
             self._ready()
-            ended = self._keep_turn(end, given, shown)
+            ended = self._keep_turn(end, given, shown)._replace(clipped=end.clipped)
             self._open.pop(shown.turn, None)
             self._after(end, given, ended)
             return ended._replace(counters=self.traces.counters.read())
@@ -251,10 +262,11 @@ class Engine:
         """The turn that ends: by its id here or in the log, or the last open one of the described message."""
         known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
         if known is not None:
-            _same_chat(end, known[0])
+            same_chat(end, known[0])
             return (end.input._replace(at=known[0].at) if end.input else known[0]), known[1]
         logged = self.traces.injections.get(end.turn) if end.turn else self._logged(end.input)
         if logged is None:
+            self.traces.injections.check()
             raise NotFound("no such turn", end.turn or "it never began", "give the id that its begin printed")
         if logged.ended_at:
             raise NothingToDo("that turn has ended", logged.turn, f"at {logged.ended_at}")
@@ -265,13 +277,13 @@ class Engine:
             logged.session_key, logged.channel, logged.chat_id, logged.sender_id, logged.message_id or "",
             logged.speaker or "user", logged.user,
         )  # fmt: skip
-        _same_chat(end, began)
+        same_chat(end, began)
         return (end.input or began)._replace(at=logged.at), Begun(logged.turn, "", tuple(hits), tuple(lessons))
 
     def _described(self, given: TurnInput | None) -> tuple[TurnInput, Begun] | None:
         """The last open turn of this process that began with this message."""
         for began, shown in reversed(self._open.values()):
-            if given is not None and _same_message(given, began.state_key, began.message_id, began.text):
+            if given is not None and same_message(given, began.state_key, began.message_id, began.text):
                 return began, shown
         return None
 
@@ -280,7 +292,7 @@ class Engine:
             if (
                 given is not None
                 and not turn.ended_at
-                and _same_message(given, turn.state_key, turn.message_id or "", turn.user)
+                and same_message(given, turn.state_key, turn.message_id or "", turn.user)
             ):
                 return turn
         return None
@@ -379,21 +391,6 @@ class Engine:
             return [], []
         messages = sessions.get_or_create(session_key).read().messages
         return from_messages(messages, self._settings.short_term_turns), []
-
-
-def _same_chat(end: TurnEnd, began: TurnInput) -> None:
-    """Raise BadInput for an end that is told of another chat than its turn began in."""
-    if end.input is not None and end.input.state_key != began.state_key:
-        raise BadInput("that turn began in another chat or session", end.turn, "give the fields of its begin, or none")
-
-
-def _same_message(given: TurnInput, state_key: str, message_id: str, text: str) -> bool:
-    """Whether a described message is that of a begun turn: by its id where both have one, else by its words."""
-    if given.state_key != state_key:
-        return False
-    if given.message_id and message_id:
-        return given.message_id == message_id
-    return not text or given.text[: len(text)] == text or logged_words(given.text)[: len(text)] == text
 
 
 def _question(given: TurnInput) -> Question:

@@ -13,6 +13,7 @@ from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.memory import capture, corrections, efficacy, learning, mirrors, safety
 from nanomem_tui.memory.pending import Pending
+from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, Taught, TurnEnd, TurnInput
 from nanomem_tui.memory.twins import Twins
 from nanomem_tui.operations import Change, Operation, new_operation
@@ -133,6 +134,25 @@ class Keeper:
             for row in found.rows:
                 draft.put("item", row.item)
             yield found
+            if role == "user" and not found.rows and any(_is_long(why) for _, why in found.dropped):
+                yield self._beginning(text, draft, origin)
+
+    def _beginning(self, text: str, draft: Draft, origin: capture.Origin) -> capture.Captured:
+        """What a message that is too long to be read asks to be remembered in its beginning; it waits in the inbox."""
+        why = f"the beginning of a message of {len(text):,} characters"
+        for head in (text[: capture.MAX_MESSAGE], text[: safety.LONGEST].rpartition(" ")[0]):
+            found = capture.capture(head, origin, self._settings, draft.twin, self._store.workspace_id)
+            asked = [row for row in found.rows if row.item.source == "explicit_user"]
+            rows = [
+                row if row.why or row.before is not None
+                else capture.Row(waiting(row.item, why, finding="long"), None, why)
+                for row in asked
+            ]  # fmt: skip
+            for row in rows:
+                draft.put("item", row.item)
+            if rows:
+                return capture.Captured(tuple(rows), durable=True)
+        return capture.Captured()
 
     def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> list[Taught]:
         """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
@@ -165,6 +185,10 @@ def _use(draft: Draft, shown: Begun) -> int:
     for row in rows:
         draft.put("item", row._replace(hits=row.hits + 1, last_accessed_at=now))
     return len(rows)
+
+
+def _is_long(why: str) -> bool:
+    return "more than" in why and why.endswith("characters")
 
 
 def _judged(draft: Draft, judged: Sequence[efficacy.Judged]) -> list[Taught]:

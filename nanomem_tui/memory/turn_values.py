@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
+from nanomem_tui.memory.injections import logged_words
 from nanomem_tui.memory.recall import Cut, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
 from nanomem_tui.memory.wal_writer import checked_key
@@ -17,7 +18,9 @@ from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Hit, Item, Lesson
 
 MAX_TEXT = 500_000
-"""Characters of a message, a reply or an answer. A longer one is no message: it is refused."""
+"""Characters of a message, a reply or an answer that are read; the rest is cut off, and the turn says so."""
+MAX_TOLD = 200
+"""Characters of what was dropped that are told again."""
 MAX_TOOLS = 500
 LEAVABLE = frozenset({"notes", "turns", "pending"})
 MAX_RESULT = 20_000
@@ -27,7 +30,8 @@ MAX_RESULT = 20_000
 class TurnInput(NamedTuple):
     """What arrived: for whom, who said it, what, and what it replies to. `at` is UTC ISO, empty for now.
 
-    `leave_out`: parts of the block (`LEAVABLE`) that the agent puts before its model itself.
+    `leave_out`: parts of the block (`LEAVABLE`) that the agent puts before its model itself. `clipped`: the fields
+    whose beginning alone is here.
     """
 
     session_key: str
@@ -43,6 +47,7 @@ class TurnInput(NamedTuple):
     media: tuple[str, ...] = ()
     at: str = ""
     leave_out: tuple[str, ...] = ()
+    clipped: tuple[str, ...] = ()
 
     @property
     def audience(self) -> Audience:
@@ -76,12 +81,14 @@ class TurnEnd(NamedTuple):
     pending_actions: tuple[str, ...] = ()
     done_actions: tuple[str, ...] = ()
     declined: bool = False
+    clipped: tuple[str, ...] = ()
 
 
 class Begun(NamedTuple):
     """What a turn starts with: its id and the block of memory, with what is in the block and what was cut.
 
-    `found` is the answer of recall that the block was made from; None for a turn that asked nothing.
+    `found` is the answer of recall that the block was made from; None for a turn that asked nothing. `problem`: why
+    nothing of the turn can be kept, empty when all is well.
     """
 
     turn: str
@@ -92,6 +99,8 @@ class Begun(NamedTuple):
     pending: tuple[str, ...] = ()
     cut: tuple[Cut, ...] = ()
     found: Recalled | None = None
+    problem: str = ""
+    clipped: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The object that `turn begin` prints."""
@@ -104,6 +113,8 @@ class Begun(NamedTuple):
             "pending": list(self.pending),
             "cut": [cut_json(cut) for cut in self.cut],
             "chars": len(self.block),
+            **({"problem": self.problem} if self.problem else {}),
+            **clipped_json(self.clipped),
         }
 
 
@@ -154,6 +165,7 @@ class Ended(NamedTuple):
     lessons: tuple[Taught, ...] = ()
     operation: str = ""
     counters: Mapping[str, int] = {}
+    clipped: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The object that `turn end` prints."""
@@ -163,11 +175,22 @@ class Ended(NamedTuple):
             "saved": [
                 {"id": item.id, "text": item.text, "kind": item.kind, "merged": merged} for item, merged in self.saved
             ],
-            "dropped": [{"text": drop.text, "why": drop.why} for drop in self.dropped],
+            "dropped": [{"text": shortened(drop.text), "why": drop.why} for drop in self.dropped],
             "quarantined": [{"id": item.id, "text": item.text, "why": why} for item, why, _ in self.quarantined],
             "lessons": [{"id": lesson.id, "trigger": lesson.trigger, "what": what} for lesson, what in self.lessons],
             "counters": dict(self.counters),
+            **clipped_json(self.clipped),
         }
+
+
+def clipped_json(names: Sequence[str]) -> dict[str, Any]:
+    """What says that only the beginning of some fields was read; nothing where all of it was."""
+    return {"clipped": dict.fromkeys(names, MAX_TEXT)} if names else {}
+
+
+def shortened(text: str) -> str:
+    """The beginning of a text, as much as is worth telling again."""
+    return text if len(text) <= MAX_TOLD else f"{text[: MAX_TOLD - 1]}…"
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
@@ -193,7 +216,7 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
         key = f"{channel}:{chat_id}"
     if not channel or not chat_id:
         raise BadInput("a turn needs a channel and a chat", "channel, chat_id", "or a session_key like telegram:12345")
-    text = message(_text(body, "text", MAX_TEXT), "text")
+    text = message(_text(body, "text", MAX_TEXT, clip=True), "text")
     reply = body.get("reply_to") or {}
     if not isinstance(reply, Mapping):
         raise BadInput("not an object", "reply_to", 'give {"text": …}')
@@ -205,12 +228,13 @@ def turn_input(body: Mapping[str, Any]) -> TurnInput:
         message_id=_text(body, "message_id", 600),
         speaker=_text(body, "speaker", 600) or "user",
         text=text,
-        reply_text=_text(reply, "text", MAX_TEXT),
+        reply_text=_text(reply, "text", MAX_TEXT, clip=True),
         reply_message_id=_text(reply, "message_id", 600),
         reply_participant=_text(reply, "participant", 600),
         media=_texts(body, "media"),
         at=_time(body),
         leave_out=_parts(body),
+        clipped=_clipped(body, "text"),
     )
     # A malformed channel, chat or sender, and the session of another chat, are refused here.
     _ = found.audience.chat_key, found.audience.user_key, checked_key(found.state_key)
@@ -231,11 +255,12 @@ def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
     return TurnEnd(
         turn="" if whole else turn,
         input=described,
-        assistant=_text(body, "assistant", MAX_TEXT),
+        assistant=_text(body, "assistant", MAX_TEXT, clip=True),
         tools=_tools(body),
         pending_actions=_texts(body, "pending_actions"),
         done_actions=_texts(body, "done_actions"),
         declined=_flag(body, "declined"),
+        clipped=_clipped(body, "text", "assistant"),
     )
 
 
@@ -275,7 +300,13 @@ def _loose(value: Any) -> str:
     return text if len(text) <= MAX_RESULT else text[:half] + text[-half:]
 
 
-def _text(body: Mapping[str, Any], name: str, limit: int) -> str:
+def _clipped(body: Mapping[str, Any], *names: str) -> tuple[str, ...]:
+    """The fields of which only the beginning is read."""
+    return tuple(name for name in names if isinstance(body.get(name), str) and len(body[name]) > MAX_TEXT)
+
+
+def _text(body: Mapping[str, Any], name: str, limit: int, *, clip: bool = False) -> str:
+    """A text field. One that is too long is refused, or with `clip` its beginning is taken."""
     value = body.get(name)
     if value is None:
         return ""
@@ -283,6 +314,8 @@ def _text(body: Mapping[str, Any], name: str, limit: int) -> str:
         value = str(value)  # ids are numbers in many channels
     if not isinstance(value, str):
         raise BadInput("not a text", name, "give it in quotation marks")
+    if clip:
+        value = value[:limit]
     if len(value) > limit:
         raise BadInput(f"a text of {len(value):,} characters", name, f"give at most {limit:,}")
     try:
@@ -323,3 +356,21 @@ def _time(body: Mapping[str, Any]) -> str:
     if moment is None:
         raise BadInput("no time", "at", "give ISO 8601, like 2026-03-01T10:00:00+00:00")
     return clock.iso(moment)
+
+
+# -- which turn --------------------------------------------------------------------------------------------------------
+
+
+def same_chat(end: TurnEnd, began: TurnInput) -> None:
+    """Raise BadInput for an end that is told of another chat than its turn began in."""
+    if end.input is not None and end.input.state_key != began.state_key:
+        raise BadInput("that turn began in another chat or session", end.turn, "give the fields of its begin, or none")
+
+
+def same_message(given: TurnInput, state_key: str, message_id: str, text: str) -> bool:
+    """Whether a described message is that of a begun turn: by its id where both have one, else by its words."""
+    if given.state_key != state_key:
+        return False
+    if given.message_id and message_id:
+        return given.message_id == message_id
+    return not text or given.text[: len(text)] == text or logged_words(given.text)[: len(text)] == text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sqlite3
 import sys
 import time
@@ -14,6 +15,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.errors import AccessDenied
+from nanomem_tui.memory import injections, wal_writer
 from nanomem_tui.store import checkpoint, database
 from tests.cli.conftest import Run
 from tests.store.homes import make_home
@@ -116,3 +119,59 @@ def test_a_ledger_that_cannot_be_written_is_a_failure(workspace: Path, run: Run)
     done = run("memory", "add", "--text", "the second one")
     assert (done.code, done.out) == (2, "")
     assert "the second one" not in texts(workspace)
+
+
+def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of ours can be written any more, whoever runs the tests."""
+
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise AccessDenied("no permission while writing", str(path), "check its owner and mode")
+
+    for place in (wal_writer, injections):
+        monkeypatch.setattr(place, "opened" if place is wal_writer else "append", refuse)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+
+
+def test_a_read_only_home_still_gives_the_block(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    unwritable(monkeypatch)
+    give(monkeypatch, {**ANA, "text": "the first of all"})
+    begun = run("turn", "begin")
+    told = json.loads(begun.out)
+    assert begun.code == 0
+    assert "the first of all" in told["block"]
+    assert "no permission while writing" in told["problem"]
+    assert begun.err == f"Note: {told['problem']}\n"
+    give(monkeypatch, {"turn": told["turn"], "assistant": "Yes."})
+    ended = run("turn", "end")
+    assert (ended.code, ended.out) == (2, "")
+    assert "no turn can be kept here, as nothing can be written" in ended.err
+
+
+def test_what_is_too_long_is_read_in_part_and_said_so(
+    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = {**ANA, "text": "the first of all " + "x" * 600_000}
+    give(monkeypatch, begun)
+    told = run("turn", "begin").json
+    assert told["clipped"] == {"text": 500_000}
+    assert "the first of all" in told["block"]
+    give(monkeypatch, {**ANA, "text": "I prefer window seats.", "assistant": "y" * 600_000})
+    ended = run("turn").json
+    assert ended["clipped"] == {"assistant": 500_000}
+    assert [item["text"] for item in ended["saved"]] == ["I prefer window seats."]
+    give(monkeypatch, {**ANA, "text": "I prefer tea. " * 40_000, "assistant": "ok"})
+    (dropped,) = run("turn").json["dropped"]
+    assert len(dropped["text"]) == 200
+
+
+@pytest.mark.parametrize("length", [5_000, 1_000])
+def test_what_was_to_be_remembered_and_is_long_waits_for_a_person(
+    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    give(monkeypatch, {**ANA, "text": "Remember that my boat lies in Kiel " + "and is green " * (length // 13)})
+    (held,) = run("turn").json["quarantined"]
+    assert held["text"].startswith("my boat lies in Kiel")
+    assert len(held["text"]) <= 300
+    assert "the beginning of a message of" in held["why"]
+    assert "my boat" in run("inbox", "list").out
+    assert run("memory", "search", "--query", "boat", "--json").json == []

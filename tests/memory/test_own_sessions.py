@@ -149,3 +149,20 @@ def test_what_could_not_be_written_is_kept_for_the_next_save(sessions, monkeypat
     assert texts(session) == ["one"]
     session.save()
     assert texts(session) == ["one", "two"]
+
+
+def test_no_secret_is_written(sessions):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    session = sessions.get_or_create("telegram:1")
+    session.add_message("user", f"my password is hunter2secret and my token is {token}")
+    call = {"id": "1", "type": "function", "function": {"name": "log_in", "arguments": json.dumps({"token": token})}}
+    session.add_message("assistant", "", tool_calls=[call])
+    session.add_message("tool", "x" * 30_000 + f" {token}", tool_call_id="1", name="log_in")
+    session.save()
+    written = session.path.read_text()
+    assert token not in written
+    assert "hunter2secret" not in written
+    messages = session.read().messages
+    assert "my password is" in messages[0].content, "what stands around a secret stays"
+    assert messages[1].tool_calls[0].name == "log_in"
+    assert len(messages[2].content) > 30_000

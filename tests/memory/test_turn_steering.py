@@ -29,7 +29,6 @@ def workspace(tmp_path: Path) -> Path:
     [
         (said(""), "empty"),
         (said("  \n "), "empty"),
-        (said("x" * 1_000_000), "1,000,000 characters"),
         ({"text": "hi"}, "channel"),
         ({"session_key": "nothing", "text": "hi"}, "channel"),
         (said("hi", session_key="../../etc:passwd"), "`../`"),
@@ -56,7 +55,7 @@ def test_bad_input_is_one_error_and_changes_nothing(workspace: Path, body: dict[
 
 @pytest.mark.parametrize(
     "fields",
-    [{"tools": "x"}, {"tools": ["x"]}, {"pending_actions": "x"}, {"declined": "no"}, {"assistant": "x" * 1_000_000}],
+    [{"tools": "x"}, {"tools": ["x"]}, {"pending_actions": "x"}, {"declined": "no"}],
 )
 def test_a_bad_end_is_one_error_and_leaves_the_turn_open(workspace: Path, fields: dict[str, object]) -> None:
     with open_workspace(workspace) as ws:
