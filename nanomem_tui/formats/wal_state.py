@@ -112,9 +112,10 @@ def dump_pre(at: str, pre: Mapping[str, str]) -> bytes:
     return _bytes([f"### {at} PRE", *values, ""])
 
 
-def dump_post(at: str, assistant: str, pending_actions: Sequence[str] = ()) -> bytes:
-    """The POST block of a turn at `at` (UTC ISO): the answer, cut like the question, and at most ten actions."""
-    lines = [f"### {at} POST", f"- assistant: {_cut(assistant) or EMPTY}"]
+def dump_post(at: str, assistant: str | None, pending_actions: Sequence[str] = ()) -> bytes:
+    """The POST block of a turn at `at` (UTC ISO): the answer, cut like the question (None: no line), and at most ten
+    actions."""
+    lines = [f"### {at} POST", *([] if assistant is None else [f"- assistant: {_cut(assistant) or EMPTY}"])]
     if pending_actions:
         lines += ["- pending_actions:", *(f"  - {_one_line(action)}" for action in pending_actions[:MAX_ACTIONS])]
     return _bytes([*lines, ""])

@@ -99,7 +99,7 @@ def plain(text: str) -> str:
 
 def _turn_line(turn: Exchange) -> str:
     said = f"- {plain(turn.speaker) or 'user'}: {_short(turn.user)}"
-    return said if turn.assistant is None else f"{said}\n  assistant: {_short(turn.assistant)}"
+    return said if not turn.assistant else f"{said}\n  assistant: {_short(turn.assistant)}"
 
 
 def _short(text: str) -> str:

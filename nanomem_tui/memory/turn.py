@@ -331,7 +331,7 @@ class Engine:
 
     def _post(self, end: TurnEnd, given: TurnInput, now: str) -> None:
         if self._wal is not None:
-            self._wal.post(given.state_key, now, end.assistant, end.pending_actions)
+            self._wal.post(given.state_key, now, end.assistant if end.assistant.strip() else None, end.pending_actions)
 
     def _transcript(self, end: TurnEnd, given: TurnInput) -> None:
         sessions = self.traces.sessions
@@ -350,7 +350,8 @@ class Engine:
             call = {"id": key, "type": "function", "function": {"name": tool.name, "arguments": tool.arguments or "{}"}}
             session.add_message("assistant", "", tool_calls=[call])
             session.add_message("tool", tool.error or tool.result, tool_call_id=key, name=tool.name)
-        session.add_message("assistant", end.assistant)
+        if end.assistant.strip():
+            session.add_message("assistant", end.assistant)
         session.save()
         self.traces.counters.add("sessions_compacted", len(sessions.compacted) - before)
 

@@ -22,6 +22,8 @@ MAX_TEXT = 500_000
 MAX_TOLD = 200
 """Characters of what was dropped that are told again."""
 MAX_TOOLS = 500
+IDS = frozenset({"session_key", "channel", "chat_id", "sender_id", "message_id", "participant"})
+"""The fields that may be numbers; words never are."""
 LEAVABLE = frozenset({"notes", "turns", "pending"})
 MAX_RESULT = 20_000
 """Characters of a tool's result that are looked at."""
@@ -310,7 +312,7 @@ def _text(body: Mapping[str, Any], name: str, limit: int, *, clip: bool = False)
     value = body.get(name)
     if value is None:
         return ""
-    if isinstance(value, int) and not isinstance(value, bool):
+    if name in IDS and isinstance(value, int) and not isinstance(value, bool):
         value = str(value)  # ids are numbers in many channels
     if not isinstance(value, str):
         raise BadInput("not a text", name, "give it in quotation marks")

@@ -51,11 +51,12 @@ class WalWriter:
         masked = {name: secrets.mask_start(value) if name == "user" else value for name, value in fields.items()}
         self._append(session_key, header, wal_state.dump_pre(at, masked))
 
-    def post(self, session_key: str, at: str, assistant: str, pending_actions: Sequence[str] = ()) -> None:
-        """The end of the session's last turn. Raises the errors of `from_os_error`."""
+    def post(self, session_key: str, at: str, assistant: str | None, pending_actions: Sequence[str] = ()) -> None:
+        """The end of the session's last turn; None: it had no answer. Raises the errors of `from_os_error`."""
         header = wal_state.dump_header(session_key, "", "")
         actions = [secrets.mask_start(action) for action in pending_actions[: wal_state.MAX_ACTIONS]]
-        self._append(session_key, header, wal_state.dump_post(at, secrets.mask_start(assistant), actions))
+        answer = None if assistant is None else secrets.mask_start(assistant)
+        self._append(session_key, header, wal_state.dump_post(at, answer, actions))
 
     def take_back(self, session_key: str, channel: str, chat_id: str, at: str) -> None:
         """Take the beginning of a turn at `at` away again, unless something was written after it.

@@ -108,3 +108,18 @@ def test_no_two_chats_share_a_state(key: str, channel: str, chat: str, key2: str
         assert (key, channel) == (key2, channel2)
         # Only where one id begins with the other and a colon may a key name both: the agent's session is the same one.
         assert chat == chat2 or chat.startswith(f"{chat2}:") or chat2.startswith(f"{chat}:")
+
+
+def test_an_answer_that_was_not_given_is_left_out(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        ws.engine.whole_turn(turn_end(fields("telegram:A", "telegram", "A"), whole=True))
+        state = (workspace / "memory" / "session-state" / "telegram_A.md").read_text()
+        assert "POST" in state
+        assert "assistant" not in state
+        block = ws.engine.preview(turn_input(fields("telegram:A", "telegram", "A"))).block
+        assert "- user: hello there" in block
+        assert "assistant:" not in block
+    with open_workspace(workspace) as ws:
+        (again,) = ws.engine.preview(turn_input(fields("telegram:A", "telegram", "A"))).working
+        assert not again.assistant
+        assert ws.wal.check() == []

@@ -38,6 +38,8 @@ def workspace(tmp_path: Path) -> Path:
         (said("hi", sender_id="a\nb"), "control"),
         (said("hi", sender_id=["x"]), "not a text"),
         (said("half \ud800"), "surrogate"),
+        (said(5), "not a text"),  # type: ignore[arg-type]
+        (said("hi", speaker=5), "not a text"),
         (said("hi", media="x.png"), "list"),
         (said("hi", reply_to="m1"), "object"),
         (said("hi", at="yesterday"), "no time"),
