@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from nanomem_tui import clock
 from nanomem_tui.errors import Problem
 from nanomem_tui.looking import waiting_words
 from nanomem_tui.memory.filters import Kind
@@ -152,7 +153,7 @@ class StatusScreen(WorkspaceScreen[Part]):
             return Part("Dream schedule", f"off: {found['why']}", blocks=_fields(found))
         failed = f"failed {counted(found['failures'], 'time')}: {found['error']}; " if found["failures"] else ""
         often = f"cron {found['cron']}" if found["cron"] else f"every {found['every_h']:g} h"
-        said = f"{failed}{often}, the next {when(found['next_at'])} or later"
+        said = f"{failed}{often}, {_due(found['next_at'])}"
         return Part("Dream schedule", said, "warn" if failed else "", _fields(found))
 
     def _saving(self, status: Mapping[str, Any]) -> Part:
@@ -276,6 +277,16 @@ def _foreign(status: Mapping[str, Any]) -> Iterable[Part]:
         yield Part(
             found["path"], f"{counted(found['active'], 'row')} of another system, read-only", blocks=_fields(found)
         )
+
+
+def _due(next_at: str) -> str:
+    """When the next Dream is due: the time of a day that is today, else with its date."""
+    moment, now = clock.parse(next_at), clock.now()
+    if moment is None or moment <= now:
+        return "one is due"
+    local = moment.astimezone()
+    today = local.date() == now.astimezone().date()
+    return f"the next at {local:%H:%M}" if today else f"the next on {local:%Y-%m-%d} at {local:%H:%M}"
 
 
 def _fields(values: Mapping[str, Any]) -> tuple[Block, ...]:

@@ -68,7 +68,7 @@ async def test_who_only_has_a_look_changes_nothing(due: Path) -> None:
 
 async def test_the_status_says_whether_it_is_on_and_why_not(due: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with console(due, "status") as on:
-        await on.shows("Dream schedule", "every 2 h, the next")
+        await on.shows("Dream schedule", "every 2 h, one is due")
     monkeypatch.setenv("NANOMEM_DREAM_SCHEDULE", "off")
     async with console(due, "status") as on:
         await on.shows("off: dream_schedule is off")

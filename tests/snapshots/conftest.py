@@ -42,7 +42,7 @@ def pictured_home(tmp_path_factory: pytest.TempPathFactory, clean_home: Path, ut
     home = tmp_path_factory.mktemp("pictured") / ".nanobot"
     with clock.at(MOMENT):
         build(home)
-    for path in home.rglob("*.md"):  # the age of a note is that of its file
+    for path in (*home.rglob("*.md"), *home.rglob(".dream_cursor")):  # a note and a Dream are as old as their files
         os.utime(path, (MOMENT.timestamp() - 3600, MOMENT.timestamp() - 3600))
     return home
 
