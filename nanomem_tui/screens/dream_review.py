@@ -85,7 +85,9 @@ class ReviewScreen(Dreaming[Proposed]):
     # The list
 
     def columns(self) -> Sequence[Column[Proposed]]:
-        """What was decided, where, what, and from which entries."""
+        """What was decided, where, what, from which entries, and why the guards refused some."""
+        refused: Column[Proposed] = Column("why", "Why refused", lambda row: row.refused, min_width=22, priority=4,
+                                           tone="warn")  # fmt: skip
         return (
             Column("state", "Is", lambda row: row.state, width=8, tone="accent", sort=lambda row: row.state),
             Column("op", "Edit", lambda row: row.edit.op, width=7, priority=2, sort=lambda row: row.edit.op),
@@ -93,7 +95,7 @@ class ReviewScreen(Dreaming[Proposed]):
                    priority=3, tone="dim", sort=lambda row: row.edit.to_file or row.edit.file),
             Column("text", "Line", lambda row: row.text, min_width=24),
             Column("evidence", "From", _cursors, width=11, priority=1, tone="dim"),
-            Column("why", "Why refused", lambda row: row.refused, min_width=22, priority=4, tone="warn"),
+            *([refused] if any(row.refused for row in self._rows) else []),
         )  # fmt: skip
 
     def row_id(self, row: Proposed) -> str:
@@ -236,6 +238,7 @@ class ReviewScreen(Dreaming[Proposed]):
         self._result, self._why_none = result, why_none
         self._rows = rows_of(result) if result is not None else []
         self._before.clear()
+        self.table.set_columns(self.columns())
         self.table.clear_selection()
         self.forget_detail()
         self.reload()

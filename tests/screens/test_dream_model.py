@@ -1,0 +1,108 @@
+"""A language model's Dream in the console: reviewed, paid for, stopped while it waits, and failing in words."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.model_server import KEY, Asked, ModelServer, Reply, Script, says, status
+from tests.screens.console import console
+
+LINE = "- The staging port is 8443"
+
+
+@pytest.fixture
+def home(sample: Callable[[str], Path]) -> Path:
+    """The workspace of a nanobot 0.3.5, with one fact that waits for the next Dream (entry 283)."""
+    workspace = sample("nb035")
+    entry = {"cursor": 283, "timestamp": "2026-04-03 00:02", "content": "- [durable] The staging port is 8443"}
+    with (workspace / "memory" / "history.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+    (workspace / "memory" / ".dream_cursor").write_text("282")
+    return workspace
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
+    """`endpoint(reply, …)`: a server with that script, which is the Dreamer of this test's settings."""
+    opened: list[ModelServer] = []
+
+    def serve(*script: Script) -> ModelServer:
+        opened.append(ModelServer(*script).__enter__())
+        monkeypatch.setenv("NANOMEM_DREAM_DREAMER", "model")
+        monkeypatch.setenv("NANOMEM_MODEL_BASE_URL", opened[-1].url)
+        monkeypatch.setenv("NANOMEM_MODEL_NAME", "scripted")
+        monkeypatch.setenv("NANOMEM_MODEL_KEY", KEY)
+        monkeypatch.setenv("NANOMEM_MODEL_PRICE_IN", "2")
+        monkeypatch.setenv("NANOMEM_MODEL_PRICE_OUT", "10")
+        return opened[-1]
+
+    yield serve
+    for server in opened:
+        server.__exit__()
+
+
+def study() -> Reply:
+    found = {"text": "The staging port is 8443", "file": "memory/MEMORY.md", "evidence": [283]}
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100}
+    return says({"analysis": "They moved a port.", "facts": [found]}, usage=usage)
+
+
+def step() -> Reply:
+    row = {"op": "add", "file": "memory/MEMORY.md", "evidence": [283], "section": "Infrastructure", "new": LINE}
+    return says({"edits": [row], "status": "done"}, usage={"prompt_tokens": 2000, "completion_tokens": 100})
+
+
+async def test_a_models_dream_is_reviewed_and_its_cost_stands_in_the_list(
+    home: Path, endpoint: Callable[..., ModelServer]
+) -> None:
+    server = endpoint(study(), step())
+    async with console(home, "dream", (200, 60)) as on:
+        await on.press("T")
+        await on.shows("0 of 1 decided", LINE, "They moved a port.", "scripted, 2 questions, 3,000 tokens in, 200 out")
+        await on.shows("#283 2026-04-03 00:02")
+        asked = len(server.asked)
+        await on.press("+", "r", "y")
+        await on.until(lambda: on.screen.SCREEN == "dream" and LINE in (home / "memory" / "MEMORY.md").read_text())
+        assert len(server.asked) == asked, "what is applied is what was reviewed: nobody is asked again"
+        await on.shows("3,200", "0.0080", "model", "They moved a port.")
+
+
+async def test_esc_stops_a_dream_while_the_model_thinks(home: Path, endpoint: Callable[..., ModelServer]) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def slow(_asked: Asked) -> Reply:
+        asked.set()
+        go.wait(20)
+        return study()
+
+    endpoint(slow, step())
+    before = (home / "memory" / "MEMORY.md").read_text()
+    async with console(home, "dream", (140, 40)) as on:
+        await on.pilot.press("T")
+        await on.until(asked.is_set)
+        await on.shows("Dreaming", "esc stops it")
+        await on.pilot.press("question_mark")  # the rest goes on meanwhile
+        await on.shows("Keys of Review")
+        await on.pilot.press("escape")
+        await on.pilot.press("escape")
+        await on.shows("The Dream was stopped")
+        assert not go.is_set(), "it does not wait for the answer"
+        go.set()
+        assert (home / "memory" / "MEMORY.md").read_text() == before
+
+
+async def test_a_model_that_cannot_be_asked_is_an_error_with_what_to_do(
+    home: Path, endpoint: Callable[..., ModelServer]
+) -> None:
+    endpoint(*[status(401, "no such key")] * 9)
+    async with console(home, "dream", (140, 40)) as on:
+        await on.press("T")
+        await on.shows("Error: ")
+        assert KEY not in on.text
+        await on.press("escape")
+        assert on.screen.SCREEN == "dream"
