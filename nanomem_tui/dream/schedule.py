@@ -34,6 +34,7 @@ BUSY = timedelta(minutes=1)
 _ALONE = 2  # failures over a single entry, until it is read by rules, or passed over
 _KEPT = 20  # entries that were passed over, as they are told
 _SAID = 300  # characters of an error
+_NOTHING = "nothing new to dream about"
 _FIRST_WITH_DREAM, _FIRST_WITH_SWITCH = (0, 1, 5), (0, 3, 5)
 
 Kind = Literal["off", "waiting", "busy", "nothing", "dreamt", "passed", "failed", "stopped"]
@@ -169,6 +170,8 @@ class Schedule:
         due = max(filter(None, (self.next_at(plan), not_before)))
         if clock.now() < due:
             return self._waiting(due)
+        if not self._file.exists() and not self._host.dream.queue().waiting:
+            return Outcome("nothing", _NOTHING, clock.now() + BUSY)  # a home without Dreams stays as it is
         atomic.make_folder(self._host.paths.data)
         try:
             with atomic.locked(self._lock, wait=0):
@@ -193,7 +196,7 @@ class Schedule:
             watch(what)
 
         if not queue.waiting:
-            return self._well(plan, memory, "nothing", "nothing new to dream about")
+            return self._well(plan, memory, "nothing", _NOTHING)
         if memory.alone > _ALONE:
             return self._pass_over(plan, memory, queue)
         try:
@@ -207,7 +210,7 @@ class Schedule:
         except _Stopped as error:
             return Outcome("stopped", error.what)
         except NothingToDo:
-            return self._well(plan, memory, "nothing", "nothing new to dream about")
+            return self._well(plan, memory, "nothing", _NOTHING)
         except Exception as error:  # noqa: BLE001 - an entry may break a Dreamer in any way: that must not end the schedule
             if isinstance(error, Refused) and self._host.dream.running():
                 return Outcome("busy", error.what, clock.now() + BUSY)

@@ -125,6 +125,14 @@ def test_a_dream_is_made_when_it_is_due_and_again_an_interval_later(at: Clocked)
     assert at.step() == "nothing"
 
 
+def test_a_home_in_which_nothing_waits_stays_as_it_is(at: Clocked) -> None:
+    before = sorted(at.paths.workspace.parent.rglob("*"))
+    for _ in range(3):
+        assert at.step() == "nothing"
+        at.later(3 * HOUR)
+    assert sorted(at.paths.workspace.parent.rglob("*")) == before
+
+
 def test_the_interval_is_the_one_of_the_settings(at: Clocked) -> None:
     at.set(dream_interval_h=0.5)
     at.on.remember("- [durable] User likes tea")
