@@ -310,8 +310,8 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
         """Save the message with what it must find."""
         expect = [row.item.id for row in self.targets() if row.item is not None]
         if await self.console.in_thread(lambda ws: _save(ws, self._asked, expect)):
-            asked = "; it is asked with the settings, not with these weights" if self._asked.changed else ""
-            say(self, f"Saved: it must find {counted(len(expect), 'item')}{asked} (nanomem recall --check)")
+            way = "Saved, to be asked with the usual weights" if self._asked.changed else "Saved"
+            say(self, f"{way}: it must find {counted(len(expect), 'item')}")
         else:
             say(self, "That question is saved already")
 

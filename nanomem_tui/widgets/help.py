@@ -30,6 +30,11 @@ from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.preview import Preview
 
 KEY_WIDTH = 13
+WAITING = (
+    "N to checkpoint: N changes are safe on the disk, in the ledger, and go into the database by themselves.",
+    "agent's files to follow: the database has them; the agent's own files get them within flush_interval_seconds"
+    " (120 unless it was set), at once by the key that flushes, and when the console ends.",
+)
 
 
 def help_document(context: Context, ascii_only: bool = False, intro: str = "", moved: Moved | None = None) -> Document:
@@ -41,6 +46,7 @@ def help_document(context: Context, ascii_only: bool = False, intro: str = "", m
         if actions:
             blocks.append(Heading(GROUP_TITLES[group]))
             blocks.extend(_entry(action, context, ascii_only, moved or {}) for action in actions)
+    blocks += [Heading("What the status bar says is still to be written"), *(Body(line) for line in WAITING)]
     return Document(tuple(blocks))
 
 

@@ -24,6 +24,7 @@ from nanomem_tui.text import cell_width
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.help import HelpScreen
 from nanomem_tui.widgets.line_table import LineTable
+from nanomem_tui.widgets.preview import Preview
 from tests.screens.console import Console, console
 
 Sample = Callable[[str], Path]
@@ -396,6 +397,17 @@ async def test_a_question_is_saved_once_and_a_loss_is_shown(demo: Path) -> None:
         await on.press("d", "6")
         await check(on)
         await on.shows("1 saved question, 1 with a loss", "LOST", wanted, "deleted")
+
+
+async def test_what_was_saved_and_which_keys_turn_weights_fit_a_small_screen(demo: Path) -> None:
+    async with console(demo, "recall", size=(80, 24)) as on:
+        await ask(on, "window seats")
+        await on.press("greater_than_sign", "M")
+        await on.shows("Saved, to be asked with the usual weights: it must find 1 item ")
+        await on.press("question_mark")
+        text = on.app.screen.query_one(Preview).document.plain()
+        for key in ("  ]  ", "  >  ", "  W  "):
+            assert key in text
 
 
 # Real turns

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 
 from nanomem_tui.actions import ACTIONS, SCREENS, Context, actions_on
 from nanomem_tui.errors import BadInput, Conflict
+from nanomem_tui.looking import waiting_words
 from nanomem_tui.widgets.bars import LineBar
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.document import Body
@@ -307,3 +308,9 @@ async def test_a_notice_is_never_markup() -> None:
             "that did not work (ValueError: [bold)",
         ]
         assert notices[1].title == "changed meanwhile [/x]"
+
+
+def test_help_says_what_the_words_of_the_status_bar_mean() -> None:
+    text = help_document(Context("items")).plain()
+    for words in (waiting_words(3, export_due=True), waiting_words(0, export_due=True)):
+        assert words.replace("3", "N") in text
