@@ -175,8 +175,9 @@ _NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "
 
 ACTIONS: tuple[Action, ...] = (
     # What each screen is for.
-    Action("accept", ("+",), "accept", "Make what waits active: recalled from now on; an edit of a Dream is made. u puts "
-           "it back into the inbox.", "screen", ("inbox", "review"), headless="inbox accept ID", enabled=writable, footer=8,
+    Action("accept", ("+",), "accept", "Make what waits active: recalled from now on; an edit of a Dream is made. u "
+           "puts it back into the inbox.", "screen", ("inbox", "review"), headless="inbox accept ID", enabled=writable,
+           footer=8,
            helps={"review": "Accept the edit, or those selected; again to leave it open. Nothing is written yet."},
            twins={"review": ""}),
     Action("reject", ("-",), "reject", "Take what waits away. u puts it back into the inbox.", "screen",
