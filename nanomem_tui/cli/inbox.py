@@ -223,6 +223,8 @@ def _warnings(ws: Workspace, one: Held) -> list[str]:
 def reject(state: State, ids: Sequence[str], everything: bool, yes: bool, dry_run: bool) -> None:
     """Take what waits away. `nanomem undo` puts it back into the inbox.
 
+    Asks first (or --yes), as what takes words away does; `accept` takes nothing away, and does not.
+
     \b
     Example:
       nanomem inbox reject --all --dry-run

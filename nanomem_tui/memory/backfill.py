@@ -64,11 +64,13 @@ def done_at(store: MemoryStore) -> str | None:
 
 
 def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
-    """What `run` would add; writes nothing. What was deleted here does not come back."""
+    """What `run` would add; writes nothing. What was deleted here does not come back, but what an undone backfill
+    brought does: the first turn makes none after an undo, so that this one is wanted."""
     snapshot = store.load("item")
     problems: list[Problem] = []
+    undone = _undone(store)
     with snapshot.lock:
-        known = {key_of(row) for row in snapshot.items.values()}
+        known = {key_of(row) for row in snapshot.items.values() if not (row.is_deleted and row.id in undone)}
     items: list[Item] = []
     looked_at: list[str] = []
     same = inbox = 0
@@ -121,6 +123,12 @@ def run_once(store: MemoryStore, paths: Paths, settings: Settings, perform: Perf
         return run(store, preview(store, paths, settings), perform)
     except NothingToDo:
         return None
+
+
+def _undone(store: MemoryStore) -> frozenset[str]:
+    """The items of backfills that were taken back: nobody deleted them one by one."""
+    entries = [entry for entry in store.journal.log(1_000) if entry.operation.kind == KIND and entry.undone]
+    return frozenset(change.key for entry in entries for change in entry.operation.changes if change.before is None)
 
 
 def files(paths: Paths) -> list[tuple[str, Path]]:

@@ -264,11 +264,16 @@ class Items:
         label = f"{verb} {quoted(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
         return self._perform(new_operation(f"items.{verb}", label, changes))
 
-    def merge(self, ids: Sequence[str]) -> Operation:
-        """Make one item of several: the newest text stays, hits add up, the oldest origin and the longest life too."""
-        rows = sorted({row.id: row for row in map(self._active, ids)}.values(), key=lambda row: row.updated_at)
+    def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
+        """Make one item of several: the newest (or `into`, one of them) stays, hits add up, the oldest origin and the
+        longest life too. Raises Refused where scopes or kinds differ and no `into` says which one is to stand."""
+        found = {row.id: row for row in map(self._active, ids)}
+        rows = sorted(found.values(), key=lambda row: (row.id == into, row.updated_at))
         if len(rows) < 2:
             raise BadInput("a merge needs two or more items", ", ".join(ids), "select them with space")
+        if not into and len({(row.scope_key, row.kind) for row in rows}) > 1:
+            fix = "make them alike first, or `nanomem memory merge … --into ID` says which one stands"
+            raise Refused("they differ in scope or kind", f"{len(rows)} items", fix)
         kept, others = rows[-1], rows[:-1]
         after = kept._replace(
             hits=sum(row.hits for row in rows),

@@ -156,7 +156,6 @@ def test_what_was_taken_back_does_not_come_by_itself_again(ws: Workspace) -> Non
     ws.undo(operation.id)
     assert ws.items.count()["total"] == 1
     assert run_once(ws) is None
-    assert backfill.preview(ws.store, ws.paths, ws.settings).items == ()
 
 
 def test_a_kill_before_the_marker_makes_no_second_backfill(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,3 +217,19 @@ def test_the_home_of_a_real_agent(sample_copy: Callable[[str], Path]) -> None:
         assert operation is not None
         assert len(operation.changes) == 11
         assert "Cat: Luna" in [row.text for row in ws.items.all()]
+
+
+def test_a_backfill_by_hand_after_an_undo_brings_the_items_back(ws: Workspace) -> None:
+    plan = backfill.preview(ws.store, ws.paths, ws.settings)
+    first = backfill.run(ws.store, plan, ws.perform, actor="human")
+    gone = plan.items[0].id
+    ws.items.delete([gone])
+    again = backfill.preview(ws.store, ws.paths, ws.settings)
+    assert (again.items, again.same) == ((), len(plan.items) + plan.same), "what a person deleted stays deleted"
+    ws.undo()
+    ws.undo(first.id)
+    again = backfill.preview(ws.store, ws.paths, ws.settings)
+    assert ([row.id for row in again.items], again.same) == ([row.id for row in plan.items], plan.same)
+    backfill.run(ws.store, again, ws.perform, actor="human")
+    assert {row.id for row in plan.items} <= {row.id for row in ws.items.all()}
+    assert run_once(ws) is None

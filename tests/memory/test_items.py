@@ -84,10 +84,10 @@ def test_another_kind_begins_its_own_time_and_undo_gives_the_old_one_back(ws: Wo
 def test_what_is_merged_lives_as_long_as_the_longest(ws: Workspace) -> None:
     short, long = ws.items.add("one", "episodic")[1], ws.items.add("two", "fact")[1]
     later = ws.items.add("three", "episodic")[1]
-    ws.items.merge([short.id, long.id, later.id])
+    ws.items.merge([short.id, long.id, later.id], into=later.id)
     assert ws.items.get(later.id).expires_at == long.expires_at
     assert ws.items.get("ltm_1").expires_at is None  # what the agent wrote
-    ws.items.merge([later.id, "ltm_1"])
+    ws.items.merge([later.id, "ltm_1"], into=later.id)
     assert ws.items.get(later.id).expires_at is None
 
 
