@@ -89,22 +89,21 @@ def survival(versions: Iterable[Version]) -> list[Lasting]:
 
 
 def _touched(files: dict[str, Counter[str]], counts: Counter[str], version: Version) -> dict[str, tuple[int, int]]:
-    """How often each line that the version changed was there before and is now; brings `files`, `counts` up to it."""
+    """How often each line that the version changed was there before and is now; brings `files`, `counts` up to it.
+
+    Lines are compared whole and as they stand, so that only those that differ are looked into.
+    """
     moved: Counter[str] = Counter()
     for name, text in version.files.items():
-        now, before = _statements(text), files.get(name, Counter())
+        now, before = Counter((text or "").split("\n")), files.get(name, Counter())
         files[name] = now
-        moved.update(now)
-        moved.subtract(before)
+        for line in {line for line, _ in now.items() ^ before.items()}:
+            if is_statement(line):
+                moved[line.strip()] += now[line] - before[line]
     touched = {text: (counts[text], counts[text] + step) for text, step in moved.items() if step}
     for text, (_, after) in touched.items():
         counts[text] = after
     return touched
-
-
-def _statements(text: str | None) -> Counter[str]:
-    """The lines of a file that say something, white space at their ends aside."""
-    return Counter(line.strip() for line in (text or "").split("\n") if is_statement(line))
 
 
 class _Dream:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 WHO: Mapping[str, str] = {"nanomem dream": "dream", "agent dream": "dream", "person": "human"}
 ALL_LINES = 10**9
+PAGE = 50  # commits that are shown before the rest is counted
 ONLY_IT, AS_THEN = "only it", "as then"
 
 
@@ -93,7 +94,7 @@ class VersionsScreen(WorkspaceScreen[VersionRow]):
     def load(self) -> Iterable[Sequence[VersionRow]]:
         """Every commit, the newest first, and before them the files as they are now, where no commit holds them."""
         commits = self.ws.dream.commits()
-        rows = [_row(commit) for commit in commits]
+        rows: list[VersionRow] = []
         if commits:
             counts = {}
             for path in TRACKED_FILES:
@@ -101,8 +102,11 @@ class VersionsScreen(WorkspaceScreen[VersionRow]):
                 if head != now:
                     counts[path] = merge.count_changes(head or "", now or "")
             if counts:
-                rows.insert(0, VersionRow(NOW, commits[0].sha, "", "outside", "not committed yet", counts))
-        yield rows
+                rows = [VersionRow(NOW, commits[0].sha, "", "outside", "not committed yet", counts)]
+        for start in range(0, len(commits), PAGE):  # their lines are counted, which takes its time
+            rows += map(_row, commits[start : start + PAGE])
+            yield rows
+            rows = []
 
     def search_text(self, row: VersionRow) -> str:
         """Words are searched in the subject."""
