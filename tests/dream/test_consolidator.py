@@ -484,6 +484,23 @@ def test_without_a_model_nothing_is_dumped(ws: Workspace, home: Home) -> None:
         ws.consolidator.plan(KEY, budget=400, dreamer="model")
 
 
+def test_an_answer_that_is_cut_is_asked_for_in_parts(home: Home, serve: Callable[..., ModelServer]) -> None:
+    home.write(talk(40))
+    cut = says('{"facts": [', finish="length")
+    server = serve(cut, says({"facts": [fact("User moved to City0", 0)]}), says({"facts": []}))
+    with open_workspace(home.workspace) as ws:
+        plan = ws.consolidator.plan(KEY, budget=3000, dreamer="model")
+        assert not plan.raw
+        whole, *parts = [asked.text for asked in server.asked]
+        assert len(parts) >= 2
+        assert all(len(part) < len(whole) for part in parts)
+        assert sum(part.count("[message 0,") for part in parts) == 1, "nothing is asked twice"
+        server.script[:] = [cut]
+        asked_before = len(server.asked)
+        assert ws.consolidator.plan(KEY, budget=3500, dreamer="model").raw
+        assert len(server.asked) - asked_before <= 4
+
+
 def test_a_model_that_finds_nothing_leaves_a_trace(home: Home, serve: Callable[..., ModelServer]) -> None:
     home.write(talk(12))
     serve(says({"facts": []}))
