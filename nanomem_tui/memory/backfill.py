@@ -17,7 +17,7 @@ from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError, NothingToDo, Problem
 from nanomem_tui.formats.markdown import daily_note_name, decode
-from nanomem_tui.memory import injection, retention, scopes
+from nanomem_tui.memory import retention, safety, scopes, secrets
 from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.memory.transfer import markdown, rows
 from nanomem_tui.memory.transfer.plan import key_of
@@ -89,13 +89,14 @@ def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
         looked_at.append(where)
         problems += bad
         for row in _items(text, name, where, store.workspace_id, settings, problems):
-            if key_of(row) in known:
+            reason = safety.held(row.text)
+            shown = row._replace(text=secrets.mask(row.text)) if reason else row
+            if known & {key_of(row), key_of(shown)}:
                 same += 1
                 continue
-            known.add(key_of(row))
-            reason = injection.reason(row.text)
+            known |= {key_of(row), key_of(shown)}
             inbox += bool(reason)
-            items.append(scopes.waiting(row, reason, by="backfill") if reason else row)
+            items.append(scopes.waiting(shown, reason, by="backfill") if reason else row)
     return Backfill(tuple(items), tuple(looked_at), same, inbox, tuple(problems), is_done(store))
 
 

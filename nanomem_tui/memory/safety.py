@@ -84,6 +84,14 @@ def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
     return found
 
 
+def held(text: str) -> str:
+    """Why a text that nobody looked at has to wait for a person, as a capture would; empty when it need not."""
+    if why := injection.reason(text):
+        return why
+    found = secrets.find(text)
+    return f"it holds a secret: {found[0].kind} #{found[0].fingerprint}" if found else ""
+
+
 def warnings(text: str) -> list[str]:
     """What a person should know who enters a text by hand: it is kept as entered, whatever the filters say."""
     return [found.why for found in check(text) if found.kind in ("injection", "secret", "code", "command")]

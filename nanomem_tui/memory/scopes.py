@@ -157,10 +157,10 @@ def is_waiting(item: Item) -> bool:
     return item.waits
 
 
-def waiting(item: Item, why: str, **details: object) -> Item:
-    """The item as it waits in the inbox, with the reason and what else the person should know."""
-    meta = {**item.meta, "inbox": {"why": why, **details}}
-    return item._replace(enabled=False, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+def waiting(row: R, why: str, **details: object) -> R:
+    """The item or lesson as it waits in the inbox, with the reason and what else the person should know."""
+    meta = {**row.meta, "inbox": {"why": why, **details}}
+    return row._replace(enabled=False, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
 
 
 def accepted(row: R) -> R:

@@ -11,8 +11,8 @@ from nanomem_tui.text import normalised
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
 """Fields that move by use: a difference in them alone is no conflict."""
-Flag = Callable[[Item], str]
-"""Why an item should wait for a person; empty when it need not."""
+Flag = Callable[[Row], str]
+"""Why a row should wait for a person; empty when it need not."""
 
 
 class Choices(NamedTuple):
@@ -56,21 +56,22 @@ class Planner:
         if present is None and row.id in self._tables[Lesson if isinstance(row, Item) else Item]:
             return Entry("conflict", row, place, "that id is taken by another kind of row")
         if present is not None and not present.is_deleted:
-            return self._met(row, place, present, reading)
+            return self._met(row, place, present, reading, flag)
         back = present is not None and (self._choices.restore or row.id in self._choices.undone)
         if present is not None and not back:
             return Entry("deleted", row, place, "it was deleted here", present)
-        twin = self._texts.get(key_of(row))
+        reason = flag(row) if row.enabled else ""
+        shown = masked(row) if reason else row
+        twin = self._texts.get(key_of(row)) or self._texts.get(key_of(shown))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return Entry("same", row, place, f"the same text is here as {twin.id}", twin)
         why = "deleted here, comes back" if back and row.id not in self._choices.undone else ""
-        reason = flag(row) if isinstance(row, Item) and row.enabled else ""
         if reason:
-            return Entry("inbox", row, place, "; ".join(filter(None, (why, reason))), present)
+            return Entry("inbox", shown, place, "; ".join(filter(None, (why, reason))), present)
         return Entry("new", row, place, why, present)
 
-    def _met(self, row: Row, place: str, present: Row, reading: Reading) -> Entry:
-        """The verdict on a row whose id is here."""
+    def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
+        """The verdict on a row whose id is here. What should wait for a person replaces nothing."""
         fields = reading.fields or frozenset(row._fields)
         names = [name for name in row._fields if name in fields and name != "id" and differs(row, present, name)]
         if not names:
@@ -78,11 +79,25 @@ class Planner:
         if set(names) <= COUNTED:
             return Entry("same", row, place, f"it is here; used since ({', '.join(names)})", present)
         what = f"{', '.join(names)} differ{'s' if len(names) == 1 else ''}"
+        if reason := flag(row) if row.enabled else "":
+            if present.waits and not present.enabled:
+                return Entry("same", masked(row), place, "it waits in the inbox", present)
+            return Entry("conflict", masked(row), place, f"{what}: ours stays, theirs: {reason}", present)
         prefer = self._choices.prefer
         if prefer == "theirs" or (prefer == "newer" and row.updated_at > present.updated_at):
             taken = present._replace(**{name: getattr(row, name) for name in names})
             return Entry("update", taken, place, f"{what}: theirs is taken", present)
         return Entry("conflict", row, place, f"{what}: ours stays", present)
+
+
+def masked(row: Row) -> Row:
+    """The row with a name in place of each secret in its words."""
+    from nanomem_tui.memory.secrets import mask
+
+    if isinstance(row, Item):
+        return row._replace(text=mask(row.text))
+    trigger, bad, better = map(mask, (row.trigger, row.bad_action, row.better_action))
+    return row._replace(trigger=trigger, bad_action=bad, better_action=better)
 
 
 def differs(one: Row, other: Row, name: str) -> bool:

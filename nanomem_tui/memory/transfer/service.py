@@ -64,8 +64,8 @@ class Transfer:
         """What `run` would do with a file, or the known files of a folder; writes nothing.
 
         `prefer`: who wins where both sides have a row and differ. `restore`: bring back what was deleted here. `trust`:
-        take what reads like orders to a model without a look by a person. `tell` hears how far it is. Raises NotFound,
-        BadInput, AccessDenied, Refused and the store's errors.
+        take what reads like orders or holds secrets as it is, without a look by a person. `tell` hears how far it is.
+        Raises NotFound, BadInput, AccessDenied, Refused and the store's errors.
         """
         if prefer not in ("ours", "theirs", "newer"):
             raise BadInput(f"unknown choice `{prefer}`", "--prefer", "ours, theirs or newer")
@@ -81,7 +81,7 @@ class Transfer:
             planner = Planner(snapshot.items, snapshot.lessons, Choices(prefer, restore, undone))
             for reading in (self._dated(reading) for _, reading in read):
                 total = len(reading.rows)
-                for entry in planner.entries(reading, _nothing if trust or reading.trusted else _orders):
+                for entry in planner.entries(reading, _nothing if trust or reading.trusted else _held):
                     if len(entries) % STEP == 0:
                         tell("Comparing rows:", len(entries), total)
                     entries.append(entry)
@@ -231,14 +231,15 @@ class Transfer:
         return data, [row for row in items if row.id not in gone], scoped.LOST
 
 
-def _nothing(_item: Item) -> str:
+def _nothing(_row: Row) -> str:
     return ""
 
 
-def _orders(item: Item) -> str:
-    from nanomem_tui.memory import injection
+def _held(row: Row) -> str:
+    from nanomem_tui.memory import safety
 
-    return injection.reason(item.text)
+    words = row.text if isinstance(row, Item) else f"{row.trigger}\n{row.bad_action}\n{row.better_action}"
+    return safety.held(words)
 
 
 def _change(entry: Entry) -> Change:
@@ -246,11 +247,17 @@ def _change(entry: Entry) -> Change:
     if entry.verdict == "update":
         return change_of(layer, entry.present, entry.row)
     row = entry.row
-    if entry.verdict == "inbox" and isinstance(row, Item):
-        from nanomem_tui.memory.scopes import waiting
-
-        row = waiting(row, entry.why, by="import")
+    if entry.verdict == "inbox":
+        row = _waiting(row, entry.why)
     return change_of(layer, None, row)
+
+
+def _waiting(row: Row, why: str) -> Row:
+    from nanomem_tui.memory.scopes import waiting
+
+    if isinstance(row, Item):
+        return waiting(row, why, by="import")
+    return waiting(row, why, by="import")
 
 
 def _count(left: dict[str, int], why: str, number: int) -> None:
