@@ -98,7 +98,7 @@ def test_no_argument_widens_a_scope(workspace: Path) -> None:
         assert found(ws, "secret", channel="telegram", chat_id="1", sender_id="7") == {"chat secret", "user secret"}
         assert found(ws, "secret", channel="discord", chat_id="1") == set()
         assert found(ws, "secret", channel="telegram") == set()
-        with pytest.raises(BadInput, match="a chat scope needs a channel"):
+        with pytest.raises(BadInput, match="a chat or a sender belongs to a channel"):
             found(ws, "secret", chat_id="1")
         assert found(ws, "secret", channel="telegram", chat_id="1", scope="all") == {"chat secret"}
         assert found(ws, "secret", scope="user") == {"user secret"}
