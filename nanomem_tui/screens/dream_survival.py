@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+from textual.widget import Widget
 
 from nanomem_tui.dream.evidence import plain
 from nanomem_tui.dream.survival import Lasting
@@ -15,8 +17,9 @@ from nanomem_tui.text import counted
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.curve import curve, small_curve
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.preview import Preview
 
 SPARK = 14  # cells
 HEIGHT = 7  # lines of the curve
@@ -30,6 +33,38 @@ class Survived:
     lasting: Lasting
     subject: str
     takers: Mapping[str, str]
+
+
+class Told(NamedTuple):
+    """What the right pane shows: a curve, and what stands above and below it."""
+
+    shares: Sequence[float] = ()
+    above: tuple[Block, ...] = ()
+    below: tuple[Block, ...] = ()
+
+
+class CurvePane(Preview):
+    """A curve as wide as the pane, between words."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.told = Told()
+
+    def show_told(self, told: Told) -> None:
+        """Show it from its top; nothing is painted when it is what is shown already."""
+        if told != self.told:
+            self.told = told
+            self.lay_out_again()
+
+    def lay_out(self, width: int, wrapped: bool) -> list[Line]:
+        """The words, the curve, the words."""
+        told = self.told
+        lines = lay_out(told.above, width, wrapped)
+        if told.shares:
+            drawn = curve(told.shares, min(width, MOST_WIDE), HEIGHT, glyphs(self))
+            lines += [((text, "accent"),) for text in drawn]
+        below = lay_out(told.below, width, wrapped)
+        return [*lines, *([()] if below else []), *below]
 
 
 class SurvivalScreen(WorkspaceScreen[Survived]):
@@ -99,7 +134,7 @@ class SurvivalScreen(WorkspaceScreen[Survived]):
             dreams = counted(len(self.listing.rows), "Dream")
             self.query_one(TitleBar).set_right(f"{dreams} · {stand:,} of {added:,} lines stand ({stand / added:.0%})")
 
-    def detail(self, row: Survived) -> Document:
+    def detail(self, row: Survived) -> Told:
         """The curve and the lines."""
         one = row.lasting
         later = counted(one.versions - one.number - 1, "later version")
@@ -110,12 +145,19 @@ class SurvivalScreen(WorkspaceScreen[Survived]):
             Field("stand", f"{one.standing:,} ({one.share:.0%})" if one.added else "nothing to lose"),
         ]
         if one.added:
-            pane = self.detail_pane.size.width or self.app.size.width  # it has no size while it is hidden
-            width = min(max(pane - 4, 30), MOST_WIDE)
-            drawn = "\n".join(curve(one.curve(), width, HEIGHT, glyphs(self)))
-            blocks += [Heading(f"Lines that stand, after it and {later}"), Body(drawn, "accent", keep=True)]
-            blocks += _lines(row)
-        return Document(tuple(blocks), copy=one.sha)
+            blocks.append(Heading(f"Lines that stand, after it and {later}"))
+        return Told(tuple(one.curve()) if one.added else (), tuple(blocks), tuple(_lines(row)))
+
+    def make_detail(self) -> Widget:
+        """A curve with words above and below."""
+        return CurvePane(id="detail")
+
+    def show_detail(self, detail: Any) -> None:
+        """From its top."""
+        if isinstance(detail, Told):
+            self.query_one(CurvePane).show_told(detail)
+        elif isinstance(detail, Document):
+            self.query_one(CurvePane).show_told(Told())
 
     # Actions
 
