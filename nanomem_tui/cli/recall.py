@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from nanomem_tui import errors
-from nanomem_tui.cli import elsewhere, output, passages, values, words
+from nanomem_tui.cli import elsewhere, output, passages, saved_questions, values, words
 from nanomem_tui.cli.shared import Command, Words, all_read, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
@@ -63,6 +63,10 @@ _FOR_PASSAGES = ("message", "sources", "limit", "explain", "reply_to")
     metavar="[FILE]",
     help="Ask the saved questions again.",
 )
+@click.option("--saved", is_flag=True, help="List the saved questions.")
+@click.option(
+    "--forget", type=Words(), metavar="N|ID", help="Take saved questions out: line N, or those that expect ID."
+)
 @pass_state
 def recall(
     state: State,
@@ -81,6 +85,8 @@ def recall(
     why_not: str | None,
     save: Sequence[str],
     check: str | None,
+    saved: bool,
+    forget: str | None,
 ) -> int:
     """What the agent would get for a message. With a channel, chat or sender: what is visible there.
 
@@ -100,6 +106,10 @@ def recall(
         _only_passages()
         return _in_sources(state, f"{checked(message or '')} {reply_to}", sources, limit or _PASSAGES, explain=explain)
     with state.open() as ws:
+        if saved or forget is not None:
+            return (
+                saved_questions.forget(state, _saved(ws), forget) if forget else saved_questions.show(state, _saved(ws))
+            )
         if check is not None:
             return _check(state, ws, Path(check) if check else _saved(ws))
         text = checked(message or "")
@@ -235,6 +245,7 @@ def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -
     expect = [ws.items.get(item_id).id for item_id in ids]
     path = _saved(ws)
     regressions.save(path, question, expect)
+    saved_questions.tell_broken(regressions.problems(path))
     body = {"path": str(path), "message": question.text, "expect": expect}
     state.show(
         body, [f"Saved: it must recall {words.counted(len(expect), 'item')} (checked by `nanomem recall --check`)."]
@@ -246,7 +257,8 @@ def _check(state: State, ws: Workspace, path: Path) -> int:
     """Exit code 1 when an item got lost. Raises BadInput for a file that cannot be read."""
     from nanomem_tui.memory import regressions
 
-    saved = regressions.load(path)
+    saved, broken = regressions.read(path)
+    saved_questions.tell_broken(broken)
     if not saved:
         raise errors.BadInput("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`")
     done = regressions.check(saved, ws.recall.ask, ws.recall.why_not)
@@ -255,6 +267,7 @@ def _check(state: State, ws: Workspace, path: Path) -> int:
         "path": str(path),
         "questions": len(done),
         "lost": len(lost),
+        "problems": [values.problem(problem) for problem in broken],
         "results": [
             {
                 "message": one.regression.question.text,

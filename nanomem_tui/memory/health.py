@@ -28,7 +28,7 @@ from nanomem_tui.memory.session_files import NO_METADATA
 from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates
 from nanomem_tui.operations import Operation
-from nanomem_tui.paths import Paths
+from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.store.presence import Presence, look
 from nanomem_tui.text import counted
 
@@ -62,6 +62,7 @@ def examine(
         lambda: _sessions(paths, layout),
         lambda: _checkpoints(paths, layout, agent),
         lambda: _turns(paths, agent, wal() if wal is not None else WalStates(paths)),
+        lambda: _questions(paths),
         lambda: Notes(paths).problems(),
         lambda: agent_settings(paths)[1],
         lambda: _left_behind(paths, layout),
@@ -206,6 +207,12 @@ def _turns(paths: Paths, agent: Presence, wal: WalStates) -> Iterator[Problem]:
             were, items = ("was", "a pending item") if number == 1 else ("were", "pending items")
             what = f"{counted(number, 'turn')} of {key} began and never ended, and {were} recovered into {items}"
             yield Problem(what, where, None, f"`nanomem wal show {key}` tells what was asked", "note")
+
+
+def _questions(paths: Paths) -> Iterator[Problem]:
+    from nanomem_tui.memory import regressions  # few homes have saved questions
+
+    yield from regressions.problems(regressions.saved_file(paths.data, workspace_id(paths)))
 
 
 def _left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import BadInput, from_os_error
+from nanomem_tui.errors import BadInput, NotFound, Problem, from_os_error
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.memory import secrets
-from nanomem_tui.memory.appending import append
+from nanomem_tui.memory.appending import append, opened, read_from
 from nanomem_tui.memory.recall import Question, Recalled
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.store import atomic
 
 FIELDS = frozenset({"message", "reply_to", "channel", "chat_id", "sender_id", "limit", "expect"})
 
@@ -42,20 +43,70 @@ def saved_file(data: Path, workspace_id: str) -> Path:
 
 
 def load(path: Path) -> list[Regression]:
-    """The questions in a file. Raises BadInput with the line for anything that is none, and when there is no file."""
+    """The questions of a file that can be read. Raises as `read` does."""
+    return read(path)[0]
+
+
+def read(path: Path) -> tuple[list[Regression], list[Problem]]:
+    """The questions in a file, and its lines that are none, each with its place.
+
+    Raises BadInput when there is no file, or nothing in it can be read.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         raise BadInput("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`") from None
     except OSError as error:
         raise from_os_error(error, "reading the saved questions") from error
-    found = []
+    found: list[Regression] = []
+    problems: list[Problem] = []
     for record in parse_jsonl(data, str(path)):
-        if record.value is None or record.problem is not None:
-            what = record.problem.what if record.problem else "not an object"
-            raise BadInput(f"a question that cannot be read ({what})", f"{path}:{record.number}", "correct that line")
-        found.append(_regression(record.value, f"{path}:{record.number}", record.number))
-    return found
+        where = f"{path}:{record.number}"
+        try:
+            if record.value is None:
+                what = record.problem.what if record.problem else "not an object"
+                raise BadInput(f"a question that cannot be read ({what})", where, "correct that line")
+            found.append(_regression(record.value, where, record.number))
+        except BadInput as error:
+            problems.append(Problem(error.what, str(path), record.number, "correct or remove that line", "warning"))
+    if problems and not found:
+        raise BadInput(problems[0].what, f"{path}:{problems[0].line}", problems[0].fix)
+    return found, problems
+
+
+def problems(path: Path) -> list[Problem]:
+    """The lines of a file that are no questions, for the doctor; none where there is no file."""
+    if not path.exists():
+        return []
+    try:
+        return read(path)[1]
+    except BadInput as error:
+        place, _, line = error.where.rpartition(":")
+        return [Problem(error.what, place, int(line), error.fix, "warning")]
+
+
+def forget(path: Path, which: str) -> list[bytes]:
+    """Take the questions out of a file that stand on line `which`, or that expect the item `which`; the lines as they
+    were. The file as it was stays beside it as `.bak`. Raises NotFound and the errors of `from_os_error`."""
+    if not path.exists():
+        raise NotFound("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`")
+    number = int(which) if which.isascii() and which.isdigit() else 0
+    with opened(path, "changing the saved questions") as handle:
+        data = read_from(handle)
+        gone = {r.number for r in parse_jsonl(data, str(path)) if r.number == number or _expects(r.value, which)}
+        lines = data.split(b"\n")
+        removed = [line for at, line in enumerate(lines, 1) if at in gone]
+        if not removed:
+            raise NotFound("no such saved question", which, "`nanomem recall --saved` lists them")
+        kept = b"\n".join(line for at, line in enumerate(lines, 1) if at not in gone)
+        atomic.write_atomic(path.with_name(f"{path.name}.bak"), data)
+        atomic.write_atomic(path, kept)
+    return removed
+
+
+def _expects(value: Any, key: str) -> bool:
+    expect = value.get("expect") if isinstance(value, dict) else None
+    return isinstance(expect, list) and key in expect
 
 
 def save(path: Path, question: Question, expect: Sequence[str]) -> Regression:

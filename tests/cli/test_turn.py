@@ -242,14 +242,16 @@ def test_saved_questions_tell_of_a_loss(workspace: Path, run: Run) -> None:
         b'{"message": "x", "expect": ["a"], "wrong": 1}', b"",
     ],
 )  # fmt: skip
-def test_a_broken_file_of_questions_is_one_error_that_names_the_line(
+def test_a_broken_line_of_questions_is_named_and_costs_only_itself(
     workspace: Path, run: Run, tmp_path: Path, line: bytes
 ) -> None:
     file = tmp_path / "questions.jsonl"
     file.write_bytes(b'{"message": "item", "expect": ["ltm_1"]}\n' * bool(line) + line + b"\n" * bool(line))
     result = run("recall", "--check", str(file))
-    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert (result.code, result.err.count("\n")) == (0 if line else 2, 1)
     assert f"{file}:2" in result.err or not line
+    file.write_bytes(line + b"\n")
+    assert run("recall", "--check", str(file)).code == 2, "nothing in it can be read"
 
 
 def test_status_tells_counters_and_openmetrics(workspace: Path, feed: Feed, run: Run) -> None:

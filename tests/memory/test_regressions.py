@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import BadInput
+from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.memory import regressions
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.memory.scopes import Audience
@@ -46,12 +46,36 @@ def test_a_saved_question_holds_no_secret(tmp_path: Path) -> None:
         ('{"message": "x", "expect": ["a"], "why": 1}', "unknown field `why`"),
     ],
 )
-def test_a_question_that_is_none_names_its_line(tmp_path: Path, line: str, what: str) -> None:
+def test_a_question_that_is_none_costs_its_line_and_is_named(tmp_path: Path, line: str, what: str) -> None:
     file = tmp_path / "saved.jsonl"
     file.write_text(f'{{"message": "x", "expect": ["a"]}}\n{line}\n')
+    found, (problem,) = regressions.read(file)
+    assert [one.question.text for one in found] == ["x"]
+    assert what in problem.what
+    assert (problem.where, problem.line) == (str(file), 2)
+    assert regressions.load(file) == found
+    assert regressions.problems(file) == [problem]
+    file.write_text(line)
     with pytest.raises(BadInput, match=what) as caught:
-        regressions.load(file)
-    assert caught.value.where.endswith(":2")
+        regressions.read(file)
+    assert caught.value.where.endswith(":1")
+    assert [problem.line for problem in regressions.problems(file)] == [1]
+
+
+def test_questions_are_forgotten_by_line_or_item(tmp_path: Path) -> None:
+    file = tmp_path / "saved.jsonl"
+    for number in (1, 2, 3):
+        regressions.save(file, Question(f"question {number}"), [f"ltm_{number}", "ltm_9"])
+    before = file.read_bytes()
+    regressions.forget(file, "2")
+    assert [one.question.text for one in regressions.load(file)] == ["question 1", "question 3"]
+    assert file.with_name("saved.jsonl.bak").read_bytes() == before
+    assert len(regressions.forget(file, "ltm_3")) == 1
+    with pytest.raises(NotFound):
+        regressions.forget(file, "2")
+    assert len(regressions.forget(file, "ltm_9")) == 1
+    regressions.save(file, Question("anew"), ["ltm_1"])
+    assert [one.question.text for one in regressions.load(file)] == ["anew"]
 
 
 def test_a_question_that_lost_an_item_says_which_and_why(tmp_path: Path) -> None:

@@ -1,0 +1,51 @@
+"""`nanomem recall --saved` and `--forget`: the questions whose answers must not get lost, listed and taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nanomem_tui.cli import output, values
+from nanomem_tui.cli.state import State
+from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.errors import Problem
+
+
+def show(state: State, path: Path) -> int:
+    """One line a question: its number, its words, and the items that it must recall."""
+    from nanomem_tui.memory import regressions
+
+    found, broken = regressions.read(path) if path.exists() else ([], [])
+    body = [
+        {"line": one.line, "message": one.question.text, "expect": list(one.expect)} for one in found
+    ]  # fmt: skip
+    columns = [
+        Column("N", right=True),
+        Column("Message", limit=90, least=24),
+        Column("Must recall", limit=90, least=20),
+    ]
+    cells = [(str(one.line), one.question.text, ", ".join(one.expect)) for one in found]
+    state.show(values.plain(body), lambda: table(columns, cells, output.terminal_width()) or ["No saved questions."])
+    tell_broken(broken)
+    return 0
+
+
+def forget(state: State, path: Path, which: str) -> int:
+    """Take questions out. Raises NotFound."""
+    from nanomem_tui.memory import regressions
+
+    removed = [line.decode("utf-8", "replace") for line in regressions.forget(path, which)]
+    kept = f"{path}.bak"
+    line = f"Forgot {counted(len(removed), 'saved question')}; the file as it was is kept in {kept}."
+    state.show({"forgotten": removed, "path": str(path), "kept": kept}, [line])
+    return 0
+
+
+def tell_broken(broken: Sequence[Problem]) -> None:
+    """Name the lines that are no questions, on stderr."""
+    if broken:
+        output.notes([f"Warning: {problem.text()}" for problem in broken])

@@ -1,0 +1,49 @@
+"""`nanomem recall --save`, `--check`, `--saved` and `--forget`, with a broken line in the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.store.homes import make_home
+
+
+@pytest.fixture
+def file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with two questions and a broken line between them."""
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(make_home(tmp_path)))
+    path = Path(run("recall", "item number 1", "--save", "ltm_1", "--json").json["path"])
+    with path.open("a") as stream:
+        stream.write('{"message": "half\n')
+    told = run("recall", "item number 2", "--save", "ltm_2")
+    assert told.code == 0
+    assert f"{path}:2" in told.err
+    return path
+
+
+def test_a_broken_line_stops_no_check(file: Path, run: Run) -> None:
+    done = run("recall", "--check", "--json")
+    body = json.loads(done.out)
+    assert (done.code, body["questions"], body["lost"]) == (0, 2, 0)
+    assert [problem["line"] for problem in body["problems"]] == [2]
+    assert f"{file}:2" in done.err
+    assert done.err.startswith("Warning: ")
+    named = [entry for entry in run("doctor", "--json").json if entry["where"].endswith(file.name)]
+    assert [(entry["line"], entry["severity"]) for entry in named] == [(2, "warning")]
+    file.write_text("broken\n")
+    assert run("recall", "--check").code == 2
+
+
+def test_questions_are_listed_and_forgotten(file: Path, run: Run) -> None:
+    listed = json.loads(run("recall", "--saved", "--json").out)
+    assert [(one["line"], one["expect"]) for one in listed] == [(1, ["ltm_1"]), (3, ["ltm_2"])]
+    assert "item number 2" in run("recall", "--saved").out
+    assert run("recall", "--forget", "2").code == 0, "the broken line"
+    assert "ltm_1" in run("recall", "--forget", "ltm_1", "--json").json["forgotten"][0]
+    assert [one["expect"] for one in run("recall", "--saved", "--json").json] == [["ltm_2"]]
+    assert run("recall", "--forget", "7").code == 2
+    assert run("recall", "--forget", "1").code == 0
+    assert run("recall", "--saved").out == "No saved questions.\n"
