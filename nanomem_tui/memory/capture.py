@@ -27,6 +27,7 @@ ROLES = ("user", "assistant", "tool")
 MAX_MESSAGE = 4_000
 """Characters of a message that is read; a longer one is something pasted, not something said."""
 UNWANTED = "asked not to be remembered"
+TAKEN_BACK = "taken back, not told"
 EPSILON = 1e-9
 
 
@@ -236,7 +237,9 @@ def capture(
     rows = [row(candidate, None) for candidate in (*verdicts.accepted, *(one for one, _ in verdicts.deduped))]
     rows += [row(candidate, finding) for candidate, finding in verdicts.quarantined]
     asked = (*verdicts.accepted, *(one for one, _ in (*verdicts.quarantined, *verdicts.deduped)))
-    return Captured(tuple(rows), verdicts.dropped, durable=any(candidate.explicit for candidate in asked))
+    back = [one for one in capture_rules.sentences(text) if role == "user" and capture_rules.asks_to_forget(one)]
+    dropped = (*verdicts.dropped, *((whole._replace(text=secrets.mask(one)), TAKEN_BACK) for one in back))
+    return Captured(tuple(rows), dropped, durable=any(candidate.explicit for candidate in asked))
 
 
 def _scope(candidate: Candidate, origin: Origin, settings: Settings, workspace_id: str) -> tuple[str, str]:

@@ -109,7 +109,10 @@ UNWANTED = [
 
 @pytest.mark.parametrize("text", UNWANTED)
 def test_what_is_not_to_be_remembered_is_not(text: str) -> None:
-    assert taken(text).rows == ()
+    found = taken(text)
+    assert found.rows == ()
+    assert {why for _, why in found.dropped} < {"asked not to be remembered", "taken back, not told", ""}
+    assert found.dropped
     assert candidates(text, settings=SETTINGS) == []
 
 
