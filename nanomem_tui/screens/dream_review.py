@@ -185,9 +185,12 @@ class ReviewScreen(Dreaming[Proposed]):
 
     # A dry run
 
-    def begin(self) -> None:
-        """Show what was proposed as it was left, else try a Dream."""
-        if self._result is None:
+    async def begin(self) -> None:
+        """Show what was proposed as it was left; try a Dream where nothing was, or another Dream was quicker."""
+        result = self._result
+        if self._dreaming is not None:
+            return
+        if result is None or await self.console.in_thread(lambda ws: _cursor(ws) != result.cursor_before):
             self._try()
         else:
             say(self, f"As you left it: {decided(self._rows)} of {len(self._rows)} decided; T tries a Dream anew")
@@ -360,6 +363,10 @@ def show_review(console: NanomemApp) -> None:
 
 def _cursors(row: Proposed) -> str:
     return " ".join(f"#{cursor}" for cursor in row.edit.evidence)
+
+
+def _cursor(ws: Workspace) -> int:
+    return int(ws.dream.status()["cursor"])
 
 
 def _texts(ws: Workspace) -> dict[str, str]:

@@ -144,6 +144,15 @@ async def test_leaving_changes_nothing_and_the_decisions_are_kept(home: Path) ->
         assert files(home) == before
 
 
+async def test_after_another_dream_it_is_tried_anew(home: Path) -> None:
+    async with console(home, "dream") as on:
+        await on.press("T", "+", "escape", "r", "y")
+        await on.shows("u undoes it")
+        await on.press("T")
+        await on.until(lambda: rows(on) and not any(row.decision for row in rows(on)))
+        assert all(min(row.edit.evidence) > 208 for row in rows(on))
+
+
 async def test_all_rejected_moves_only_the_cursor(home: Path) -> None:
     before = memory(home)
     async with console(home, "dream") as on:
