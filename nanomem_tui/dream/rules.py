@@ -137,7 +137,7 @@ class _Work:
                 return f"a later entry says what stands in {line.file}:{line.number}"
             return self._ask(_replace(line, new, fact, superseded, "contradicts"))
         for line in self._lines.sharing(details.words(plain)):
-            if line.file == file and details.extends(plain, line.text):
+            if line.file == file and _says_more(fact, line):
                 return self._ask(_replace(line, plain, fact, "", "says more"))
         if why := self._outdated(fact):
             return why
@@ -210,6 +210,17 @@ def _replace(line: Line, new: str, fact: Fact, superseded: str, why: str) -> Lin
     )  # fmt: skip
 
 
+def _says_more(fact: Fact, line: Line) -> bool:
+    """Whether the fact says what the line says, and more; what somebody said another time only if it holds the words of
+    the line as they are."""
+    if not details.extends(fact.text, line.text):
+        return False
+    who, colon, said = line.text.partition(": ")
+    if not fact.person:
+        return True
+    return bool(colon) and fact.text.startswith(f"{who}: ") and fold(said).strip(" .!") in fold(fact.text)
+
+
 def _put(text: str, old: str, new: str) -> str:
     """`text` with the first `old` (whatever its case) replaced by `new`."""
     at = text.casefold().find(old.casefold())
@@ -229,7 +240,8 @@ def _section(parts: Sequence[Part], fact: str, file: str, topic: str) -> str:
             if wanted in part.title.casefold():
                 return part.title
     if topic != "people":
-        best = max(((len(of_fact & part.words), part.title) for part in named), default=(0, ""), key=lambda row: row[0])
+        meant = {word for word in of_fact if len(word) > 1}  # a single character of a script without spaces says little
+        best = max(((len(meant & part.words), part.title) for part in named), default=(0, ""), key=lambda row: row[0])
         if best[0] >= 3:
             return best[1]
     if not named and any(part.has_list for part in parts):

@@ -7,7 +7,9 @@ under one heading or say enough to mean the same anywhere. Lines that only resem
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.dream import dates, details
@@ -51,8 +53,12 @@ def tidied(files: Mapping[str, str], cursor: int, today: str) -> Iterator[LineEd
 
 def has_copy(text: str, old: str) -> bool:
     """Whether a list line of `text` says what the line `old` said, which is no longer in it."""
-    said = _said(_bare(old))
-    return any(_said(line.text) == said for line in _lines(text))
+    said, raw = _said(_bare(old)), text.split("\n")
+    near = [at for at, line in enumerate(raw) if said in _plain(line)]
+    if near and ("```" in text or "~~~" in text):  # what is fenced depends on the lines before
+        return any(_said(line.text) == said for line in _lines(text))
+    found = (bullet._replace(line=at + 1) for at in near for bullet in markdown.bullets(raw[at]))
+    return any(_said(bullet.text) == said and _alone(bullet, raw) for bullet in found)
 
 
 def _copied(seen: dict[tuple[int | None, str], _Line], line: _Line) -> _Line | None:
@@ -69,7 +75,12 @@ def _copied(seen: dict[tuple[int | None, str], _Line], line: _Line) -> _Line | N
 
 def _said(text: str) -> str:
     """What makes two lines the same: the words in their order, whatever their case, width and emphasis."""
-    return fold(text.replace("*", "")).strip(" .。")
+    return _plain(text).strip(" .。")
+
+
+@lru_cache(maxsize=16384)
+def _plain(text: str) -> str:
+    return fold(text.replace("*", ""))
 
 
 def _bare(whole: str) -> str:
@@ -83,9 +94,14 @@ def _lines(text: str) -> list[_Line]:
     heads = [section.start_line for section in markdown.sections(text) if section.level]
     result = []
     for bullet in found:
-        below = raw[bullet.line].expandtabs(4) if bullet.line < len(raw) else ""
-        leads = below.strip() and len(below) - len(below.lstrip()) > bullet.indent
-        if bullet.text and not leads and not bullet.text.startswith(("[ ]", "[x]", "[X]")):
-            section = max((head for head in heads if head < bullet.line), default=0)
+        if _alone(bullet, raw):
+            section = heads[at - 1] if (at := bisect(heads, bullet.line)) else 0
             result.append(_Line(bullet.line, raw[bullet.line - 1].removesuffix("\r"), bullet.text, section))
     return result
+
+
+def _alone(bullet: markdown.Bullet, raw: Sequence[str]) -> bool:
+    """Whether the list line is neither a check box nor one that has lines of its own below."""
+    below = raw[bullet.line].expandtabs(4) if bullet.line < len(raw) else ""
+    leads = below.strip() and len(below) - len(below.lstrip()) > bullet.indent
+    return bool(bullet.text) and not leads and not bullet.text.startswith(("[ ]", "[x]", "[X]"))

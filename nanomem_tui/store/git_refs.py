@@ -8,6 +8,7 @@ Must not know objects or files.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -21,6 +22,7 @@ from nanomem_tui.store import atomic
 from nanomem_tui.store.git_objects import DamagedGit, Unnamed, is_sha
 
 _MARK = b"nanomem\n"
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 _REF = re.compile(r"refs/(?:[^\x00-\x20\x7f~^:?*\[\\/]+/)+[^\x00-\x20\x7f~^:?*\[\\/]+")
 
 
@@ -138,14 +140,43 @@ def lock(target: Path, *, wait: float = 2.0) -> Iterator[None]:
 
 
 def _try_lock(path: Path) -> int | None:
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    """Take the lock; None when somebody has it. It gets its name when our mark is in it: a process killed meanwhile
+    leaves none that nobody knows."""
+    ready = path.with_name(f"{path.stem}.{os.urandom(6).hex()}.lock")  # git takes no name of that end for a branch
+    handle = _marked(ready)
+    if handle is None:
+        return None
     try:
-        handle = os.open(path, flags, 0o644)
+        os.link(ready, path)
+    except OSError as error:
+        os.close(handle)
+        if error.errno in _NO_LINKS:
+            return _marked(path)
+        if error.errno != errno.EEXIST:
+            raise
+        _remove_stale(path)
+        return None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(ready)
+    return handle
+
+
+def _marked(path: Path) -> int | None:
+    """A new file with our mark and our flock; None when there is one. Leaves none when that fails."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except FileExistsError:
         _remove_stale(path)
         return None
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.write(handle, _MARK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(handle, _MARK)
+    except OSError:
+        os.close(handle)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        raise
     return handle
 
 
