@@ -15,7 +15,7 @@ from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.restore import RestorePreview
+    from nanomem_tui.dream.restore import RestorePreview, Side
     from nanomem_tui.dream.run import DreamResult
     from nanomem_tui.model_client import Usage
     from nanomem_tui.store.git_values import Commit, FileDiff
@@ -311,6 +311,9 @@ def _schedule_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:
 @click.option("--file", type=Words(), help="Only this file of it.")
 @click.option("--hunk", type=click.IntRange(min=1), help="Only this place in the file, counted from 1.")
 @click.option("--whole", is_flag=True, help="All files as they were before it: later edits are lost.")
+@click.option(
+    "--settle", type=click.Choice(["now", "then"]), help="Which side stays of lines that later edits changed."
+)
 @click.option("--rewind-cursor/--keep-cursor", default=None, help="Whether the next Dream reads those entries again.")
 @decided
 @paged
@@ -321,6 +324,7 @@ def restore(
     file: str | None,
     hunk: int | None,
     whole: bool,
+    settle: Side | None,
     rewind_cursor: bool | None,
     yes: bool,
     dry_run: bool,
@@ -340,7 +344,7 @@ def restore(
         return 0
     with state.open() as ws:
         at = None if hunk is None else hunk - 1
-        plan = ws.dream.restore_preview(sha, file, at, whole=whole, rewind_cursor=rewind_cursor)
+        plan = ws.dream.restore_preview(sha, file, at, whole=whole, rewind_cursor=rewind_cursor, settle=settle)
         preview = values.plain(plan.to_json())
         if plan.changes_anything and not plan.conflicts:
             question = f"Take back {plan.commit.short}?"
@@ -349,7 +353,7 @@ def restore(
         elif dry_run:
             state.show({"operation": None, "dry_run": True, **preview}, lambda: _restore_lines(plan))
             return errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code
-        op = ws.dream.restore(sha, file, at, whole=whole, rewind_cursor=rewind_cursor)
+        op = ws.dream.restore(sha, file, at, whole=whole, rewind_cursor=rewind_cursor, settle=settle)
     state.show({"operation": values.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
     return 0
 

@@ -167,7 +167,9 @@ class DreamRestore:
             first = preview.conflicts[0]
             lines = ", ".join(str(c.line) for c in preview.conflicts if c.path == first.path)
             raise Conflict(
-                f"later edits changed the same lines ({lines})", first.path, "take back one hunk, or edit the file"
+                f"later edits changed the same lines ({lines})",
+                first.path,
+                "take back one hunk, settle for a side (--settle), or edit the file",
             )
         if not preview.changes_anything:
             raise NothingToDo(preview.problem, commit.short)

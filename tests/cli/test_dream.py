@@ -219,6 +219,27 @@ def test_a_restore_that_later_edits_forbid_names_the_lines(nb035: Path, run) -> 
     assert result.err.count("\n") == 1
 
 
+def test_what_later_edits_changed_as_well_is_settled_for_either_side(nb035: Path, run) -> None:
+    files = [nb035 / name for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")]
+    before = [file.read_bytes() for file in files]
+    found = 0
+    for row in run("dream", "restore", "--json").json:
+        conflicts = run("dream", "restore", row["sha"], "--dry-run", "--json").json["conflicts"]
+        if not conflicts:
+            continue
+        found += 1
+        looked = run("dream", "restore", row["sha"], "--settle", "then", "--dry-run", "--json").json
+        assert looked["files"]
+        assert not looked["conflicts"]
+        done = run("dream", "restore", row["sha"], "--settle", "then", "--yes", "--json")
+        assert done.code == 0
+        assert done.json["operation"]
+        run("undo")
+        assert [file.read_bytes() for file in files] == before
+        assert not run("dream", "restore", row["sha"], "--settle", "now", "--dry-run", "--json").json["conflicts"]
+    assert found
+
+
 def test_each_skipped_line_is_named_with_its_mark_and_reason(nb035: Path, run) -> None:
     ready(nb035)
     add_history(nb035, "- [durable] Sam said: You got this!\n- [permanent] Sam said: Hi! How are you?\n- [skip] rain")
