@@ -108,7 +108,9 @@ def _ends(text: str, found: re.Match[str]) -> bool:
         return False
     if bare.lower() in _NUMBERED and (rest[0].isdigit() or rest[0] == "#"):
         return False
-    return starts if _may(bare) else True
+    before = text[line_start : found.start() - len(bare)].rstrip()
+    inside = bare in ("No", "Nos") and before and before[-1] not in ".!?…\"'”’"
+    return starts if inside or _may(bare) else True
 
 
 def _small_start(rest: str) -> bool:

@@ -384,3 +384,9 @@ def test_any_message_is_judged_and_nothing_active_is_unsafe(text: str, role: str
     for row in found.rows:
         assert row.item.text.strip()
         assert row.item.enabled == (role == "user" and not row.why)
+
+
+@given(st.lists(st.sampled_from(["Dr.", "J.", "St.", "e.g.", "Inc.", "No. 5", "a.m.", "Lee", "v1.2.3", "a.txt", "in"])))
+def test_no_memory_ends_where_more_was_said(words: list[str]) -> None:
+    said = " ".join(["Remember that my friend is", *words, "Kowalski"])
+    assert [row.item.text for row in taken(said).rows if not row.item.text.endswith("Kowalski")] == []
