@@ -74,8 +74,10 @@ def one_dream(folder: Path, runs: int) -> dict[str, float]:
     entries = year.generated(4000)
     lines = (line for entry in entries[BATCH:] for line in entry.content.split("\n"))
     text = year.START["memory/MEMORY.md"]
-    while len(text.encode()) < FILE_BYTES:
-        text += f"- {next(lines).partition('] ')[2] or 'a line'}\n"
+    size, number = len(text.encode()), 0
+    while size < FILE_BYTES:  # each line once: clearing away copies is not what a Dream does every day
+        line = f"- {next(lines).partition('] ')[2] or 'a line'} ({number})\n"
+        text, size, number = text + line, size + len(line.encode()), number + 1
     saved = folder / "saved"
     home(saved, entries[:BATCH], {**year.START, "memory/MEMORY.md": text})
     command = [sys.executable, "-m", "nanomem_tui", "dream", "run", "--max-iterations", "200", "--workspace"]
