@@ -74,12 +74,19 @@ class MemoryStore(RowStore):
             for name, changes in by_layer:
                 layers[name].check(changes)
             self._record(operation, durable=durable)
+            begun: list[tuple[str, list[Change]]] = []
             try:
                 for name, changes in by_layer:
+                    begun.append((name, list(changes)))
                     layers[name].apply(operation, changes)
             except Exception as error:
                 reason = error.line() if isinstance(error, NanomemError) else str(error)
                 void = new_operation("void", f"not done: {reason}", (), actor=operation.actor, undoes=operation.id)
+                for name, changes in reversed(begun):  # what an earlier layer did must not stand alone
+                    back = [Change(change.layer, change.key, change.after, change.before) for change in changes]
+                    with contextlib.suppress(NanomemError):
+                        if name not in ROW_LAYERS and layers[name].begun(changes):
+                            layers[name].apply(void, back)
                 self._record(void, durable=durable)
                 raise
             finally:
