@@ -84,7 +84,7 @@ class MemoryStore(RowStore):
                 void = new_operation("void", f"not done: {reason}", (), actor=operation.actor, undoes=operation.id)
                 for name, changes in reversed(begun):  # what an earlier layer did must not stand alone
                     back = [Change(change.layer, change.key, change.after, change.before) for change in changes]
-                    with contextlib.suppress(NanomemError):
+                    with contextlib.suppress(NanomemError, OSError):
                         if name not in ROW_LAYERS and layers[name].begun(changes):
                             layers[name].apply(void, back)
                 self._record(void, durable=durable)

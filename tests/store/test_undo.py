@@ -180,6 +180,9 @@ class _Breaks:
     def check(self, changes: Sequence[Change]) -> None:
         """Everything fits."""
 
+    def begun(self, changes: Sequence[Change]) -> bool:
+        return False
+
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         raise OSError(5, "the disk said no")
 
