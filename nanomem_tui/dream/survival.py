@@ -97,8 +97,9 @@ def _touched(files: dict[str, Counter[str]], counts: Counter[str], version: Vers
     for name, text in version.files.items():
         now, before = Counter((text or "").split("\n")), files.get(name, Counter())
         files[name] = now
-        for line in {line for line, _ in now.items() ^ before.items()}:
-            if is_statement(line):
+        differ = {line for line, _ in now.items() ^ before.items()}
+        for line in (*now, *(before.keys() - now.keys())):  # in the order of the file
+            if line in differ and is_statement(line):
                 moved[line.strip()] += now[line] - before[line]
     touched = {text: (counts[text], counts[text] + step) for text, step in moved.items() if step}
     for text, (_, after) in touched.items():

@@ -74,6 +74,11 @@ def test_a_line_is_gone_since_the_version_that_took_it_away() -> None:
     assert (found.added, found.standing, found.share) == (2, 1, 0.5)
 
 
+def test_the_lines_stand_in_the_order_of_the_file() -> None:
+    words = [f"- fact {n}" for n in range(40)]
+    assert [fate.text for fate in last("\n".join(words)).lines] == words
+
+
 def test_a_line_that_comes_back_stands_and_one_that_moves_never_went() -> None:
     assert last("- tea", "", "- tea").curve() == [1.0, 0.0, 1.0]
     assert last("- tea", "", "- tea").lines == (Fate("- tea", None),)
