@@ -314,7 +314,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_pane", ("tab",), "pane", "To the other pane.", "global", footer=50),
     Action("previous_pane", ("shift+tab",), "pane", "To the pane before.", "global"),
     Action("undo", ("u",), "undo", "Take back the last change that you made.", "global", headless="undo",
-           enabled=_undo, footer=60),
+           enabled=_undo, footer=15),
     Action("redo", ("ctrl+r",), "redo", "Do again what was taken back.", "global", headless="redo", enabled=_redo),
     Action("ledger", ("U",), "ledger", "Every change: who, when, what; take back any of them.", "global",
            headless="log"),

@@ -27,7 +27,7 @@ def test_status_counts_what_is_there(tmp_path: Path, loaded: bool) -> None:
             ws.items.all()
         status = ws.status()
     assert (status["items"]["total"], status["items"]["enabled"], status["items"]["foreign"]) == (4, 3, 0)
-    assert status["lessons"] == {"total": 3, "enabled": 2, "by_scope": {"global": 3}}
+    assert status["lessons"] == {"total": 3, "enabled": 2, "strong": 0, "by_scope": {"global": 3}}
     assert status["store"]["operations"] == 3
     assert status["store"]["database"].endswith("nanomem.db")
     if not loaded:
