@@ -85,9 +85,18 @@ class RowStore:
         return ledger_files.in_order([self._lost(files), *(file.operations for file in files)])
 
     def _lost(self, files: Sequence[ledger_files.LedgerFile]) -> list[Operation]:
-        """What was kept and is neither in the database nor in a ledger file."""
-        here = {operation.id for file in files for operation in file.operations}
-        return [operation for operation in self.copies.lost(self._known_ids) if operation.id not in here]
+        """What was kept and is neither in the database nor in a ledger file.
+
+        Who commits keeps an operation first, then writes it, then clears its ledger file: what was recorded since
+        `files` were read may be on this way, and is looked for again, in this order.
+        """
+        lost = self.copies.lost(self._known_ids)
+        if not lost:
+            return lost
+        again = [*files, *ledger_files.read_all(self.ledger.folder)]
+        here = {operation.id for file in again for operation in file.operations}
+        here |= self._known([operation for operation in lost if operation.id not in here])
+        return [operation for operation in lost if operation.id not in here]
 
     @property
     def loaded(self) -> bool:

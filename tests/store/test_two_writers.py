@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NotFound
 from nanomem_tui.operations import new_operation
+from nanomem_tui.store import ledger as ledger_files
+from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
@@ -377,3 +380,33 @@ def turn(ws, item_id: str) -> None:
     """What a turn of an agent does to an item that it recalled."""
     row = ws.items.get(item_id)
     ws.store.perform(new_operation("turn", "a turn", [change_of("item", row, row._replace(hits=row.hits + 1))]))
+
+
+def test_what_another_is_writing_is_not_taken_for_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operation is kept, then written, then cleared; who reads the ledgers before and the rest meanwhile sees it in
+    the kept file alone, and must not do it again."""
+    workspace = make_home(tmp_path)
+    writer = open_workspace(workspace)
+    writer.items.edit("ltm_1", text="first")
+    writer.flush()
+    row = writer.items.get("ltm_1")
+    writer.store.perform(new_operation("turn", "a turn", [change_of("item", row, row._replace(hits=row.hits + 1))]))
+    keep, read_all, late = Copies.keep, ledger_files.read_all, []
+
+    def kept(copies: Copies, lines: Sequence[bytes]) -> None:
+        keep(copies, lines)
+        if not late:
+            late.append(open_workspace(workspace))
+            answers = [lambda _folder: []]  # it had looked before the turn was recorded
+            monkeypatch.setattr(
+                ledger_files, "read_all", lambda folder: (answers.pop() if answers else read_all)(folder)
+            )
+            late[0].items.all()
+            monkeypatch.setattr(ledger_files, "read_all", read_all)
+
+    monkeypatch.setattr(Copies, "keep", kept)
+    writer.flush()
+    writer.close()
+    late[0].items.add("something else")
+    late[0].close()
+    assert state(workspace)["ltm_1"].hits == row.hits + 1
