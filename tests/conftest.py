@@ -49,7 +49,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         pytest.skip("no sample homes: set NANOMEM_SAMPLES to workspaces.tar.gz")
     folder = tmp_path_factory.mktemp("samples")
     with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="tar")
+        tar.extractall(folder, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))  # since 3.11.4
     before = _listing(folder)
     yield folder
     assert _listing(folder) == before, "a test changed the shared sample homes"

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,8 @@ def sample(name: str, folder: Path) -> Paths:
         pytest.skip("the sample workspaces are not at hand")
     with tarfile.open(archive) as packed:
         members = [m for m in packed if m.name == name or m.name.startswith(name + "/")]
-        packed.extractall(folder, members, filter="data")
+        safely: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since 3.11.4
+        packed.extractall(folder, members, **safely)
     return locate(folder / name / "home" / ".nanobot" / "workspace")
 
 
