@@ -47,7 +47,7 @@ crash: $(VENV)/.dev ## kills, cut points and full disks
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m crash
 
 slow: $(VENV)/.dev ## the tests that take more than a few seconds each
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m slow
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash"
 
 # Pictures are left out: they are drawn with the newest release.
 lowest: .peers/lowest/.done ## the default tests on the oldest versions that we allow
