@@ -328,7 +328,10 @@ def test_a_setting_that_is_wrong_is_refused(
     ramfirst: Path, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
-    for line, text in ((["flush_evry_updates", "3"], "flush_every_updates"), (["flush_every_updates", "many"], "whole number")):
+    for line, text in (
+        (["flush_evry_updates", "3"], "flush_every_updates"),
+        (["flush_every_updates", "many"], "a whole"),
+    ):
         result = run("config", "set", *line)
         assert result.code == 2
         assert text in result.err
