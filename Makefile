@@ -13,10 +13,10 @@ PEERS := 0.3.0 0.3.5
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench peers peer interop crash slow lowest build clean
+.PHONY: help demo test check docs bench peers peer interop crash crash-long slow lowest build clean
 
 help: ## this list
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/.core ## the console on a throw-away workspace
 	@$(VENV)/bin/nanomem --demo
@@ -44,7 +44,10 @@ interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited
 	$(PYTEST) -q -m interop
 
 crash: $(VENV)/.dev ## kills, cut points and full disks
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m crash
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long"
+
+crash-long: $(VENV)/.dev ## a Dream killed, or its disk failing, at every step: half an hour
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m long
 
 slow: $(VENV)/.dev ## the tests that take more than a few seconds each
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash"

@@ -177,6 +177,7 @@ def test_a_dream_that_is_killed_at_a_spread_of_steps(tmp_path: Path, gap: int) -
 
 @pytest.mark.crash
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("gap", [0, 1, 4, 15, 40])
 def test_a_dream_that_is_killed_at_every_step(tmp_path: Path, gap: int) -> None:
     assert kill_at(tmp_path, 1, gap) > 150
@@ -255,6 +256,7 @@ def test_a_dream_on_a_disk_that_fails_at_a_spread_of_calls(tmp_path: Path, kind:
 
 @pytest.mark.crash
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from then on"])
 @pytest.mark.parametrize("kind", ["EIO", "ENOSPC", "short"])
 def test_a_dream_on_a_disk_that_fails_at_every_call(tmp_path: Path, kind: str, lasting: bool) -> None:
