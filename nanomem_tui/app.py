@@ -22,17 +22,15 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.filter import Monochrome, NoColor
 from textual.message import Message
-from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
-from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from nanomem_tui.actions import Context
 from nanomem_tui.dreaming import SCHEDULE_SECONDS, Dreaming
 from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.keymap import remap, staying_keys
-from nanomem_tui.looking import State, context_of, looked_at, saving_of, status_of
+from nanomem_tui.looking import State, context_of, looked_at, saving_of, status_of, what_can_be_taken_back
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
@@ -41,6 +39,7 @@ from nanomem_tui.text import counted, one_line, safe_text
 from nanomem_tui.widgets.bindings import as_keymap, key_names
 from nanomem_tui.widgets.key_order import KeysInOrder
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
+from nanomem_tui.widgets.notices import Notices
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
@@ -53,15 +52,13 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
 ROWS_PATIENCE = 1.0  # seconds that a key waits for rows that the one before it asked for
-NOTICE_SECONDS = 3.0  # at least
-READ_A_SECOND = 8  # characters
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
 READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream"})  # groups of workers
 
 Result = TypeVar("Result")
 
 
-class NanomemApp(KeysInOrder):
+class NanomemApp(Notices, KeysInOrder):
     """The console of one workspace."""
 
     TITLE = "nanomem"
@@ -103,9 +100,8 @@ class NanomemApp(KeysInOrder):
         self._changing = asyncio.Lock()
         self._looks = 0
         self._looking = False
+        self._changed_meanwhile = False  # a change was made while a look was under way
         self._stale: set[str] = set()
-        self._notice = ""
-        self._notice_timer: Timer | None = None
         self.moved_keys, self._key_problems = remap(loaded.settings.keys)
         self.set_keymap(as_keymap(self.moved_keys))
         self.staying_keys = key_names(staying_keys(self.moved_keys))
@@ -141,7 +137,9 @@ class NanomemApp(KeysInOrder):
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what it changed. Raises errors of the tree only."""
         async with self._changing:
-            done = await self.in_thread(work)
+            done, (can_undo, can_redo) = await self.in_thread(lambda ws: (work(ws), what_can_be_taken_back(ws)))
+            self.state = self.state._replace(can_undo=can_undo, can_redo=can_redo)
+            self._changed_meanwhile = self._looking
         operations = [done] if isinstance(done, Operation) else list(done)
         layers = {LAYER_OF_CHANGE[change.layer] for one in operations for change in one.changes}
         if self._place != "ledger":
@@ -167,7 +165,8 @@ class NanomemApp(KeysInOrder):
         self.set_timer(HOLD_SECONDS, self.release_keys)
 
     def look(self) -> None:
-        """Look at the workspace in a thread, unless a look is under way."""
+        """Look at the workspace in a thread, unless a look is under way: that one is followed by another when it
+        may have missed a change."""
         if not self._looking and self.opened is not None:
             self._looking = True
             self._looks += 1
@@ -185,6 +184,8 @@ class NanomemApp(KeysInOrder):
         self._looking = False
         if saving_of(event.state) != saving_of(self.state):
             self._stale.add("status")
+        if self._changed_meanwhile:  # the look may have come before the change
+            event.state = event.state._replace(can_undo=self.state.can_undo, can_redo=self.state.can_redo)
         self.state = event.state
         if self.state.greeting:
             say(self.main_screen, self.state.greeting)
@@ -192,6 +193,9 @@ class NanomemApp(KeysInOrder):
         if event.changed:
             self._stale |= {name for name, place in PLACES.items() if place.shows(event.changed)}
         self.screen_shown(self.main_screen)
+        if self._changed_meanwhile:
+            self._changed_meanwhile = False
+            self.look()
 
     def screen_shown(self, screen: Screen[Any]) -> None:
         """Bring a main screen up to date: the state of the workspace, and what changed while it was not shown."""
@@ -204,37 +208,10 @@ class NanomemApp(KeysInOrder):
             screen.reload()
 
     def _status(self) -> Status:
-        return status_of(self.state, str(self.opening.paths.workspace), self._notice)
+        return status_of(self.state, str(self.opening.paths.workspace), self.notice)
 
-    def notify(
-        self,
-        message: str,
-        *,
-        title: str = "",
-        severity: SeverityLevel = "information",
-        timeout: float | None = None,
-        markup: bool = True,
-    ) -> None:
-        """Say something: what went well in the status bar for a while, trouble as one notice over the screen."""
-        if severity == "information" and not title:
-            self._notice = message
-            if self._notice_timer is not None:
-                self._notice_timer.stop()
-            self._notice_timer = self.set_timer(max(NOTICE_SECONDS, len(message) / READ_A_SECOND), self._end_notice)
-            self.screen_shown(self.main_screen)
-        else:
-            self.clear_notifications()
-            super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
-
-    def say_busy(self, words: str) -> None:
-        """Say in the status bar what is under way, until other words or none come."""
-        if self._notice_timer is not None:
-            self._notice_timer.stop()
-        self._notice = words
-        self.screen_shown(self.main_screen)
-
-    def _end_notice(self) -> None:
-        self._notice = ""
+    def notice_changed(self) -> None:
+        """The status bar shows what was said last."""
         self.screen_shown(self.main_screen)
 
     # Screens

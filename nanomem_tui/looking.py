@@ -109,7 +109,7 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
 
         state = state._replace(inbox=len(ws.inbox.list()) + edits_waiting(ws))
     if everything or look == 1 or state != before:
-        can_undo, can_redo = _what_can_be_taken_back(ws)
+        can_undo, can_redo = what_can_be_taken_back(ws)
         state = state._replace(problems=_attention(ws), can_undo=can_undo, can_redo=can_redo)
     if look == 1 and not ws.store.has_database:
         state = state._replace(greeting=_greeting(ws))
@@ -125,7 +125,7 @@ def _attention(ws: Workspace) -> int:
     return sum(problem.severity != "note" for problem in ws.problems())
 
 
-def _what_can_be_taken_back(ws: Workspace) -> tuple[bool, bool]:
+def what_can_be_taken_back(ws: Workspace) -> tuple[bool, bool]:
     """Whether there is something to undo and to redo, as far as the newest operations tell."""
     from nanomem_tui.store import oplog
 

@@ -6,16 +6,18 @@ import contextlib
 import json
 import sqlite3
 import stat
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, DiskFull
 from nanomem_tui.formats.sessions import Message, key_to_name
+from nanomem_tui.looking import looked_at
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.item_fields import read_fields
 from nanomem_tui.screens.origin import origin
@@ -75,6 +77,28 @@ async def test_disable_and_undo(demo: Path) -> None:
         assert on.ids[0] == first
         await on.press("ctrl+r")
         assert not on.screen.table.cursor_row.enabled
+
+
+async def test_a_change_made_while_the_app_looks_can_be_undone_and_redone_at_once(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, go_on = threading.Event(), threading.Event()
+
+    def slow_look(*args: Any) -> Any:
+        state = looked_at(*args)
+        seen.set()
+        assert go_on.wait(20)
+        return state
+
+    async with console(demo, "items") as on:
+        monkeypatch.setattr("nanomem_tui.app.looked_at", slow_look)
+        on.app.look()
+        await on.until(seen.is_set)
+        await on.pilot.press("x", "u", "ctrl+r")
+        await on.shows("redo: disable")
+        go_on.set()
+        await on.press("u")
+        await on.shows("undo: disable")
 
 
 async def test_one_row_is_deleted_at_once_and_the_cursor_stands_on_the_next(demo: Path) -> None:
