@@ -24,7 +24,7 @@ from nanomem_tui.formats.session_slices import Slice, archivable, oldest, safe_e
 from nanomem_tui.formats.sessions import Message, Session, parse_session
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.session_layer import refusal, splice_values
-from nanomem_tui.model_client import Usage
+from nanomem_tui.model.client import Usage
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.store import atomic
 from nanomem_tui.store.history_file import appended, read_archive
@@ -237,8 +237,8 @@ class Consolidator:
         if name != "model":
             raise BadInput(f"no Dreamer is called {name!r}", "", "rules or model")
         from nanomem_tui.dream.summary_model import ModelSummariser
-        from nanomem_tui.model_client import ModelClient
-        from nanomem_tui.model_settings import model_config
+        from nanomem_tui.model.client import ModelClient
+        from nanomem_tui.model.settings import model_config
 
         return ModelSummariser(ModelClient(model_config(self._paths, self._settings)))
 

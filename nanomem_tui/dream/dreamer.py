@@ -13,7 +13,7 @@ from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.model_client import Usage
+from nanomem_tui.model.client import Usage
 
 DREAMERS = ("rules", "model")
 Kind = Literal["rules", "model"]

@@ -19,10 +19,10 @@ from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.errors import ModelTooLong
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import secrets
-from nanomem_tui.model_client import estimate_tokens
+from nanomem_tui.model.client import estimate_tokens
 
 if TYPE_CHECKING:
-    from nanomem_tui.model_client import Answer, ModelClient
+    from nanomem_tui.model.client import Answer, ModelClient
 
 _OURS = 1500  # tokens of our own words and of the shape
 _LEAST = 400  # tokens that are left for entries, however small the model

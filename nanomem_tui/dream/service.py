@@ -182,8 +182,8 @@ class Dreams:
         if name != "model":
             raise BadInput(f"no Dreamer is called {name!r}", "", "rules or model")
         from nanomem_tui.dream.model import ModelDreamer
-        from nanomem_tui.model_client import ModelClient
-        from nanomem_tui.model_settings import model_config
+        from nanomem_tui.model.client import ModelClient
+        from nanomem_tui.model.settings import model_config
 
         return ModelDreamer(ModelClient(model_config(self._paths, self._settings)))
 

@@ -22,7 +22,7 @@ from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.memory import capture_rules, corrections, injection, safety, secrets
 from nanomem_tui.memory.capture import MAX_MESSAGE
-from nanomem_tui.model_client import Usage
+from nanomem_tui.model.client import Usage
 from nanomem_tui.text import counted
 
 MARKS = ("permanent", "durable", "ephemeral", "correction")

@@ -19,7 +19,7 @@ from nanomem_tui.formats.sessions import Message
 from nanomem_tui.memory import secrets
 
 if TYPE_CHECKING:
-    from nanomem_tui.model_client import ModelClient
+    from nanomem_tui.model.client import ModelClient
 
 MAX_FACTS = 40
 _OURS = 1000  # tokens of our own words and of the shape

@@ -17,7 +17,7 @@ from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.run import DreamResult
-    from nanomem_tui.model_client import Usage
+    from nanomem_tui.model.client import Usage
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")

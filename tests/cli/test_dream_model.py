@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.model_server import KEY, ModelServer, Reply, Script, says, status
+from tests.model.server import KEY, ModelServer, Reply, Script, says, status
 
 FILES = ("SOUL.md", "USER.md", "memory/MEMORY.md", "memory/.dream_cursor")
 

@@ -18,7 +18,7 @@ import pytest
 
 from nanomem_tui.cli.dream_schedule import Ending
 from tests.cli.conftest import Run
-from tests.model_server import KEY, Asked, ModelServer, Reply, says, status
+from tests.model.server import KEY, Asked, ModelServer, Reply, says, status
 from tests.store.git_samples import needs_git
 
 pytestmark = needs_git

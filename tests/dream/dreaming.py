@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui.config import Settings
 from nanomem_tui.dream.run import DreamResult
 from tests.dream.pipeline import Bench
-from tests.model_server import Asked, ModelServer, Reply, Script, says
+from tests.model.server import Asked, ModelServer, Reply, Script, says
 from tests.store.git_samples import small
 
 TEA, BERLIN = "- User prefers tea", "- [durable] Moved to Berlin in 2025"

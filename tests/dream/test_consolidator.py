@@ -23,7 +23,7 @@ from nanomem_tui.store import presence
 from nanomem_tui.store.atomic import locked, make_folder
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.workspace import Workspace
-from tests.model_server import ModelServer, Script, says, status
+from tests.model.server import ModelServer, Script, says, status
 
 KEY = "telegram:7"
 ID = "b320cfc38283ad9d0550a89f257ad3d8"

@@ -13,7 +13,7 @@ from nanomem_tui.dream.prompts import Fence, entry_text
 from nanomem_tui.errors import ModelTooLong
 from nanomem_tui.formats.history import HistoryEntry
 from tests.dream.dreaming import BERLIN, NOTHING_MORE, TEA, Dreaming, edit, fact, step, study
-from tests.model_server import Asked, Reply, status
+from tests.model.server import Asked, Reply, status
 from tests.store.git_samples import needs_git
 
 pytestmark = needs_git

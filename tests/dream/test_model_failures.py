@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui.errors import BadAnswer, Conflict, ModelError, ModelRefused, ModelTooLong, ModelUnavailable, Refused
 from nanomem_tui.paths import DREAM_CURSOR
 from tests.dream.dreaming import BERLIN, TEA, Dreaming, edit, fact, step, study
-from tests.model_server import KEY, Asked, Reply, says, status
+from tests.model.server import KEY, Asked, Reply, says, status
 from tests.store.git_samples import needs_git
 
 pytestmark = needs_git
@@ -32,7 +32,7 @@ def test_an_endpoint_that_fails_changes_nothing(
 ) -> None:
     monkeypatch.setenv("NANOMEM_MODEL_KEY", KEY)
     monkeypatch.setattr(
-        "nanomem_tui.model_client.ModelClient.__init__.__kwdefaults__", {"backoff": 0.01, "attempts": 2}
+        "nanomem_tui.model.client.ModelClient.__init__.__kwdefaults__", {"backoff": 0.01, "attempts": 2}
     )
     before = (study(fact("tea", 21)), step(edit("add", 21, new="- Prefers tea"), status="more"))
     on = Dreaming(tmp_path, (TEA,), *(before if phase == "step" else ()), bad)

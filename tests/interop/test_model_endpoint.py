@@ -11,7 +11,7 @@ import pytest
 
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.dream.edits import TITLES
-from nanomem_tui.model_client import ModelClient, ModelConfig
+from nanomem_tui.model.client import ModelClient, ModelConfig
 from tests.interop.real_agent import ROOT, need
 
 pytestmark = pytest.mark.interop

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.model_providers import chosen, key_of, text_of
-from nanomem_tui.model_settings import _preset
+from nanomem_tui.model.providers import chosen, key_of, text_of
+from nanomem_tui.model.settings import _preset
 from tests.interop.real_agent import PEER
 
 pytestmark = pytest.mark.interop

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.model_server import KEY, Asked, ModelServer, Reply, Script, says, status
+from tests.model.server import KEY, Asked, ModelServer, Reply, Script, says, status
 from tests.screens.console import console
 
 LINE = "- The staging port is 8443"

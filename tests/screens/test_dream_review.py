@@ -16,7 +16,7 @@ from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.run import DreamResult
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.model_client import Usage
+from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.dream_hunks import (
     Proposed,
     applied_shown,

@@ -12,7 +12,7 @@ import pytest
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.model_client import Usage
+from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.diffs import no_evidence
 from nanomem_tui.screens.dream_runs import evidence_recorded, run_columns, told_above, told_below, usage_of
 from nanomem_tui.store import merge

@@ -10,8 +10,8 @@ import pytest
 
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import InvalidConfig
-from nanomem_tui.model_client import ModelConfig
-from nanomem_tui.model_settings import model_config
+from nanomem_tui.model.client import ModelConfig
+from nanomem_tui.model.settings import model_config
 from nanomem_tui.paths import locate
 
 OPENROUTER = {"openrouter": {"apiKey": "sk-or-0123456789"}}

@@ -12,10 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import model_providers
 from nanomem_tui.errors import InvalidConfig, from_os_error
-from nanomem_tui.model_client import ModelConfig
-from nanomem_tui.model_providers import PROVIDERS, Provider, chosen, key_of, request_name, snake, text_of
+from nanomem_tui.model.client import ModelConfig
+from nanomem_tui.model.providers import NO_CHAT, PROVIDERS, Provider, chosen, key_of, request_name, snake, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +98,7 @@ def _base(provider: Provider | None, entry: Mapping[str, Any], model: str, where
     if provider is None:
         raise InvalidConfig(f"{NONE}: no provider is configured for {model}", where, FIX)
     own = text_of(entry, "apiBase").strip()
-    if provider.name in model_providers.NO_CHAT or provider.speaks or (provider.name == "anthropic" and own):
+    if provider.name in NO_CHAT or provider.speaks or (provider.name == "anthropic" and own):
         speaks = provider.speaks or "Anthropic"
         raise InvalidConfig(
             f"{NONE}: the provider {provider.name} of {model} needs {speaks}, not the protocol of OpenAI", where, FIX

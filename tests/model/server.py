@@ -2,7 +2,7 @@
 
     with ModelServer(says({"facts": []}), status(429)) as server: ...
 
-By hand: `python -m tests.model_server answers.json` serves a list of objects, one a question, and prints its address.
+By hand: `python -m tests.model.server answers.json` serves a list of objects, one a question, and prints its address.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from nanomem_tui.errors import InvalidConfig, MissingExtra, ModelRefused, ModelU
 if TYPE_CHECKING:
     import httpx
 
-    from nanomem_tui.model_client import ModelConfig
+    from nanomem_tui.model.client import ModelConfig
 
 MAX_BYTES = 4_000_000
 """Of a response, unpacked."""

@@ -16,11 +16,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from nanomem_tui import model_answer
 from nanomem_tui.errors import BadAnswer, ModelRefused, ModelTooLong, ModelUnavailable
+from nanomem_tui.model import answers
 
 if TYPE_CHECKING:
-    from nanomem_tui.model_wire import Wire
+    from nanomem_tui.model.wire import Wire
 
 Watch = Callable[[str], None]
 Form = Literal["json_schema", "json_object", "plain"]
@@ -204,19 +204,19 @@ class ModelClient:
     ) -> _Tried:
         """The object, or why there is none in what came. Raises what no further question can help."""
         started = time.monotonic()
-        body = model_answer.parsed(self._completion(messages, schema, name, deadline, watch))
+        body = answers.parsed(self._completion(messages, schema, name, deadline, watch))
         secrets, text = self.config.secrets, ""
         try:
-            reply = model_answer.reply_of(body, secrets)
+            reply = answers.reply_of(body, secrets)
             text = reply.text
-            return _Tried(model_answer.value_of(reply, schema, secrets), text)
-        except model_answer.CutAnswer as error:
+            return _Tried(answers.value_of(reply, schema, secrets), text)
+        except answers.CutAnswer as error:
             raise ModelTooLong(
                 f"the answer was cut at {self.config.max_tokens} tokens", self._where, "raise model_max_tokens"
             ) from error
-        except model_answer.Unusable as error:
+        except answers.Unusable as error:
             return _Tried(None, text, str(error))
-        except model_answer.Declined as error:
+        except answers.Declined as error:
             raise ModelRefused(f"the model declined to answer ({error})", self._where) from error
         finally:
             self._count(messages, body, text, time.monotonic() - started)
@@ -231,7 +231,7 @@ class ModelClient:
             response = self._wired().post(self._body(messages, schema, name), deadline, waiting)
             if response.status == 200:
                 return response.data
-            told = model_answer.told(response.data, self.config.secrets)
+            told = answers.told(response.data, self.config.secrets)
             if response.status in _OTHERWISE and self._adapt(response.status, told):
                 continue
             failures += 1
@@ -247,12 +247,12 @@ class ModelClient:
         if self._temperature is not None:
             body["temperature"] = self._temperature
         if self._forms[0] == "json_schema":
-            shape = {"name": name, "strict": True, "schema": model_answer.strict(schema)}
+            shape = {"name": name, "strict": True, "schema": answers.strict(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         elif self._forms[0] == "json_object":
             body["response_format"] = {"type": "json_object"}
         if self._forms[0] != "json_schema":
-            shown = json.dumps(model_answer.strict(schema), ensure_ascii=False)
+            shown = json.dumps(answers.strict(schema), ensure_ascii=False)
             text = f"Answer with one JSON object and nothing else. It must fit this JSON schema:\n{shown}"
             body["messages"] = [*messages, {"role": "user", "content": text}]
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
@@ -304,13 +304,13 @@ class ModelClient:
 
     def _wired(self) -> Wire:
         if self._wire is None:
-            from nanomem_tui.model_wire import Wire
+            from nanomem_tui.model.wire import Wire
 
             self._wire = Wire(self.config, self._where)
         return self._wire
 
     def _count(self, messages: Sequence[Mapping[str, str]], body: Mapping[str, Any], text: str, seconds: float) -> None:
-        found = model_answer.counted(body)
+        found = answers.counted(body)
         asked = sum(estimate_tokens(message["content"]) for message in messages)
         tokens_in = asked if found.tokens_in is None else found.tokens_in
         tokens_out = estimate_tokens(text) if found.tokens_out is None else found.tokens_out

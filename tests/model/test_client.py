@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui import model_wire
 from nanomem_tui.errors import (
     BadAnswer,
     InvalidConfig,
@@ -24,10 +23,11 @@ from nanomem_tui.errors import (
     ModelUnavailable,
     Refused,
 )
-from nanomem_tui.model_answer import Reply as Text
-from nanomem_tui.model_answer import Unusable, strict, value_of
-from nanomem_tui.model_client import Answer, ModelClient, ModelConfig, Usage
-from tests.model_server import KEY, ModelServer, Reply, Script, knows, packed, says, status
+from nanomem_tui.model import wire
+from nanomem_tui.model.answers import Reply as Text
+from nanomem_tui.model.answers import Unusable, strict, value_of
+from nanomem_tui.model.client import Answer, ModelClient, ModelConfig, Usage
+from tests.model.server import KEY, ModelServer, Reply, Script, knows, packed, says, status
 
 SCHEMA = {
     "type": "object",
@@ -253,9 +253,9 @@ def test_retry_after_is_honoured_within_the_time_there_is(serve: Serve) -> None:
 
 
 def test_a_retry_after_may_be_a_date_and_nonsense_is_none() -> None:
-    assert model_wire._seconds("Wed, 21 Oct 2015 07:28:00 GMT") is None
-    assert 10**9 < (model_wire._seconds("Wed, 21 Oct 2099 07:28:00 GMT") or 0) < 10**10
-    assert [model_wire._seconds(text) for text in ("7", "-1", "nan", "inf", "soon", "")] == [7.0] + [None] * 5
+    assert wire._seconds("Wed, 21 Oct 2015 07:28:00 GMT") is None
+    assert 10**9 < (wire._seconds("Wed, 21 Oct 2099 07:28:00 GMT") or 0) < 10**10
+    assert [wire._seconds(text) for text in ("7", "-1", "nan", "inf", "soon", "")] == [7.0] + [None] * 5
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_a_redirect_is_never_followed_with_the_key(serve: Serve, code: int) -> N
 
 
 def test_a_huge_response_is_not_read_to_its_end(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_wire, "MAX_BYTES", 200_000)
+    monkeypatch.setattr(wire, "MAX_BYTES", 200_000)
     huge = says("x" * 400_000)
     for reply in (huge, packed(huge)):
         _, client = serve(reply)
