@@ -178,7 +178,9 @@ class Waits:
         entries = self._ws.history.in_order()  # the same object while the file is the same
         if entries is not self._entries:
             self._entries, self._by_cursor = entries, {entry.cursor: entry for entry in entries}
-        return evidence_of(one.hunk.edit.new or one.hunk.edit.old, one.hunk.edit.evidence, self._by_cursor)
+        from nanomem_tui.dream.evidence import recorded
+
+        return recorded(one.hunk.edit.new or one.hunk.edit.old, one.hunk.edit.evidence, self._by_cursor)
 
     def now(self, one: WaitingEdit) -> str:
         """Why the edit cannot be made as the files are now; "" when it can. A person may still give other words."""
@@ -244,10 +246,3 @@ def edits_waiting(ws: Workspace) -> int:
     from nanomem_tui.dream.hunks import HunkLayer
 
     return HunkLayer(ws.paths).count()
-
-
-def evidence_of(line: str, cursors: Sequence[int], entries: Mapping[int, HistoryEntry]) -> tuple[EntryEvidence, ...]:
-    """The history entries with those cursors, each with the statement in it that is most like `line`."""
-    from nanomem_tui.dream.evidence import recorded
-
-    return recorded(line, cursors, entries)

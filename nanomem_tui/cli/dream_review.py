@@ -113,9 +113,10 @@ def _ask(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry], answer
 def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> Iterator[Sequence[tuple[str, str]]]:
     """The lines of an edit: where, the words that go and come, why it was refused, and the entries that ask for it."""
     from nanomem_tui.cli.inbox import evidence_lines
+    from nanomem_tui.dream.evidence import recorded
     from nanomem_tui.dream.hunks import Hunk
     from nanomem_tui.dream.review import masked
-    from nanomem_tui.waiting import WaitingEdit, evidence_of
+    from nanomem_tui.waiting import WaitingEdit
     from nanomem_tui.widgets.diff import DiffLine, spans_of
     from nanomem_tui.widgets.diff import Hunk as Lines
 
@@ -129,7 +130,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
         yield [(f"{line.sign} ", "added" if line.sign == "+" else "removed"), *spans]
     if edit.why:
         yield [(f"  {edit.why}", "dim")]
-    for text in evidence_lines(evidence_of(one.new or one.old, edit.evidence, entries)):
+    for text in evidence_lines(recorded(one.new or one.old, edit.evidence, entries)):
         yield [(f"  from {text.strip()}", "dim")]
     if asked.why:
         yield [(f"  refused: {asked.why}", "warn")]
