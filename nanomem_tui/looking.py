@@ -105,9 +105,9 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         export_due=ws.store.export_due,
     )
     if ws.store.loaded and (everything or state.inbox is None or state != before):  # counting loads nothing
-        from nanomem_tui.waiting import edits_waiting
+        from nanomem_tui.waiting import Waits
 
-        state = state._replace(inbox=len(ws.inbox.list()) + edits_waiting(ws))
+        state = state._replace(inbox=Waits(ws).count())
     if everything or look == 1 or state != before:
         can_undo, can_redo = what_can_be_taken_back(ws)
         state = state._replace(problems=_attention(ws), can_undo=can_undo, can_redo=can_redo)
