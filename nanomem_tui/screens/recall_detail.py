@@ -17,8 +17,8 @@ from nanomem_tui.screens.rows import when
 from nanomem_tui.text import counted
 from nanomem_tui.tokens import query_words, tokens
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
-from nanomem_tui.widgets.look import UNICODE, Glyphs
 from nanomem_tui.widgets.plots import meter
+from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.injections import Injected

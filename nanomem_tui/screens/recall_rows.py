@@ -16,8 +16,8 @@ from nanomem_tui.memory.scoring import PROFILES
 from nanomem_tui.memory.turn_values import message
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.text import counted
-from nanomem_tui.widgets.look import UNICODE, Glyphs
 from nanomem_tui.widgets.plots import meter
+from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.turn_values import Begun

@@ -25,8 +25,8 @@ from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
-from nanomem_tui.widgets.look import ASCII, UNICODE
 from nanomem_tui.widgets.plots import bars, sparkline
+from nanomem_tui.widgets.signs import ASCII, UNICODE
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from nanomem_tui import clock
 from nanomem_tui.memory.counters import COUNTERS
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Spans
-from nanomem_tui.widgets.look import Glyphs
 from nanomem_tui.widgets.plots import bars, sparkline
+from nanomem_tui.widgets.signs import Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.injections import Injected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nanomem_tui.widgets.look import UNICODE, Glyphs
+from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # of a Braille cell, by row and column
 AXIS = 6  # cells: a label and the line

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from nanomem_tui.text import cell_width, one_line, pad
-from nanomem_tui.widgets.look import UNICODE, Glyphs
+from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
 
 def sparkline(values: Sequence[float], width: int, signs: Glyphs = UNICODE) -> str:

@@ -11,7 +11,7 @@ from rich.style import Style
 from nanomem_tui.text import one_line, pad, safe_text, wrap
 from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.columns import Column, fit
-from nanomem_tui.widgets.look import Glyphs
+from nanomem_tui.widgets.signs import Glyphs
 
 Row = TypeVar("Row")
 Styles = Callable[[str], Style]  # a tone or part of the table, "" for plain → its style
