@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, overload
 
 from nanomem_tui import clock
 
@@ -33,6 +33,62 @@ class Change(NamedTuple):
         return Change(self.layer, self.key, self.after, self.before)
 
 
+class LaterChanges(Sequence[Change]):
+    """The changes of an operation that touched so much that they are read only when somebody asks for them.
+
+    `load` reads all of them. `find` reads those of one key and `begin` the first ones, without reading all; they give
+    None where they cannot. All three raise what the reading does.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        load: Callable[[], Sequence[Change]],
+        find: Callable[[str], Sequence[Change] | None],
+        begin: Callable[[int], Sequence[Change] | None],
+    ) -> None:
+        self._count = count
+        self._load = load
+        self._find = find
+        self._begin = begin
+        self._read: tuple[Change, ...] | None = None
+
+    def of(self, key: str) -> Sequence[Change]:
+        """The changes of the thing of that key."""
+        found = self._find(key) if self._read is None else None
+        return found if found is not None else [change for change in self.all() if change.key == key]
+
+    def all(self) -> tuple[Change, ...]:
+        """Every change, read once."""
+        if self._read is None:
+            self._read = tuple(self._load())
+        return self._read
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Change: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Change]: ...
+
+    def __getitem__(self, at: int | slice) -> Change | Sequence[Change]:
+        if self._read is None and isinstance(at, slice) and not at.start and at.stop and 0 < at.stop < self._count:
+            found = self._begin(at.stop)
+            if found is not None:
+                return found[:: at.step]
+        return self.all()[at]
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self.all() == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
+
+
 class Operation(NamedTuple):
     """One change as a person understands it, by one actor at one time (UTC ISO), with all that it touched."""
 
@@ -41,7 +97,7 @@ class Operation(NamedTuple):
     actor: Actor
     kind: str
     label: str
-    changes: tuple[Change, ...]
+    changes: Sequence[Change]
     undoes: str | None = None
     redoes: str | None = None
     meta: Value = MappingProxyType({})
@@ -50,8 +106,16 @@ class Operation(NamedTuple):
         """The changes that take this operation back, last first."""
         return tuple(change.inverse() for change in reversed(self.changes))
 
+    def of(self, key: str) -> Sequence[Change]:
+        """The changes of the thing of that key."""
+        if isinstance(self.changes, LaterChanges):
+            return self.changes.of(key)
+        return [change for change in self.changes if change.key == key]
+
     def only(self, keys: Sequence[str]) -> Operation:
         """The same operation reduced to the changes of `keys`."""
+        if len(keys) == 1:
+            return self._replace(changes=tuple(self.of(keys[0])))
         wanted = set(keys)
         return self._replace(changes=tuple(c for c in self.changes if c.key in wanted))
 

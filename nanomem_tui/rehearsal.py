@@ -79,5 +79,5 @@ class _Journal(Journal):
     def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         entries = oplog.overlay(super().log(limit + offset, key=key), self._done)
         if key is not None:
-            entries = [entry for entry in entries if any(change.key == key for change in entry.operation.changes)]
+            entries = [entry for entry in entries if entry.operation.of(key)]
         return entries[offset : offset + limit]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
-from nanomem_tui.store import reader
+from nanomem_tui.store import reader, stored_operations
 from nanomem_tui.waiting import Waits, edits_waiting
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _checkpoint(ws: Workspace) -> dict[str, Any]:
     ids = {operation.id for operation in store.waiting()}
     last_at, last_ms = store.last_at, store.last_ms
     if store.has_database:
-        ids -= store.read(lambda connection: reader.known_operations(connection, sorted(ids)))
+        ids -= store.read(lambda connection: stored_operations.known_operations(connection, sorted(ids)))
         if not store.loaded:
             meta = store.read(lambda connection: reader.meta(connection, ws.id))
             last_at, last_ms = meta.get("last_at", ""), float(meta["last_ms"]) if meta.get("last_ms") else None
@@ -121,5 +121,5 @@ def _store(ws: Workspace) -> dict[str, Any]:
             described["schema"] = connection.execute("PRAGMA user_version").fetchone()[0]
             current = reader.index_is_current(reader.meta(connection, ws.id))
             described["index"] = "current" if current else "old"
-            described["operations"] = reader.operation_count(connection, ws.id)
+            described["operations"] = stored_operations.operation_count(connection, ws.id)
     return described

@@ -15,7 +15,6 @@ from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import paragraph
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.store.values import Item
 
 _CHANGES = "nanomem_tui.cli.memory_changes"
@@ -146,16 +145,10 @@ def history(state: State, item_id: str, limit: int | None, offset: int) -> None:
     """
     with state.open() as ws:
         found = ws.items.history(item_id)
-        key = _whole_id(found, item_id)
+        key = item_id if item_id in ws.store.load().items else ws.items.get(item_id).id
     entries = page(found, limit, offset)
     body = [values.log_entry(entry, key=key) for entry in entries]
     state.show(body, lambda: entry_lines(entries) or ["No change recorded."])
-
-
-def _whole_id(entries: Sequence[LogEntry], beginning: str) -> str:
-    """The id that all of `entries` touched, of which `beginning` may be the beginning only."""
-    keys = (change.key for entry in entries for change in entry.operation.changes if change.layer == "item")
-    return next((key for key in keys if key.startswith(beginning)), beginning)
 
 
 @memory.command()

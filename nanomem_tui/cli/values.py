@@ -79,10 +79,12 @@ def operation(op: Operation | None) -> dict[str, Any] | None:
 
 def log_entry(entry: LogEntry, *, key: str | None = None, changes: bool = False) -> dict[str, Any]:
     """An operation of the ledger and whether it was taken back; with the changes of `key`, or with all of them."""
-    body: dict[str, Any] = operation(entry.operation.only([key]) if key is not None else entry.operation) or {}
+    op = entry.operation
+    told = op.only([key]) if key is not None else op if changes else op._replace(changes=())
+    body: dict[str, Any] = operation(told) or {}
     if not changes and key is None:
         del body["changes"]
-    return {**body, "touched": len(entry.operation.changes), "undone": entry.undone}
+    return {**body, "touched": len(op.changes), "undone": entry.undone}
 
 
 def problem(found: Problem) -> dict[str, Any]:

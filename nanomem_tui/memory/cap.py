@@ -15,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.memory.compaction import compact_items
 from nanomem_tui.operations import Operation, new_operation
-from nanomem_tui.store import lookup, reader
+from nanomem_tui.store import lookup, reader, stored_operations
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted
 
@@ -111,7 +111,7 @@ def _problems(store: MemoryStore) -> list[Problem]:
     if not is_over(_rows(store), cap):
         return []
     found: list[Problem] = []
-    done = store.read(lambda db: reader.newest_head(db, store.workspace_id, "items.compact", "compaction"))
+    done = store.read(lambda db: stored_operations.newest_head(db, store.workspace_id, "items.compact", "compaction"))
     told = store.journal.newest(KIND, "compaction")
     if told is not None and done is not None and told.operation.at < done.at:
         told = None  # that was done

@@ -305,9 +305,8 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
             blocks.append(
                 Spans(((f"{when} ", "dim"), (f"{operation.actor} ", "accent"), (operation.label, ""), *undone), 2)
             )
-            for change in operation.changes:
-                if change.key == row.id:
-                    blocks += _before_and_after(change)
+            for change in operation.of(row.id):
+                blocks += _before_and_after(change)
         return blocks
 
 

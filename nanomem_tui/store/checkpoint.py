@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import tokens
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import ledger, reader
+from nanomem_tui.store import ledger, reader, stored_operations
 from nanomem_tui.store.merge_rows import merge_row, only_ours
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
@@ -212,7 +212,7 @@ def _index(connection: Connection, rows: Iterable[tuple[int, str, str]]) -> None
 
 
 def _insert_operations(connection: Connection, workspace_id: str, batch: Batch) -> None:
-    known = reader.known_operations(connection, [operation.id for operation in batch.operations])
+    known = stored_operations.known_operations(connection, [operation.id for operation in batch.operations])
     fresh = list({operation.id: operation for operation in batch.operations if operation.id not in known}.values())
     lines = dict(zip((operation.id for operation in batch.operations), batch.lines, strict=False))
     if not fresh:

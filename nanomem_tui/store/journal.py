@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import oplog, reader
+from nanomem_tui.store import oplog, stored_operations
 from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.stored_operations import StoredOperation
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -42,18 +43,24 @@ class Journal:
 
     def log(self, limit: int, *, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         """The newest operations but the first `offset`, those in ledger files included; `key`: only those that touched
-        that thing. Reads no more of the database than it gives back."""
+        that thing. Reads no more of the database than it gives back, and of a large operation not what it touched."""
         waiting = self._rows.waiting()
         if not self._rows.has_database:
             return _of_key(oplog.overlay((), waiting), key)[offset : offset + limit]
 
         def ask(connection: Connection) -> list[LogEntry]:
-            known = reader.known_operations(connection, [operation.id for operation in waiting])
+            known = stored_operations.known_operations(connection, [operation.id for operation in waiting])
             fresh = [operation for operation in waiting if operation.id not in known]
             on_top = len(_of_key(oplog.overlay((), fresh), key))
             skipped = max(0, offset - on_top)
-            found = reader.operations(connection, self._id, limit=limit, offset=skipped, key=key)
-            entries = _of_key(oplog.overlay([_entry(stored) for stored in found], fresh), key)
+            found = stored_operations.operations(connection, self._id, limit=limit, offset=skipped, key=key)
+            on_disk = [self._entry(stored) for stored in found]
+            ids = {entry.operation.id for entry in on_disk}  # those touched the key, as the database knows
+            entries = [
+                entry
+                for entry in oplog.overlay(on_disk, fresh)
+                if key is None or entry.operation.id in ids or entry.operation.of(key)
+            ]
             return entries[offset - skipped : offset - skipped + limit]
 
         entries: list[LogEntry] = self._rows.read(ask)
@@ -72,50 +79,51 @@ class Journal:
         """One operation by id, wherever it is."""
         return self._one(
             lambda operation: operation.id == op_id,
-            lambda connection: reader.operation(connection, self._id, op_id),
+            lambda connection: stored_operations.operation(connection, self._id, op_id),
         )
 
     def after(self, seq: int) -> list[LogEntry]:
         """What the database has behind that place in its order, oldest first."""
         if not self._rows.has_database:
             return []
-        found = self._rows.read(lambda connection: reader.operations_after(connection, self._id, seq))
-        return [_entry(stored) for stored in found]
+        found = self._rows.read(lambda connection: stored_operations.operations_after(connection, self._id, seq))
+        return [self._entry(stored) for stored in found]
 
     def end(self) -> int:
         """The place of the newest operation in the database's order, 0 when it has none."""
         if not self._rows.has_database:
             return 0
-        return int(self._rows.read(lambda connection: reader.last_position(connection, self._id)))
+        return int(self._rows.read(lambda connection: stored_operations.last_position(connection, self._id)))
 
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """The newest operation of a kind by an actor."""
         return self._one(
             lambda operation: (operation.kind, operation.actor) == (kind, actor),
-            lambda connection: reader.newest_of_kind(connection, self._id, kind, actor),
+            lambda connection: stored_operations.newest_of_kind(connection, self._id, kind, actor),
         )
 
     def _one(
-        self, fits: Callable[[Operation], bool], ask: Callable[[Connection], reader.StoredOperation | None]
+        self, fits: Callable[[Operation], bool], ask: Callable[[Connection], StoredOperation | None]
     ) -> LogEntry | None:
-        """The newest operation that fits; no other is read from the database: one of an import takes seconds."""
+        """The newest operation that fits; no other is read from the database."""
         waiting = self._rows.waiting()
 
         def look(connection: Connection) -> list[LogEntry]:
-            known = reader.known_operations(connection, [operation.id for operation in waiting])
+            known = stored_operations.known_operations(connection, [operation.id for operation in waiting])
             stored = ask(connection)
             fresh = [operation for operation in waiting if operation.id not in known]
-            return oplog.overlay([_entry(stored)] if stored is not None else (), fresh)
+            return oplog.overlay([self._entry(stored)] if stored is not None else (), fresh)
 
         entries = self._rows.read(look) if self._rows.has_database else oplog.overlay((), waiting)
         return next((entry for entry in entries if fits(entry.operation)), None)
 
+    def _entry(self, stored: StoredOperation) -> LogEntry:
+        operation = stored.operation
+        if stored.later:
+            changes = stored_operations.later(self._rows.read, stored.seq, stored.later)
+            operation = operation._replace(changes=changes)
+        return LogEntry(operation, stored.undone, stored.seq)
+
 
 def _of_key(entries: list[LogEntry], key: str | None) -> list[LogEntry]:
-    if key is None:
-        return entries
-    return [entry for entry in entries if any(change.key == key for change in entry.operation.changes)]
-
-
-def _entry(stored: reader.StoredOperation) -> LogEntry:
-    return LogEntry(stored.operation, stored.undone, stored.seq)
+    return entries if key is None else [entry for entry in entries if entry.operation.of(key)]

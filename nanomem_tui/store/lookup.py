@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import copies, reader
+from nanomem_tui.store import copies, reader, stored_operations
 from nanomem_tui.store.ledger import voided
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.values import Item, Lesson
@@ -129,7 +129,7 @@ def _on_top(connection: Connection, workspace_id: str, waiting: list[Operation])
     """What operations that wait make of the rows that were found, and of those that they touch."""
     if not waiting:
         return lambda found: found
-    done = reader.known_operations(connection, [operation.id for operation in waiting]) | voided(waiting)
+    done = stored_operations.known_operations(connection, [operation.id for operation in waiting]) | voided(waiting)
     fresh = [operation for operation in waiting if operation.id not in done]
     changes = [(operation.id, c) for operation in fresh for c in operation.changes if c.layer == "item"]
     touched = list({change.key for _, change in changes})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import ledger, reader
+from nanomem_tui.store import ledger, reader, stored_operations
 from nanomem_tui.store.snapshot import RowKey, Snapshot, patched
 from nanomem_tui.store.values import Item, Row, row_hash
 
@@ -75,7 +75,7 @@ def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, Row]:
     try:
         with reader.open_database(good) as connection:
             items, lessons = reader.items(connection, workspace_id), reader.lessons(connection, workspace_id)
-            known = reader.known_operations(connection, [operation.id for operation in operations])
+            known = stored_operations.known_operations(connection, [operation.id for operation in operations])
     except NanomemError:
         return {}
     found: list[Row] = [*items, *lessons]

@@ -102,11 +102,10 @@ def standing(entries: Iterable[LogEntry], operation: Operation) -> list[str]:
     first."""
     taken: set[str] = set()
     for entry in _oldest_first(entries):
-        keys = {change.key for change in entry.operation.changes}
         if entry.operation.undoes == operation.id:
-            taken |= keys
+            taken |= {change.key for change in entry.operation.changes}
         elif entry.operation.redoes == operation.id:
-            taken -= keys
+            taken -= {change.key for change in entry.operation.changes}
     return [key for key in dict.fromkeys(change.key for change in operation.changes) if key not in taken]
 
 

@@ -12,11 +12,10 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from nanomem_tui import tokens
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError, from_os_error
-from nanomem_tui.operations import Operation
 from nanomem_tui.store.values import Item, Lesson, says_why
 
 R = TypeVar("R")
@@ -29,23 +28,6 @@ _WAITS = "NOT enabled AND says_why(CAST(meta_json AS BLOB))"
 """`Item.waits` as SQL, for a connection that `_with_inbox` made ready; asked of disabled rows alone."""
 _ITEMS = f"SELECT {', '.join(ITEM_COLUMNS)} FROM memory_entries WHERE workspace_id = ?"
 _LESSONS = f"SELECT {', '.join(LESSON_COLUMNS)} FROM lessons WHERE workspace_id = ?"
-
-
-class StoredOperation(NamedTuple):
-    """An operation as the database has it; `seq` is its place in the order."""
-
-    seq: int
-    operation: Operation
-    undone: bool
-
-
-class Head(NamedTuple):
-    """What an operation says of itself: its id, time (UTC ISO) and label, and whether it is taken back."""
-
-    id: str
-    at: str
-    label: str
-    undone: bool
 
 
 @contextlib.contextmanager
@@ -150,7 +132,7 @@ def tolerant(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _rows(
+def fetched(
     connection: sqlite3.Connection, make: Callable[[Iterable[Any]], R], query: str, values: Sequence[Any]
 ) -> list[R]:
     """The rows of a query; a bit that flipped in a text costs a character, not the table."""
@@ -169,8 +151,8 @@ def items(connection: sqlite3.Connection, workspace_id: str, *, after_revision: 
     All of them are read without an index: one that a flipped bit harmed would leave rows out.
     """
     if after_revision < 0:
-        return _rows(connection, Item._make, _ITEMS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
-    return _rows(connection, Item._make, f"{_ITEMS} AND revision > ?", (workspace_id, after_revision))
+        return fetched(connection, Item._make, _ITEMS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
+    return fetched(connection, Item._make, f"{_ITEMS} AND revision > ?", (workspace_id, after_revision))
 
 
 def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Item]:
@@ -179,7 +161,7 @@ def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence
     for start in range(0, len(ids), 500):
         part = ids[start : start + 500]
         marks = ",".join("?" * len(part))
-        rows = _rows(connection, Item._make, f"{_ITEMS} AND id IN ({marks})", (workspace_id, *part))
+        rows = fetched(connection, Item._make, f"{_ITEMS} AND id IN ({marks})", (workspace_id, *part))
         found.update((item.id, item) for item in rows)
     return found
 
@@ -187,14 +169,14 @@ def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence
 def lessons_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Lesson]:
     """The lessons of these ids that exist; at most 500 ids."""
     marks = ",".join("?" * len(ids))
-    rows = _rows(connection, Lesson._make, f"{_LESSONS} AND id IN ({marks})", (workspace_id, *ids))
+    rows = fetched(connection, Lesson._make, f"{_LESSONS} AND id IN ({marks})", (workspace_id, *ids))
     return {lesson.id: lesson for lesson in rows}
 
 
 def item_numbers(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, int]:
     """The places of these items in the full-text index; at most 500 ids."""
     query = f"SELECT id, number FROM memory_entries WHERE workspace_id = ? AND id IN ({','.join('?' * len(ids))})"
-    return dict(_rows(connection, tuple, query, (workspace_id, *ids)))
+    return dict(fetched(connection, tuple, query, (workspace_id, *ids)))
 
 
 def row_count(connection: sqlite3.Connection, workspace_id: str) -> int:
@@ -216,8 +198,8 @@ def ids_of_text(connection: sqlite3.Connection, workspace_id: str, norm: str) ->
 def lessons(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Lesson]:
     """Every lesson written after a revision, deleted ones too; all of them without an index."""
     if after_revision < 0:
-        return _rows(connection, Lesson._make, _LESSONS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
-    return _rows(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
+        return fetched(connection, Lesson._make, _LESSONS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
+    return fetched(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
 
 
 def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
@@ -225,7 +207,9 @@ def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, s
     query = "SELECT id, row_hash FROM {} NOT INDEXED WHERE workspace_id = ?"
     tables = ("memory_entries", "lessons")
     return {
-        key: found for table in tables for key, found in _rows(connection, tuple, query.format(table), (workspace_id,))
+        key: found
+        for table in tables
+        for key, found in fetched(connection, tuple, query.format(table), (workspace_id,))
     }
 
 
@@ -237,7 +221,7 @@ def hashed_rows(connection: sqlite3.Connection, workspace_id: str) -> Iterator[t
     for layer, query in (("item", _ITEMS), ("lesson", _LESSONS)):
         asked = query.replace(" FROM", ", row_hash, rowid FROM").replace(" WHERE", " NOT INDEXED WHERE")
         last = -1
-        while rows := _rows(
+        while rows := fetched(
             connection, tuple, f"{asked} AND rowid > ? ORDER BY rowid LIMIT 5000", (workspace_id, last)
         ):
             last = rows[-1][-1]
@@ -247,7 +231,7 @@ def hashed_rows(connection: sqlite3.Connection, workspace_id: str) -> Iterator[t
 def newest_items(connection: sqlite3.Connection, workspace_id: str, limit: int) -> list[Item]:
     """The first page of the Items screen: active items, newest first, without reading the rest."""
     query = f"{_ITEMS} AND is_deleted = 0 AND NOT ({_WAITS}) ORDER BY updated_at DESC LIMIT ?"
-    return _rows(_with_inbox(connection), Item._make, query, (workspace_id, limit))
+    return fetched(_with_inbox(connection), Item._make, query, (workspace_id, limit))
 
 
 def item_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, str, str, bool, int, int]]:
@@ -255,10 +239,10 @@ def item_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple
     inbox."""
     groups = "FROM memory_entries WHERE workspace_id = ? AND is_deleted = 0"
     query = f"SELECT kind, scope_type, source, enabled, count(*) {groups} GROUP BY 1, 2, 3, 4"
-    rows = _rows(connection, tuple, query, (workspace_id,))
+    rows = fetched(connection, tuple, query, (workspace_id,))
     # Asked of disabled rows alone: the index answers the rest without a look at a row.
     query = f"SELECT kind, scope_type, source, count(*) {groups} AND enabled = 0 AND {_WAITS} GROUP BY 1, 2, 3"
-    waiting = {(*group, 0): n for *group, n in _rows(_with_inbox(connection), tuple, query, (workspace_id,))}
+    waiting = {(*group, 0): n for *group, n in fetched(_with_inbox(connection), tuple, query, (workspace_id,))}
     return [(*row[:3], bool(row[3]), row[4], waiting.get(row[:4], 0)) for row in rows]
 
 
@@ -268,7 +252,7 @@ def lesson_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tup
         f"SELECT scope, enabled, count(*), total({_WAITS}) FROM lessons"
         " WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
     )
-    rows = _rows(_with_inbox(connection), tuple, query, (workspace_id,))
+    rows = fetched(_with_inbox(connection), tuple, query, (workspace_id,))
     return [(scope, bool(enabled), n, int(waits)) for scope, enabled, n, waits in rows]
 
 
@@ -278,91 +262,11 @@ def _with_inbox(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def operations(
-    connection: sqlite3.Connection, workspace_id: str, *, limit: int, offset: int = 0, key: str | None = None
-) -> list[StoredOperation]:
-    """Operations newest first, without the first `offset`; `key`: only those that touched the thing of that key."""
-    query = "SELECT o.seq, o.body_json, o.undone FROM operations o"
-    values: list[Any] = []
-    if key is not None:
-        query += " JOIN operation_keys k ON k.workspace_id = o.workspace_id AND k.seq = o.seq AND k.key = ?"
-        values.append(key)
-    values += [workspace_id, limit, offset]
-    return _operations(connection, f"{query} WHERE o.workspace_id = ? ORDER BY o.seq DESC LIMIT ? OFFSET ?", values)
-
-
-def operations_after(connection: sqlite3.Connection, workspace_id: str, seq: int) -> list[StoredOperation]:
-    """The operations behind a place in the order, oldest first."""
-    query = "SELECT seq, body_json, undone FROM operations WHERE workspace_id = ? AND seq > ? ORDER BY seq"
-    return _operations(connection, query, (workspace_id, seq))
-
-
-def operation(connection: sqlite3.Connection, workspace_id: str, op_id: str) -> StoredOperation | None:
-    """One operation by its id."""
-    query = "SELECT seq, body_json, undone FROM operations WHERE workspace_id = ? AND id = ?"
-    found = _operations(connection, query, (workspace_id, op_id))
-    return found[0] if found else None
-
-
-def newest_of_kind(connection: sqlite3.Connection, workspace_id: str, kind: str, actor: str) -> StoredOperation | None:
-    """The newest operation of that kind and actor."""
-    query = (
-        "SELECT seq, body_json, undone FROM operations WHERE workspace_id = ? AND kind = ? AND actor = ?"
-        " ORDER BY seq DESC LIMIT 1"
-    )
-    found = _operations(connection, query, (workspace_id, kind, actor))
-    return found[0] if found else None
-
-
-def newest_head(connection: sqlite3.Connection, workspace_id: str, kind: str, actor: str) -> Head | None:
-    """The newest operation of that kind and actor, without what it touched: that can be of many megabytes."""
-    query = (
-        "SELECT id, at, label, undone FROM operations WHERE workspace_id = ? AND kind = ? AND actor = ?"
-        " ORDER BY seq DESC LIMIT 1"
-    )
-    found = _rows(connection, Head._make, query, (workspace_id, kind, actor))
-    return found[0] if found else None
-
-
-def _operations(connection: sqlite3.Connection, query: str, values: Sequence[Any]) -> list[StoredOperation]:
-    """The operations of a query; one whose body was damaged is left out, so that it costs itself alone."""
-    found = []
-    for seq, body, undone in _rows(connection, tuple, query, values):
-        try:
-            found.append(StoredOperation(seq, Operation.from_json(json.loads(body)), bool(undone)))
-        except (ValueError, KeyError, TypeError):
-            continue
-    return found
-
-
-def known_operations(connection: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
-    """Which of these operation ids the database already has."""
-    known: set[str] = set()
-    for start in range(0, len(ids), 500):
-        part = ids[start : start + 500]
-        marks = ",".join("?" * len(part))
-        known.update(row[0] for row in connection.execute(f"SELECT id FROM operations WHERE id IN ({marks})", part))
-    return known
-
-
-def operation_count(connection: sqlite3.Connection, workspace_id: str) -> int:
-    """How many operations the database has."""
-    return int(
-        connection.execute("SELECT count(*) FROM operations WHERE workspace_id = ?", (workspace_id,)).fetchone()[0]
-    )
-
-
-def last_position(connection: sqlite3.Connection, workspace_id: str) -> int:
-    """The place of the newest operation in the order, 0 when there is none."""
-    query = "SELECT coalesce(max(seq), 0) FROM operations WHERE workspace_id = ?"
-    return int(connection.execute(query, (workspace_id,)).fetchone()[0])
-
-
 def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
     """The markers of a workspace, by name without its id."""
     prefix = f"{workspace_id}:"
     query = "SELECT key, value FROM memory_meta WHERE substr(key, 1, ?) = ?"
-    rows = _rows(connection, tuple, query, (len(prefix), prefix))
+    rows = fetched(connection, tuple, query, (len(prefix), prefix))
     return {key[len(prefix) :]: value for key, value in rows}
 
 
@@ -382,7 +286,7 @@ def revision_of(meta: Mapping[str, str]) -> int:
 def foreign_rows(connection: sqlite3.Connection, workspace_id: str, source: str) -> dict[str, Any]:
     """What we remember of an agent's file, by id."""
     query = "SELECT id, raw_json FROM foreign_rows WHERE workspace_id = ? AND source = ?"
-    rows = _rows(connection, tuple, query, (workspace_id, source))
+    rows = fetched(connection, tuple, query, (workspace_id, source))
     found: dict[str, Any] = {}
     for key, raw in rows:
         with contextlib.suppress(ValueError, TypeError):

@@ -15,7 +15,7 @@ from nanomem_tui.errors import AccessDenied, DiskFull, Problem, StoreError
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import ledger as ledger_files
-from nanomem_tui.store import reader
+from nanomem_tui.store import reader, stored_operations
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.journal import Journal
@@ -175,7 +175,7 @@ class RowStore:
     def _known_ids(self, ids: list[str]) -> set[str]:
         if not ids or not self.has_database:
             return set()
-        return self.read(lambda connection: reader.known_operations(connection, ids))
+        return self.read(lambda connection: stored_operations.known_operations(connection, ids))
 
     def _read_database(self) -> None:
         """Take every row. Read again when somebody wrote meanwhile."""

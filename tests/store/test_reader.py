@@ -16,7 +16,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError
-from nanomem_tui.store import models, reader
+from nanomem_tui.store import models, reader, stored_operations
 from nanomem_tui.store.values import Item, Lesson, row_hash
 from tests.store.homes import files, kill, make_home, state
 
@@ -98,10 +98,10 @@ def test_both_sides_know_the_same_rows(workspace: Path) -> None:
         assert [row.id for row in newest] == ["ltm_1", "ltm_4"]
         revision = reader.revision(connection, ws_id)
         assert reader.items(connection, ws_id, after_revision=revision) == []
-        stored = reader.operations(connection, ws_id, limit=2)
+        stored = stored_operations.operations(connection, ws_id, limit=2)
         assert [s.operation.kind for s in stored] == ["lessons.disable", "items.delete"]
-        assert [s.seq for s in reader.operations_after(connection, ws_id, stored[1].seq)] == [stored[0].seq]
-        assert reader.operations(connection, ws_id, limit=9, key="ltm_1")[0].operation.kind == "items.edit"
+        assert [s.seq for s in stored_operations.operations_after(connection, ws_id, stored[1].seq)] == [stored[0].seq]
+        assert stored_operations.operations(connection, ws_id, limit=9, key="ltm_1")[0].operation.kind == "items.edit"
         assert reader.items(connection, "another workspace") == []
 
 
