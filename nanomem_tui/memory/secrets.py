@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
@@ -293,7 +294,7 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     """The secrets of `text`, in order, none inside another; with `personal` also addresses and telephone numbers."""
     looked_at, places = _visible(text)
     found: list[Secret] = []
-    taken: list[tuple[int, int]] = []
+    taken: list[tuple[int, int]] = []  # in order; none overlaps another
     for shape in (*_SHAPES, *_PERSONAL) if personal else _SHAPES:
         words, pattern = _compiled()[shape]
         if words and not any(word in looked_at for word in words):
@@ -301,11 +302,12 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
         for match in pattern.finditer(looked_at):
             group = "v" if "v" in pattern.groupindex else 0
             value, (start, end) = match[group], match.span(group)
-            if any(a < end and start < b for a, b in taken) or (shape.valid is not None and not shape.valid(value)):
+            at = bisect_left(taken, (end, end))  # of those that begin before this one ends only the last can reach it
+            if (at and taken[at - 1][1] > start) or (shape.valid is not None and not shape.valid(value)):
                 continue
             if shape.unless and re.search(shape.unless, looked_at[max(0, start - 32) : start]):
                 continue
-            taken.append((start, end))
+            taken.insert(at, (start, end))
             where = (start, end) if places is None else (places[start], places[end - 1] + 1)
             found.append(Secret(shape.kind, *where, fingerprint(value, guessable=shape.guessable)))
     return sorted(found, key=lambda secret: secret.start)

@@ -189,6 +189,13 @@ def test_a_message_made_to_be_slow_is_not(word: str) -> None:
     assert time.perf_counter() - started < 3
 
 
+def test_a_text_of_nothing_but_secrets_takes_time_in_proportion() -> None:
+    text = "".join(f"my pin {number:08} ghp_{LETTERS}{number:08}, " for number in range(20_000))
+    started = time.process_time()
+    assert len(find(text)) >= 20_000
+    assert time.process_time() - started < 8
+
+
 def test_a_private_key_that_was_cut_off_is_covered() -> None:
     lines = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ=="] * 20)
     assert mask(f"here: -----BEGIN PRIVATE KEY-----\n{lines}").startswith("here: [private key #")
