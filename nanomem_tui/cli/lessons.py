@@ -78,7 +78,7 @@ def list_lessons(
             if (scope is None or row.scope == scope) and (session is None or row.session_key == session)
         ]
         shown = _json(ws, page(found, limit, offset))
-        faded = 0 if state.json else sum(row.enabled for row in ws.lessons.all()) - ws.lessons.strong()
+        faded = 0 if state.json else len(ws.lessons.faded(ws.lessons.all()))
     total = words.counted(len(found), "lesson")
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
     state.show(shown, lambda: [*_table(shown), ending])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
@@ -81,12 +81,17 @@ class Lessons:
 
         return learning.effective(lesson, self._store.settings, clock.now())
 
-    def strong(self) -> int:
-        """How many are enabled and sure enough to be given now; the others faded, and a message gets none of them."""
+    def faded(self, rows: Iterable[Lesson]) -> frozenset[str]:
+        """The ids of those that are enabled and not sure enough any more to be given now."""
         from nanomem_tui.memory import learning
 
         now, settings = clock.now(), self._store.settings
-        return sum(1 for row in lookup.lessons(self._store) if row.enabled and not learning.is_weak(row, settings, now))
+        return frozenset(row.id for row in rows if row.enabled and learning.is_weak(row, settings, now))
+
+    def strong(self) -> int:
+        """How many are enabled and sure enough to be given now; the others faded, and a message gets none of them."""
+        enabled = [row for row in lookup.lessons(self._store) if row.enabled]
+        return len(enabled) - len(self.faded(enabled))
 
     def why_not(self, lesson_id: str, text: str, session_key: str = "") -> str:
         """Why a lesson is not given with a message, in words; empty when it is among those to be given. Raises

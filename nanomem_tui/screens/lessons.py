@@ -25,9 +25,13 @@ class LessonsScreen(RowsScreen[Lesson]):
     LAYER = "lesson"
     NOUN = "lesson"
     EMPTY = "No lessons yet. The agent writes one when it is corrected."
-    HELP = "What the agent learned to do otherwise. Sure: its confidence now, one less for each week without use."
+    HELP = (
+        "What the agent learned to do otherwise. Sure: its confidence now, one less for each week without use. One "
+        "that faded (~) is kept and not told to the agent any more; faded:yes finds those."
+    )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
-        name: kind for name, kind in FIELDS.items() if name not in {"kind", "channel", "importance", "pinned"}
+        "faded": "switch",
+        **{name: kind for name, kind in FIELDS.items() if name not in {"kind", "channel", "importance", "pinned"}},
     }
 
     def part(self) -> Any:
@@ -44,7 +48,7 @@ class LessonsScreen(RowsScreen[Lesson]):
             Column("sure", "Sure", self._sure, width=5, priority=2, align="right", sort=self._confidence),
             Column("hits", "Hits", lambda row: str(row.hits), width=5, priority=3, align="right",
                    sort=lambda row: row.hits),
-            Column("on", "On", lambda row: "on" if row.enabled else "off", width=3, priority=5),
+            Column("on", "On", self._state, width=5, priority=5),
             Column("scope", "Scope", lambda row: row.scope, width=7, priority=6, tone="dim"),
             Column("age", "Age", lambda row: age_of(row.updated_at), width=6, priority=4, align="right", tone="dim"),
         )  # fmt: skip
@@ -59,6 +63,12 @@ class LessonsScreen(RowsScreen[Lesson]):
     def _sure(self, row: Lesson) -> str:
         return f"{self._confidence(row):.1f}"
 
+    def _is_faded(self, row: Lesson) -> bool:
+        return row.id in self.ws.lessons.faded((row,))
+
+    def _state(self, row: Lesson) -> str:
+        return "off" if not row.enabled else "faded" if self._is_faded(row) else "on"
+
     def search_text(self, row: Lesson) -> str:
         """Words are searched in all three texts."""
         return f"{row.trigger}\n{row.better_action}\n{row.bad_action}"
@@ -71,15 +81,17 @@ class LessonsScreen(RowsScreen[Lesson]):
             return row.session_key
         if name == "confidence":
             return self._confidence(row)
-        return getattr(row, name)
+        return self._is_faded(row) if name == "faded" else getattr(row, name)
 
     def sign(self, row: Lesson) -> str:
         """The state of a row in one character."""
-        return "!" if "conflict" in row.meta else "" if row.enabled else "-"
+        if "conflict" in row.meta:
+            return "!"
+        return {"off": "-", "faded": "~"}.get(self._state(row), "")
 
     def dimmed(self, row: Lesson) -> bool:
-        """Disabled lessons are not told to the agent."""
-        return not row.enabled
+        """Disabled and faded lessons are not told to the agent."""
+        return self._state(row) != "on"
 
     def facts(self, row: Lesson) -> frozenset[str]:
         """Whether it is known where the lesson was learned."""
@@ -102,6 +114,9 @@ class LessonsScreen(RowsScreen[Lesson]):
             blocks += [Heading("Instead of"), Body(row.bad_action, "bad")]
         if not row.enabled:
             blocks.append(Body("Disabled: kept, never told to the agent (x enables it).", "warn"))
+        elif self._is_faded(row):
+            told = "Faded: not sure enough any more to be told to the agent. An edit (e) makes it as sure as it was."
+            blocks.append(Body(told, "warn"))
         for name, theirs in row.meta.get("conflict", {}).items():
             blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
         sure = self._confidence(row)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput
+from nanomem_tui.operations import new_operation
 from nanomem_tui.screens.lessons import read_form
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Lesson
 from tests.screens.console import console
 
 
@@ -98,3 +102,20 @@ async def test_an_edit_of_what_another_changed_meanwhile_keeps_the_others_other_
         await on.press("ctrl+s")
         await on.until(lambda: on.app.ws.lessons.get(row.id).trigger == "my when")
         assert on.app.ws.lessons.get(row.id).better_action == "their do"
+
+
+async def test_a_lesson_that_faded_says_so_and_an_edit_makes_it_sure_again(demo: Path) -> None:
+    long_ago = clock.iso(clock.now() - timedelta(days=90))
+    lesson = Lesson("old", "old:k", "asked for a map", "", "send a link", confidence=4, updated_at=long_ago)
+    with open_workspace(demo) as ws:
+        ws.perform(new_operation("lessons.add", "an old lesson", [change_of("lesson", None, lesson)]))
+    async with console(demo, "lessons", (160, 40)) as on:
+        on.screen.filter_by("faded:yes")
+        await on.until(lambda: on.ids == ["old"])
+        assert on.screen.sign(on.screen.table.cursor_row) == "~"
+        await on.press("enter")
+        await on.shows("0.0", "faded", "Faded: not sure enough any more")
+        await on.press("escape", "e")
+        await on.type("x")
+        await on.press("ctrl+s")
+        await on.until(lambda: on.screen.sign(on.screen.table.cursor_row) == "")
