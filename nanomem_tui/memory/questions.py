@@ -5,7 +5,7 @@ Pure functions over values. Must not know an index: what is there is told by fun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from nanomem_tui.memory.scopes import Audience
@@ -65,20 +65,33 @@ def corrected(
     known: Callable[[str], bool],
     nearest: Callable[[str], str | None],
     longer: Callable[[str], Sequence[str]],
-) -> tuple[dict[str, float], dict[str, str]]:
-    """The words with those that no row holds replaced by what may be meant, and what was replaced.
+) -> tuple[dict[str, float], dict[str, tuple[str, ...]]]:
+    """The words with those that no row holds replaced by what may be meant, and what was replaced by which tokens.
 
     The nearest word that is held, and those that begin like it (`postgres`: `postgresql`), which count less.
     """
     found: dict[str, float] = {}
-    replaced: dict[str, str] = {}
+    replaced: dict[str, tuple[str, ...]] = {}
     for word, weight in words.items():
         meant = {word: weight} if known(word) else _meant(word, weight, as_written.get(word, word), nearest, longer)
         if meant and word not in meant:
-            replaced[as_written.get(word, word)] = ", ".join(meant)
+            replaced[as_written.get(word, word)] = tuple(meant)
         for other, counts in (meant or {word: weight}).items():
             found[other] = max(counts, found.get(other, 0.0))
     return found, replaced
+
+
+def spelt_out(replaced: Mapping[str, Sequence[str]], texts: Iterable[str]) -> dict[str, str]:
+    """What was replaced, with the words that were meant as the texts that were found write them: a token is a stem."""
+    left = {token for meant in replaced.values() for token in meant}
+    forms: dict[str, str] = {}
+    for text in texts if left else ():
+        words = query_words(text, len(text))
+        forms |= {token: words[token] for token in left & words.keys()}
+        left -= words.keys()
+        if not left:
+            break
+    return {word: ", ".join(forms.get(token, token) for token in meant) for word, meant in replaced.items()}
 
 
 def _meant(

@@ -60,7 +60,7 @@ class _Pool(NamedTuple):
 
     candidates: list[Candidate]
     words: Mapping[str, float]
-    corrected: dict[str, str]
+    corrected: dict[str, tuple[str, ...]]
     backend: str
     more: bool
 
@@ -113,7 +113,8 @@ class Recall:
         kept, cut = self._within_bounds(question, hits)
         words = tuple(questions.weighted(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000
-        return Recalled(tuple(kept), tuple(cut), MappingProxyType(pool.corrected), words, pool.backend, ms)
+        corrected = questions.spelt_out(pool.corrected, (hit.item.text for hit in hits))
+        return Recalled(tuple(kept), tuple(cut), MappingProxyType(corrected), words, pool.backend, ms)
 
     def weights(self, profile: str | None = None, changed: Mapping[str, float] | None = None) -> dict[str, float]:
         """The weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
@@ -230,7 +231,7 @@ class Recall:
         with store.snapshot.lock:
             index = self.index.current()
             words = without_common(words, len(index), index.rows_with)
-            corrected: dict[str, str] = {}
+            corrected: dict[str, tuple[str, ...]] = {}
             if not all(map(index.has, words)):
                 words, corrected = questions.corrected(
                     words, questions.written(question), index.has, self.index.nearest, self.index.longer
