@@ -220,17 +220,25 @@ class ItemsScreen(RowsScreen[Item]):
         """Make one item of the selected ones, after a look at what stays."""
         rows = sorted(self.own_targets(), key=lambda row: row.updated_at, reverse=True)
         ids = [row.id for row in rows]
-        blocks: list[Block] = [
-            Spans((("stays  ", "good"), (one_line(rows[0].text, 200), "")), 7),
-            *(Spans((("goes   ", "bad"), (one_line(row.text, 200), "")), 7) for row in rows[1:]),
-            Body(f"Its hits become {sum(row.hits for row in rows):,}.", "dim"),
-        ]
+        whose = [f"{row.kind}, {scope_of(row)}" for row in rows]
+        differ = len({(row.scope_key, row.kind) for row in rows}) > 1
+        blocks: list[Block] = []
+        for row, place in zip(rows, whose, strict=True):
+            what, tone = ("goes   ", "bad") if blocks else ("stays  ", "good")
+            blocks.append(Spans(((what, tone), (one_line(row.text, 200), ""), (f"  {place}" * differ, "dim")), 7))
+        blocks.append(Body(f"Its hits become {sum(row.hits for row in rows):,}.", "dim"))
 
         async def merge(_yes: bool) -> None:
             await self.done(await self.change(lambda ws: ws.items.merge(ids)))
             self.table.clear_selection()
 
-        self.confirm(f"Merge {len(rows)} items into the newest", blocks, merge, opened_by=self.key_of("merge"))
+        title, refused = f"Merge {len(rows)} items into the newest", ""
+        if differ:
+            how = f"press {self.key_of('fields')} to give the selected items one kind and scope, then merge them"
+            kinds = list(dict.fromkeys(whose))
+            more = f"; and {len(kinds) - 4:,} more" if len(kinds) > 4 else ""
+            refused = f"They differ in scope or kind ({'; '.join(kinds[:4])}{more}): {how}."
+        self.confirm(title, blocks, merge, opened_by=self.key_of("merge"), refused=refused)
 
     def do_import_file(self) -> None:
         """Take memories from a file."""

@@ -248,6 +248,22 @@ async def test_selected_rows_become_one(demo: Path) -> None:
         assert next(row for row in on.screen.table.rows if row.id == kept.id).hits == sum(row.hits for row in rows)
 
 
+async def test_what_differs_in_scope_is_not_merged_and_it_is_said_what_to_do(
+    demo: Path,
+) -> None:
+    with open_workspace(demo) as ws:
+        ws.items.add("the gate code is on the fridge")
+        ws.items.add("the gate code is on the fridge!", scope_type="chat", channel="telegram", chat_id="42")
+    async with console(demo, "items", (200, 60)) as on:
+        before = on.ids
+        await on.press("space", "space", "m")
+        await on.shows(
+            "fact, telegram:42", "fact, global", "They differ in scope or kind", "press i to give the selected"
+        )
+        await on.press("y", "escape")
+        assert on.ids == before
+
+
 async def test_compaction_shows_its_reasons_first(demo: Path) -> None:
     async with console(demo, "items") as on:
         before = len(on.ids)
