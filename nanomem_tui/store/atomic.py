@@ -11,7 +11,7 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from nanomem_tui.errors import Conflict, Refused, from_os_error
@@ -48,16 +48,6 @@ def sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def sync_files(handles: Sequence[int]) -> None:
-    """fsync several open files as one wait: all are on their way to the disk before the first is waited for."""
-    if hasattr(os, "posix_fadvise"):
-        for handle in handles:
-            with contextlib.suppress(OSError):
-                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)  # begins to write what is not written yet
-    for handle in handles:
-        os.fsync(handle)
-
-
 def sync_file(path: Path) -> None:
     """fsync a file that somebody else wrote."""
     handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -67,11 +57,14 @@ def sync_file(path: Path) -> None:
         os.close(handle)
 
 
-def write_atomic(path: Path, data: bytes, *, expected: str | None = None, mode: int | None = None) -> None:
+def write_atomic(
+    path: Path, data: bytes, *, expected: str | None = None, mode: int | None = None, alone: bool = True
+) -> None:
     """Replace the file with `data`: temp file in the same folder, fsync, rename, fsync of the folder.
 
     Keeps the mode of the file that was there (else `mode`, else 0600) and writes through a symlink to its target.
-    `expected` is the sha256 that the file must have (`""`: it must not exist); raises Conflict otherwise.
+    `expected` is the sha256 that the file must have (`""`: it must not exist); raises Conflict otherwise, also when
+    somebody writes it in that very moment (`alone`, and all about it: `swap.replace_expected`).
     Raises the errors of `from_os_error`; the old file is untouched then.
     """
     target = path.resolve() if path.is_symlink() else path
@@ -85,10 +78,13 @@ def write_atomic(path: Path, data: bytes, *, expected: str | None = None, mode: 
             os.fsync(handle)
         finally:
             os.close(handle)
-        if expected is not None:
-            check_unchanged(target, expected)
-        os.replace(temporary, target)
-        sync_folder(target.parent)
+        if expected is None:
+            os.replace(temporary, target)
+            sync_folder(target.parent)
+        else:
+            from nanomem_tui.store import swap
+
+            swap.replace_expected(temporary, target, sha256(data), expected, alone=alone)
     except OSError as error:
         error.filename = str(path)  # the temporary file beside it means nothing to a reader
         raise from_os_error(error, f"writing {path.name}") from error

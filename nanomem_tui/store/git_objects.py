@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.errors import NanomemError, from_os_error
 from nanomem_tui.store import atomic
+from nanomem_tui.store.git_sync import sync_all
 
 MAX_OBJECT = 64 * 1024 * 1024
 FILE_MODE = 0o100644
@@ -239,12 +240,11 @@ class ObjectStore:
                 sha = object_id(kind, data)
                 ids.append(sha)
                 self._prepare(sha, b"%s %d\0" % (kind.encode(), len(data)) + data, waiting, folders)
-            atomic.sync_files([unnamed.handle for unnamed in (*waiting, *beside)])
+            sync_all([unnamed.handle for unnamed in (*waiting, *beside)])
             while waiting:
                 os.rename(waiting[-1].temporary, waiting[-1].path)
                 os.close(waiting.pop().handle)
-            for folder in folders:
-                atomic.sync_folder(folder)
+            _sync_folders(folders)
         except OSError as error:
             raise from_os_error(error, "writing the git history") from error
         finally:
@@ -293,6 +293,15 @@ class Unnamed(NamedTuple):
             os.close(self.handle)
         with contextlib.suppress(OSError):
             os.unlink(self.temporary)
+
+
+def _sync_folders(folders: Iterable[Path]) -> None:
+    with contextlib.ExitStack() as opened:
+        handles = []
+        for folder in folders:
+            handles.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+            opened.callback(os.close, handles[-1])
+        sync_all(handles)
 
 
 def _sync_existing(path: Path) -> None:

@@ -11,6 +11,7 @@ import functools
 import os
 import signal
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,10 +20,15 @@ from typing import Any
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NotFound, NothingToDo
+from nanomem_tui.store import swap
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent
 
-CALLS = ("write", "fsync", "replace", "rename", "ftruncate", "unlink", "mkdir", "open", "fchmod")
+CALLS = {
+    **dict.fromkeys(("write", "fsync", "replace", "rename", "ftruncate", "unlink", "mkdir", "open", "fchmod"), os),
+    "exchange": swap,
+}
+"""The calls that change a file, and the modules that have them."""
 
 
 @dataclass
@@ -34,11 +40,12 @@ class Steps:
     count: int = 0
     names: list[str] = field(default_factory=list)
     armed: bool = False
+    _counting: threading.RLock = field(default_factory=threading.RLock)  # files wait for the disk side by side
 
     def install(self) -> None:
         """Hook the calls of this process; only for a child that ends soon."""
-        for name in CALLS:
-            setattr(os, name, self._hooked(name, getattr(os, name)))
+        for name, module in CALLS.items():
+            setattr(module, name, self._hooked(name, getattr(module, name)))
         sqlite3.connect = functools.partial(sqlite3.connect, factory=self._stepping())  # type: ignore[assignment]
 
     def _stepping(self) -> type[sqlite3.Connection]:
@@ -63,9 +70,11 @@ class Steps:
     def _step(self, name: str) -> bool:
         if not self.armed:
             return False
-        self.count += 1
-        self.names.append(name)
-        if self.count != self.at:
+        with self._counting:
+            self.count += 1
+            number = self.count
+            self.names.append(name)
+        if number != self.at:
             return False
         if self.where == "before" or name not in CALLS:
             os.kill(os.getpid(), signal.SIGKILL)

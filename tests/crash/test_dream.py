@@ -11,8 +11,9 @@ import errno
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict, NanomemError, NothingToDo
+from nanomem_tui.store import swap
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import CALLS, Action, Steps, run_in_child
 from tests.store.git_samples import git, needs_git, small, write
@@ -76,13 +78,25 @@ def look(workspace: Path) -> Seen:
         ws.flush()
         waiting = len(ws.dream.review.waiting())
     texts = tuple(plain((workspace / name).read_text()) for name in FILES)
-    committed = tuple(plain(git(workspace, "show", f"HEAD:{name}")) for name in (*FILES, "memory/.dream_cursor"))
-    return Seen(texts, waiting, (workspace / "memory/.dream_cursor").read_text(), committed)
+    committed = [plain(text) for text in in_head(workspace, *FILES, "memory/.dream_cursor")]
+    return Seen(texts, waiting, (workspace / "memory/.dream_cursor").read_text(), tuple(committed))
+
+
+def in_head(workspace: Path, *names: str) -> list[str]:
+    """What the newest commit holds of these files, by one process of git."""
+    asked = "".join(f"HEAD:{name}\n" for name in names)
+    said = git(workspace, "cat-file", "--batch=%(objectsize)", given=asked).encode()
+    texts = []
+    for _ in names:
+        size, _, said = said.partition(b"\n")
+        texts.append(said[: int(size)].decode())
+        said = said[int(size) + 1 :]
+    return texts
 
 
 def cursor_is_behind(workspace: Path) -> None:
     told = (workspace / "memory/.dream_cursor").read_text()
-    assert int(told) <= int(git(workspace, "show", "HEAD:memory/.dream_cursor")), "the cursor is ahead of the commit"
+    assert int(told) <= int(in_head(workspace, "memory/.dream_cursor")[0]), "the cursor is ahead of the commit"
 
 
 def dream(ws: Workspace) -> None:
@@ -99,15 +113,17 @@ class Beside(Steps):
 
     workspace: Path = Path()
     meddle: int = 0
+    exchanges: bool = True
 
     def _step(self, name: str) -> bool:
-        # Between the last look at a file and the rename over it nobody can be kept out: there is no lock to take.
-        if self.armed and self.meddle and self.count + 1 >= self.meddle and name != "replace":
-            self.meddle = 0
-            self.armed = False
-            by_hand(self.workspace, 1)
-            (self.workspace / "written").touch()
-            self.armed = True
+        with self._counting:
+            # Where files cannot change places, nobody can be kept out between the last look and the rename.
+            if self.armed and self.meddle and self.count + 1 >= self.meddle and (self.exchanges or name != "replace"):
+                self.meddle = 0
+                self.armed = False
+                by_hand(self.workspace, 1)
+                (self.workspace / "written").touch()
+                self.armed = True
         return super()._step(name)
 
 
@@ -126,6 +142,7 @@ class Trial:
         assert self.before != self.after
         _, self.steps = run_in_child(self.copy("count"), ACTIONS, Steps())
         assert self.steps > 60
+        self.exchanges = swap.exchange(done / "USER.md", done / "SOUL.md")
 
     def copy(self, name: str) -> Path:
         shutil.rmtree(self._base / name, ignore_errors=True)
@@ -161,7 +178,8 @@ def kill_at(tmp_path: Path, every: int, gap: int) -> int:
         for where in WHERE if every == 1 else [WHERE[(place // every) % 3]]:
             workspace = trial.copy("trial")
             meddle = max(1, place - gap) if gap else 0
-            _, finished = run_in_child(workspace, ACTIONS, Beside(place, where, workspace=workspace, meddle=meddle))
+            steps = Beside(place, where, workspace=workspace, meddle=meddle, exchanges=trial.exchanges)
+            _, finished = run_in_child(workspace, ACTIONS, steps)
             try:
                 trial.check(workspace, meddled=(workspace / "written").exists())
             except AssertionError as error:
@@ -194,24 +212,27 @@ class Faults:
     at: int = 0
     lasting: bool = False
     count: int = 0
+    _counting: threading.Lock = field(default_factory=threading.Lock)
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
-        real = {name: getattr(os, name) for name in CALLS}
+        real = {name: getattr(module, name) for name, module in CALLS.items()}
         try:
             for name, call in real.items():
-                setattr(os, name, self._hooked(name, call))
+                setattr(CALLS[name], name, self._hooked(name, call))
             yield
         finally:
             for name, call in real.items():
-                setattr(os, name, call)
+                setattr(CALLS[name], name, call)
 
     def _hooked(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **named: Any) -> Any:
             if name == "open" and not (len(args) > 1 and args[1] & os.O_CREAT):
                 return real(*args, **named)
-            self.count += 1
-            if self.count != self.at and not (self.lasting and self.count > self.at):
+            with self._counting:  # files wait for the disk side by side
+                self.count += 1
+                number = self.count
+            if number != self.at and not (self.lasting and number > self.at):
                 return real(*args, **named)
             if self.kind == "short" and name == "write":
                 return real(args[0], bytes(args[1])[: len(args[1]) // 2])
