@@ -53,7 +53,7 @@ LOOK_SECONDS = 1.0
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
 ROWS_PATIENCE = 1.0  # seconds that a key waits for rows that the one before it asked for
 SAID = 46  # cells of what was done, so that the way back is to be seen beside it
-READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream"})  # groups of workers
+READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream", "counts"})  # groups of workers
 
 Result = TypeVar("Result")
 

@@ -7,22 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state
+from nanomem_tui.cli.shared import Group, Words, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.restore import RestorePreview, Side
     from nanomem_tui.dream.run import DreamResult
     from nanomem_tui.model.client import Usage
     from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.workspace import Workspace
 
 
-@click.group("dream", cls=Group, late={"schedule": "nanomem_tui.cli.dream_schedule:schedule"})
+_LATE = {
+    "restore": "nanomem_tui.cli.dream_restore:restore",
+    "versions": "nanomem_tui.cli.dream_versions:versions",
+    "survival": "nanomem_tui.cli.dream_versions:survival",
+    "schedule": "nanomem_tui.cli.dream_schedule:schedule",
+}
+
+
+@click.group("dream", cls=Group, late=_LATE)
 def dream() -> None:
     """The agent's Dreams: run one, see what each changed, take one back.
 
@@ -172,18 +178,20 @@ def log_commits(state: State, sha: str | None, dreams: bool, limit: int | None, 
         _show(state, sha)
         return
     with state.open() as ws:
-        body = _logged(ws, dreams=dreams, limit=limit, offset=offset)
-    state.show(body, lambda: _log_lines(body) or ["No Dream has run yet."])
+        body = logged(ws, dreams=dreams, limit=limit, offset=offset)
+    state.show(body, lambda: log_lines(body) or ["No Dream has run yet."])
 
 
-def _logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> list[dict[str, Any]]:
+def logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> list[dict[str, Any]]:
+    """The changes of the memory files, newest first, as JSON objects; `dreams`: only what Dreams did."""
     commits = ws.dream.commits(None if dreams or limit is None else limit + offset)
     recorded = ws.dream.recorded()
     shown = page([c for c in commits if c.is_dream or not dreams], limit, offset)
     return [values.commit(entry, recorded.of(entry)) for entry in shown]
 
 
-def _log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
+def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
+    """What `logged` gives, as a table."""
     columns = [
         Column("Commit"),
         Column("Time"),
@@ -304,62 +312,3 @@ def _schedule_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Failed", f"{failures} in a row: {found['error']}" if failures else ""),
         ("Passed over", f"entries that no Dreamer could read: {passed}" if passed else ""),
     ]  # fmt: skip
-
-
-@dream.command()
-@click.argument("sha", type=Words(), required=False)
-@click.option("--file", type=Words(), help="Only this file of it.")
-@click.option("--hunk", type=click.IntRange(min=1), help="Only this place in the file, counted from 1.")
-@click.option("--whole", is_flag=True, help="All files as they were before it: later edits are lost.")
-@click.option(
-    "--settle", type=click.Choice(["now", "then"]), help="Which side stays of lines that later edits changed."
-)
-@click.option("--rewind-cursor/--keep-cursor", default=None, help="Whether the next Dream reads those entries again.")
-@decided
-@paged
-@pass_state
-def restore(
-    state: State,
-    sha: str | None,
-    file: str | None,
-    hunk: int | None,
-    whole: bool,
-    settle: Side | None,
-    rewind_cursor: bool | None,
-    yes: bool,
-    dry_run: bool,
-    limit: int | None,
-    offset: int,
-) -> int:
-    """Take a Dream back and keep every later edit; without a SHA, list what can be taken back.
-
-    \b
-    Example:
-      nanomem dream restore 6acc935a --file USER.md --dry-run
-    """
-    if sha is None:
-        with state.open() as ws:
-            body = _logged(ws, dreams=True, limit=limit, offset=offset)
-        state.show(body, lambda: _log_lines(body) or ["No Dream has run yet."])
-        return 0
-    with state.open() as ws:
-        at = None if hunk is None else hunk - 1
-        plan = ws.dream.restore_preview(sha, file, at, whole=whole, rewind_cursor=rewind_cursor, settle=settle)
-        preview = values.plain(plan.to_json())
-        if plan.changes_anything and not plan.conflicts:
-            question = f"Take back {plan.commit.short}?"
-            if not agreed(state, preview, lambda: _restore_lines(plan), question, yes=yes, dry_run=dry_run):
-                return 0
-        elif dry_run:
-            state.show({"operation": None, "dry_run": True, **preview}, lambda: _restore_lines(plan))
-            return errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code
-        op = ws.dream.restore(sha, file, at, whole=whole, rewind_cursor=rewind_cursor, settle=settle)
-    state.show({"operation": values.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
-    return 0
-
-
-def _restore_lines(plan: RestorePreview) -> list[str]:
-    lines = [f"Would take back {plan.commit.short}: {plan.commit.subject}"]
-    for file in plan.to_json()["files"]:
-        lines += str(file["diff"]).rstrip("\n").split("\n")
-    return [*lines, *(text for text in (plan.note, plan.problem) if text)]

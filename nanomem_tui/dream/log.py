@@ -128,11 +128,14 @@ class DreamLog:
         """What the ledger holds of the Dreams of ours, as it is now."""
         return Recorded(self._operations())
 
+    def commit(self, sha: str) -> Commit:
+        """The one commit whose id begins so. Raises NotFound."""
+        return self._history(sha).commit(sha)
+
     def show(self, sha: str) -> tuple[Commit, list[FileDiff]]:
         """A commit by the start of its id, and what it changed. Raises NotFound."""
-        git = self._history(sha)
-        commit = git.commit(sha)
-        return commit, git.diff(commit.sha)
+        commit = self.commit(sha)
+        return commit, self._history(sha).diff(commit.sha)
 
     def diff(self, first: str, second: str) -> list[FileDiff]:
         """The memory files as of one commit against another, those that differ. Raises NotFound."""

@@ -1,7 +1,8 @@
 """Taking a Dream back: a three-way revert of one hunk, one file or the whole run, keeping every later edit.
 
 Owns what a restore would do (`preview`) and the operation that does it. `whole` is the agent's own way: all files as
-they were before that commit, everything later lost, which the preview lists. Must not write a file itself.
+they were before that commit, everything later lost, which the preview lists; `as_of` brings one file back as it was
+after it. Must not write a file itself.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from nanomem_tui.dream.blamed import full_name
 from nanomem_tui.dream.queue import DreamQueue
-from nanomem_tui.errors import Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.formats.history import clamp_cursor
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
@@ -54,8 +56,8 @@ class RestoreConflict:
 class RestorePreview:
     """All that a restore would do. `rewound` is how many history entries a moved cursor would have Dream read again.
 
-    `later_commits` came after the commit and touch the same files: kept, or lost when `whole`. `problem` says why
-    nothing can be restored, "" otherwise.
+    `later_commits` came after the commit and touch the same files: kept, or lost when `whole` or `as_of`. `problem`
+    says why nothing can be restored, "" otherwise.
     """
 
     commit: Commit
@@ -68,6 +70,12 @@ class RestorePreview:
     whole: bool
     note: str
     problem: str = ""
+    as_of: bool = False
+
+    @property
+    def loses_later(self) -> bool:
+        """Whether what came later is lost."""
+        return self.whole or self.as_of
 
     @property
     def changes_anything(self) -> bool:
@@ -83,6 +91,7 @@ class RestorePreview:
             "later_commits": [commit.sha for commit in self.later_commits],
             "cursor": {"now": self.cursor_now, "after": self.cursor_after, "entries_again": self.rewound},
             "whole": self.whole,
+            "as_of": self.as_of,
             "note": self.note,
             "problem": self.problem,
         }
@@ -108,15 +117,21 @@ class DreamRestore:
         whole: bool = False,
         rewind_cursor: bool | None = None,
         settle: Side | None = None,
+        as_of: bool = False,
     ) -> RestorePreview:
         """What taking back the commit `sha`, one `file` of it or one `hunk` of that file (from 0) would do. Reads only.
 
         The cursor stays unless `rewind_cursor`; `whole` moves it unless that is False. It only ever goes back: entries
         that no Dream has read are not skipped. `settle` is the side to take of lines that a later edit changed as well:
-        then nothing conflicts. Raises NotFound, Refused.
+        then nothing conflicts. `as_of`: not taken back, but the `file` as it was after the commit. Raises NotFound,
+        Refused, BadInput for what does not go together.
         """
         git = self._history(sha)
         commit = git.commit(sha)
+        if as_of:
+            if file is None or hunk is not None or whole or settle is not None or rewind_cursor:
+                raise BadInput("one file is brought back as of a commit, and nothing else", "", "name only the file")
+            return self._as_of(git, commit, full_name(file))
         if commit.parent is None:
             raise Refused("the first commit cannot be taken back", commit.short, "there is nothing before it")
         if whole and (file is not None or hunk is not None):
@@ -155,13 +170,14 @@ class DreamRestore:
         whole: bool = False,
         rewind_cursor: bool | None = None,
         settle: Side | None = None,
+        as_of: bool = False,
     ) -> Operation:
         """Do what `preview` shows, as one operation and one commit.
 
         Raises Conflict, naming file and lines, where a later edit changed the same lines; NothingToDo when nothing of
         it is in force any more; Refused when the cursor is to move while a Dream runs.
         """
-        preview = self.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle)
+        preview = self.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of)
         commit = preview.commit
         if preview.conflicts:
             first = preview.conflicts[0]
@@ -178,14 +194,46 @@ class DreamRestore:
             if self._queue.running():
                 raise Refused("a Dream is running", "", "wait until it is done, or leave the cursor where it is")
             changes.append(self._files.change(DREAM_CURSOR, str(preview.cursor_after)))
-        what = "go back to before" if whole else "take back"
         part = f", {file}" if file else ""
         part += f", hunk {hunk + 1}" if hunk is not None else ""
         part += f", {_SETTLED[settle]}" if settle else ""
-        kind = "dream" if commit.is_dream else "commit"
-        label = f"{what} {kind} {commit.short}{part}"
+        what = "go back to before" if whole else "take back"
+        label = f"{what} {'dream' if commit.is_dream else 'commit'} {commit.short}{part}"
+        if as_of:
+            label = f"go back to {preview.files[0].path} of {commit.short}"
         meta = {"commit": f"nanomem: {label}\n\n{commit.subject}", "sha": commit.sha}
         return self._perform(new_operation("dream.restore", label, changes, meta=meta))
+
+    def _as_of(self, git: GitHistory, commit: Commit, path: str) -> RestorePreview:
+        data = git.file_at(commit.sha, path)
+        if data is None:
+            raise NotFound("there was no such file then", path, "choose a later version")
+        try:
+            then = data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise BadInput("it held bytes that are no UTF-8", path, "take back the commit that wrote them") from None
+        now = self._files.load(path)
+        same = now.data == data
+        later = () if same else _later(git, commit, {path})
+        head = git.head()
+        committed = git.file_at(head, path) if head else None
+        note = _note(later, True, 0, 0, 0)
+        if not same and committed != now.data:
+            note = "; ".join(filter(None, (note, "an edit that no commit holds yet is lost")))
+        cursor = self._queue.queue().cursor
+        return RestorePreview(
+            commit=commit,
+            files=() if same else (RestoredFile(path, now.text, then),),
+            conflicts=(),
+            later_commits=later,
+            cursor_now=cursor,
+            cursor_after=cursor,
+            rewound=0,
+            whole=False,
+            note=note,
+            problem="the file is as it was then" if same else "",
+            as_of=True,
+        )
 
     def _history(self, sha: str) -> GitHistory:
         git = self._git()
@@ -249,11 +297,11 @@ def _later(git: GitHistory, commit: Commit, paths: set[str] | None) -> tuple[Com
     return tuple(found)
 
 
-def _note(later: Sequence[Commit], whole: bool, cursor: int, asked: int, rewound: int) -> str:
+def _note(later: Sequence[Commit], lost: bool, cursor: int, asked: int, rewound: int) -> str:
     parts = []
     if later:
         many = len(later) > 1
-        fate = f"{'are' if many else 'is'} {'lost' if whole else 'kept'}"
+        fate = f"{'are' if many else 'is'} {'lost' if lost else 'kept'}"
         parts.append(f"{len(later)} later commit{'s' if many else ''} of these files {fate}")
     if asked > cursor:
         parts.append(f"the cursor stays at {cursor}: before that run it was at {asked}, and a restore skips no entry")

@@ -102,6 +102,10 @@ class Dreams:
         """Every commit of the memory files, newest first."""
         return self._log.commits(limit)
 
+    def commit(self, sha: str) -> Commit:
+        """The one commit whose id begins so. Raises NotFound."""
+        return self._log.commit(sha)
+
     def show(self, sha: str) -> tuple[Commit, list[FileDiff]]:
         """A commit by the start of its id, and what it changed. Raises NotFound."""
         return self._log.show(sha)
@@ -167,7 +171,7 @@ class Dreams:
         """Every version of the memory files, and how long what Dreams wrote lasted."""
         from nanomem_tui.dream.versions import Versions
 
-        return Versions(self._git, self._files, self._perform)
+        return Versions(self._git, self._files)
 
     def dreamer(self, name: str | None = None) -> Dreamer:
         """The Dreamer of that name, `rules` or `model`; without one that of the settings.
@@ -213,9 +217,12 @@ class Dreams:
         whole: bool = False,
         rewind_cursor: bool | None = None,
         settle: Side | None = None,
+        as_of: bool = False,
     ) -> RestorePreview:
         """What a restore would do. See `DreamRestore.preview`."""
-        return self._restore.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle)
+        return self._restore.preview(
+            sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
+        )
 
     def restore(
         self,
@@ -226,6 +233,9 @@ class Dreams:
         whole: bool = False,
         rewind_cursor: bool | None = None,
         settle: Side | None = None,
+        as_of: bool = False,
     ) -> Operation:
         """Take back a commit, a file of it, or a hunk. See `DreamRestore.restore`."""
-        return self._restore.restore(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle)
+        return self._restore.restore(
+            sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
+        )

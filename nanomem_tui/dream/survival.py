@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nanomem_tui.dream.evidence import is_statement
 
@@ -58,6 +58,15 @@ class Lasting:
     def share(self) -> float:
         """How much of it stands today, 0 to 1; nothing was added: 1."""
         return self.standing / self.added if self.added else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as a JSON object, a line as `text` and the version that took it away."""
+        names = ("sha", "at", "added", "standing", "share", "number", "versions")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "steps": [list(step) for step in self.steps],
+            "lines": [fate._asdict() for fate in self.lines],
+        }
 
     def curve(self) -> list[float]:
         """The share that stands after the Dream itself and after each later version, 0 to 1."""

@@ -1,21 +1,22 @@
-"""Every version of the memory files: their texts as of a commit or now, one of them brought back, and how long what
-Dreams wrote lasted.
+"""Every version of the memory files: their texts as of a commit or now, what each changed, and how long what Dreams
+wrote lasted.
 
-Owns reading them in order, the count of survival as long as nothing changes, and the operation that brings a file back
-as it was. Must not write a file itself.
+Owns reading them in order, and the count of survival as long as nothing changes. Reads only.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
+from typing import Literal, NamedTuple
 
 from nanomem_tui import clock
+from nanomem_tui.dream.blamed import Who, who_made
 from nanomem_tui.dream.survival import Lasting, Version, survival
-from nanomem_tui.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.operations import Operation, Perform, new_operation
+from nanomem_tui.errors import NotFound
 from nanomem_tui.paths import TRACKED_FILES
+from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.git_objects import DamagedGit
@@ -25,13 +26,30 @@ NOW = ""
 """In place of the id of a commit: the files as they are now."""
 
 
+Blobs = tuple[str | None, str | None]
+"""The ids of a file's contents before and after, None where there was no file."""
+
+
+class Saved(NamedTuple):
+    """One version: its commit (`NOW`: the files as they are), the one before, who made it when (UTC ISO) and said what,
+    and the memory files that it changed.
+    """
+
+    sha: str
+    parent: str | None
+    at: str
+    who: Who | Literal["uncommitted"]
+    subject: str
+    files: Mapping[str, Blobs]
+
+
 class Versions:
     """The versions of the memory files of one workspace."""
 
-    def __init__(self, git: Callable[[], GitHistory | None], files: FileLayer, perform: Perform) -> None:
+    def __init__(self, git: Callable[[], GitHistory | None], files: FileLayer) -> None:
         self._git = git
         self._files = files
-        self._perform = perform
+        self._line_counts: dict[Blobs, tuple[int, int]] = {}
         self._counting = Lock()
         self._counted: tuple[tuple[str, str], list[Lasting]] | None = None
 
@@ -42,33 +60,52 @@ class Versions:
         """
         if sha == NOW:
             return self._files.load(path).text
-        data = self._data(sha, path)
-        return None if data is None else data.decode("utf-8", "replace")
-
-    def bring_back(self, sha: str, path: str) -> Operation:
-        """Make a file as it was as of a commit, as one operation and one commit; other files stay as they are.
-
-        Raises NotFound for an unknown commit or a file that was not there, BadInput when it held bytes that are no
-        UTF-8, NothingToDo when it is so now.
-        """
-        data = self._data(sha, path)
-        if data is None:
-            raise NotFound("there was no such file then", path, "choose a later version")
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
-            raise BadInput("it held bytes that are no UTF-8", path, "take back the commit that wrote them") from None
-        if data == self._files.load(path).data:
-            raise NothingToDo("the file is as it was then", path)
-        label = f"go back to {path} of {sha[:8]}"
-        meta = {"commit": f"nanomem: {label}", "sha": sha}
-        return self._perform(new_operation("dream.restore", label, [self._files.change(path, text)], meta=meta))
-
-    def _data(self, sha: str, path: str) -> bytes | None:
         git = self._git()
         if git is None:
             raise NotFound("no versions of the memory files are kept here", sha, "a Dream begins to keep them")
-        return git.file_at(sha if len(sha) == 40 else git.commit(sha).sha, path)
+        data = git.file_at(sha if len(sha) == 40 else git.commit(sha).sha, path)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def newest_first(self) -> Iterator[Saved]:
+        """All of them, the newest first; before them the files as they are now, where a commit does not hold them.
+
+        Which files a version changed is told at once; how many lines `counts` tells, of the versions that are looked
+        at.
+        """
+        git = self._git()
+        head = git.head() if git else None
+        if git is None or head is None:
+            return
+        held = {path: git.file_at(head, path) for path in TRACKED_FILES}
+        differs: dict[str, Blobs] = {
+            path: (None, None) for path in TRACKED_FILES if self._files.load(path).data != held[path]
+        }
+        if differs:
+            yield Saved(NOW, head, "", "uncommitted", "not committed yet", differs)
+        for commit in git.walk():
+            files = _blobs(git, commit)
+            yield Saved(commit.sha, commit.parent, commit.at, who_made(commit.raw), commit.subject, files)
+
+    def of(self, path: str) -> Iterator[Saved]:
+        """Those that changed a file, the newest first."""
+        return (saved for saved in self.newest_first() if path in saved.files)
+
+    def counts(self, saved: Saved, path: str) -> tuple[int, int]:
+        """How many lines a version added to a file and removed from it. Counted once for each pair of contents.
+
+        Raises DamagedGit.
+        """
+        old, new = saved.files[path]
+        if not saved.sha:
+            return merge.count_changes(self.text(saved.parent or "", path) or "", self.text(NOW, path) or "")
+        git = self._git()
+        if git is None:
+            return 0, 0
+        found = self._line_counts.get((old, new))
+        if found is None:
+            found = merge.count_changes(git.text(old) or "", git.text(new) or "")
+            self._line_counts[old, new] = found
+        return found
 
     def all(self) -> Iterator[Version]:
         """All of them, the oldest first; the last are the files as they are now, where a commit does not hold them."""
@@ -101,13 +138,17 @@ class Versions:
 
 
 def _changed(git: GitHistory, commit: Commit) -> dict[str, str | None]:
-    """The memory files that a commit changed; all that it holds where what came before cannot be read."""
-    try:
-        found = {path: new for path, _, new in git.changed(commit.sha)}
-    except DamagedGit:  # the oldest commit of a shallow repository
-        found = {path: git.blob_id(commit.sha, path) for path in TRACKED_FILES}
+    """The texts of the memory files that a commit changed."""
     return {
         path: None if blob is None else git.blob(blob).decode("utf-8", "replace")
-        for path, blob in found.items()
-        if path in TRACKED_FILES
+        for path, (_, blob) in _blobs(git, commit).items()
     }
+
+
+def _blobs(git: GitHistory, commit: Commit) -> dict[str, Blobs]:
+    """The memory files that a commit changed; all that it holds where what came before cannot be read."""
+    try:
+        found = {path: (old, new) for path, old, new in git.changed(commit.sha)}
+    except DamagedGit:  # the oldest commit of a shallow repository
+        found = {path: (None, git.blob_id(commit.sha, path)) for path in TRACKED_FILES}
+    return {path: blobs for path, blobs in found.items() if path in TRACKED_FILES}

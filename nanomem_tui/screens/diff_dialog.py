@@ -1,6 +1,6 @@
-"""Dialogs that show a diff and ask: the dry run of a Dream, and taking one back, part by part.
+"""A dialog that shows a diff and asks: what applying the edits of a Dream would do, or taking one back, part by part.
 
-They read in a thread and change nothing: the result says what the person chose.
+It reads in a thread and changes nothing: the result says what the person chose.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from textual.message import Message
 from textual.widget import Widget
 
 from nanomem_tui.errors import NanomemError, in_words
-from nanomem_tui.screens.diffs import file_diff
-from nanomem_tui.store.git_values import FileDiff as StoredDiff
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk, spans_of
 from nanomem_tui.widgets.diff_view import DiffView
-from nanomem_tui.widgets.document import Block, Body, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.document import Block, Body, Line, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.side_by_side import side_by_side
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.restore import RestoreConflict, RestorePreview, Side
+    from nanomem_tui.dream.restore import RestoreConflict
 
 Choice = TypeVar("Choice")
 
@@ -194,31 +192,3 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
     def action_close(self) -> None:
         """Leave everything as it is."""
         self.dismiss(None)
-
-
-class Part(NamedTuple):
-    """What of a commit is taken back: all of it, a file, a hunk of it; `whole` also loses what came later. `settle`:
-    which side is taken of lines that later edits changed as well.
-    """
-
-    file: str | None = None
-    hunk: int | None = None
-    whole: bool = False
-    settle: Side | None = None
-
-
-def restore_shown(preview: RestorePreview) -> Shown:
-    """What a restore would do, in words and as a diff."""
-    files = [file_diff(StoredDiff(file.path, file.before, file.after)) for file in preview.files]
-    above: list[Block] = []
-    if preview.note:
-        above.append(Body(preview.note[:1].upper() + preview.note[1:] + ".", "warn" if preview.whole else ""))
-    if preview.conflicts:
-        above.append(Body("Both sides stand below. tab takes one of them, or one hunk of it.", "bad"))
-    below: list[Block] = []
-    if preview.later_commits:
-        below.append(Heading("Later changes of these files: " + ("lost" if preview.whole else "kept")))
-        for commit in preview.later_commits:
-            named = (f"{commit.short} {commit.at[:16].replace('T', ' ')} ", "dim")
-            below.append(Spans((named, (commit.subject, "bad" if preview.whole else "dim")), 2))
-    return Shown(files, above, below, preview.conflicts, preview.problem)

@@ -12,7 +12,7 @@ from nanomem_tui.dream.log import DreamRun, run_of
 from nanomem_tui.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.paths import DREAM_CURSOR
-from nanomem_tui.screens.diff_dialog import DiffDialog, Part, ProposalView, Shown, restore_shown
+from nanomem_tui.screens.diff_dialog import ProposalView, Shown
 from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, message_beside
 from nanomem_tui.screens.dream_runs import (
     Meta,
@@ -25,6 +25,7 @@ from nanomem_tui.screens.dream_runs import (
 from nanomem_tui.screens.dreaming import Dreaming, Running, result_words
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.store.git_values import Commit
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
@@ -267,22 +268,8 @@ class DreamScreen(Dreaming[Commit]):
         parts = self._parts(row, conflicts)
         if gone and not more:
             self.app.push_screen(ConfirmScreen(title, gone, refused="There is nothing to take back."))
-            return
-
-        def read(part: Part) -> Shown:
-            preview = self.ws.dream.restore_preview(row.sha, part.file, part.hunk, whole=part.whole, settle=part.settle)
-            return restore_shown(preview)
-
-        async def restore(part: Part | None) -> None:
-            if part is None:
-                return
-            done = await self.change(
-                lambda ws: ws.dream.restore(row.sha, part.file, part.hunk, whole=part.whole, settle=part.settle)
-            )
-            for operation in done:
-                say(self, f"{operation.label} (u undoes it)")
-
-        self.ask(DiffDialog(title, parts[-1:] if gone else parts, read, "take it back", gone), restore)
+        else:
+            take_back(self, row.sha, title, parts[-1:] if gone else parts, "take it back", gone)
 
     def _parts(self, row: Commit, conflicts: bool) -> list[tuple[str, Part]]:
         """What can be taken back, what the cursor is on first."""

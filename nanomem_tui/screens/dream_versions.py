@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from textual import on
+from textual import on, work
+from textual.message import Message
 from textual.widget import Widget
 
-from nanomem_tui.dream.blamed import who_made
-from nanomem_tui.dream.versions import NOW
-from nanomem_tui.errors import Refused
+from nanomem_tui.dream.versions import NOW, Saved
+from nanomem_tui.errors import NanomemError, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.paths import TRACKED_FILES
-from nanomem_tui.screens.diff_dialog import DiffDialog, Shown, restore_shown
 from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store import merge
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.diff import DiffLine, diff_texts
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
-from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Spans
 from nanomem_tui.widgets.version_view import MARKS, VersionLine, VersionView
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
-    from nanomem_tui.store.git_values import Commit
 
-WHO: Mapping[str, str] = {"nanomem dream": "dream", "agent dream": "dream", "person": "human"}
+WHO: Mapping[str, str] = {
+    "nanomem dream": "dream", "agent dream": "dream", "person": "human", "uncommitted": "outside",
+}  # fmt: skip
 ALL_LINES = 10**9
-PAGE = 50  # commits that are shown before the rest is counted
-ONLY_IT, AS_THEN = "only it", "as then"
-
-
-class VersionRow(NamedTuple):
-    """One version: its commit (`NOW`: the files as they are), and the lines added and removed by file."""
-
-    sha: str
-    parent: str | None
-    at: str
-    who: str
-    subject: str
-    counts: Mapping[str, tuple[int, int]]
+PAGE = 50  # versions that are shown before the rest is read
 
 
 class ShownVersion(NamedTuple):
@@ -54,8 +44,11 @@ class ShownVersion(NamedTuple):
     above: tuple[Block, ...]
 
 
-class VersionsScreen(WorkspaceScreen[VersionRow]):
+class VersionsScreen(WorkspaceScreen[Saved]):
     """Every version of a memory file."""
+
+    class Counted(Message):
+        """From the counting thread: the lines of the rows that are shown."""
 
     SCREEN = "versions"
     FLASHES = False
@@ -71,60 +64,77 @@ class VersionsScreen(WorkspaceScreen[VersionRow]):
         super().__init__()
         self._file = TRACKED_FILES[-1]
         self._shown = ""
+        self._counted: dict[tuple[str, str], tuple[int, int]] = {}
+        self._to_count: dict[tuple[str, str], Saved] = {}
 
     # The list
 
-    def columns(self) -> Sequence[Column[VersionRow]]:
+    def columns(self) -> Sequence[Column[Saved]]:
         """When, who, and what it did to the file."""
         return (
             Column("age", "Age", lambda row: age_of(row.at) if row.sha else "now", width=6, align="right", tone="dim"),
-            Column("who", "Who", lambda row: row.who, width=7, tone="accent", sort=lambda row: row.who),
+            Column("who", "Who", _who, width=7, tone="accent", sort=_who),
             Column("lines", "+/-", self._counts, width=8, align="right"),
             Column("subject", "Subject", lambda row: row.subject, min_width=18),
             Column("sha", "Commit", lambda row: row.sha[:8], width=8, priority=1, tone="dim"),
         )  # fmt: skip
 
-    def _counts(self, row: VersionRow) -> str:
-        return "+{} -{}".format(*row.counts[self._file]) if self._file in row.counts else ""
+    def _counts(self, row: Saved) -> str:
+        """What is not known yet is counted late, and only of the rows that are shown: it takes its time."""
+        if self._file not in row.files:
+            return ""
+        found = self._counted.get((row.sha, self._file))
+        if found is None:
+            if not self._to_count:
+                self.call_after_refresh(self._count_shown)
+            self._to_count[row.sha, self._file] = row
+            return "…"
+        return "+{} -{}".format(*found)
 
-    def row_id(self, row: VersionRow) -> str:
+    def _count_shown(self) -> None:
+        wanted, self._to_count = self._to_count, {}
+        self._count(wanted)
+
+    @work(thread=True, group="counts", exit_on_error=False)
+    def _count(self, wanted: Mapping[tuple[str, str], Saved]) -> None:
+        versions = self.ws.dream.versions
+        for (sha, file), saved in wanted.items():
+            with contextlib.suppress(NanomemError):  # what cannot be read stays uncounted, its detail says why
+                self._counted[sha, file] = versions.counts(saved, file)
+        self.post_message(self.Counted())
+
+    def on_versions_screen_counted(self) -> None:
+        """The lines of the rows that are shown were counted."""
+        self.table.set_rows(self.table.rows)
+
+    def row_id(self, row: Saved) -> str:
         """The id of the commit."""
         return row.sha or "now"
 
-    def load(self) -> Iterable[Sequence[VersionRow]]:
+    def load(self) -> Iterable[Sequence[Saved]]:
         """Every commit, the newest first, and before them the files as they are now, where no commit holds them."""
-        commits = self.ws.dream.commits()
-        rows: list[VersionRow] = []
-        if commits:
-            counts = {}
-            for path in TRACKED_FILES:
-                head, now = (self.ws.dream.versions.text(sha, path) for sha in (commits[0].sha, NOW))
-                if head != now:
-                    counts[path] = merge.count_changes(head or "", now or "")
-            if counts:
-                rows = [VersionRow(NOW, commits[0].sha, "", "outside", "not committed yet", counts)]
-        for start in range(0, len(commits), PAGE):  # their lines are counted, which takes its time
-            rows += map(_row, commits[start : start + PAGE])
+        self._counted = {of: counts for of, counts in self._counted.items() if of[0] != NOW}
+        found = self.ws.dream.versions.newest_first()
+        while rows := list(islice(found, PAGE)):
             yield rows
-            rows = []
 
-    def search_text(self, row: VersionRow) -> str:
+    def search_text(self, row: Saved) -> str:
         """Words are searched in the subject."""
         return row.subject
 
-    def field(self, row: VersionRow, name: str) -> Any:
+    def field(self, row: Saved, name: str) -> Any:
         """The fields of the filter language."""
         if name == "file":
-            return {part for path in row.counts for part in (path, path.rpartition("/")[2])}
-        return {"id": row.sha, "who": row.who, "age": row.at}[name]
+            return {part for path in row.files for part in (path, path.rpartition("/")[2])}
+        return {"id": row.sha, "who": _who(row), "age": row.at}[name]
 
-    def dimmed(self, row: VersionRow) -> bool:
+    def dimmed(self, row: Saved) -> bool:
         """It left the file alone."""
-        return self._file not in row.counts
+        return self._file not in row.files
 
     def _say_totals(self) -> None:
         super()._say_totals()
-        total = sum(1 for row in self.listing.rows if self._file in row.counts)
+        total = sum(1 for row in self.listing.rows if self._file in row.files)
         self.query_one(TitleBar).set_right(f"{self._file} · {counted(total, 'version')}")
 
     # The detail
@@ -138,14 +148,14 @@ class VersionsScreen(WorkspaceScreen[VersionRow]):
         """The text of a version."""
         return self.query_one("#detail", VersionView)
 
-    def detail(self, row: VersionRow) -> ShownVersion:
+    def detail(self, row: Saved) -> ShownVersion:
         """The file as of then, against the version before and against now."""
         file, versions = self._file, self.ws.dream.versions
         then, now = versions.text(row.sha, file), versions.text(NOW, file)
         before = versions.text(row.parent, file) if row.parent else None
         lines = version_lines(before, then, now)
         above: list[Block] = [Spans(((file, "heading"), (f"  as of {when(row.at)}" if row.sha else "  now", "dim")))]
-        said = row.subject if row.subject.startswith(row.who) else f"{row.who}: {row.subject}"
+        said = row.subject if row.subject.startswith(_who(row)) else f"{_who(row)}: {row.subject}"
         above.append(Field("by", f"{said} ({row.sha[:8]})" if row.sha else said))
         above.append(Field("then", _told(lines, then, now)))
         above += [Body(MARKS, "dim"), Body("")]
@@ -198,39 +208,10 @@ class VersionsScreen(WorkspaceScreen[VersionRow]):
         if not row.sha:
             raise Refused("that is the file as it is now", file, "choose an older version")
         short = row.sha[:8]
-        ways = [(f"{file} as of {short}; what came after it in this file is lost", AS_THEN)]
-        if file in row.counts and row.parent:
-            ways.append((f"Take back only what {short} did in {file}; later edits stay", ONLY_IT))
-
-        def read(way: str) -> Shown:
-            if way == ONLY_IT:
-                return restore_shown(self.ws.dream.restore_preview(row.sha, file))
-            return self._as_then(row, file)
-
-        async def restore(way: str | None) -> None:
-            done = await self.change(
-                lambda ws: (
-                    ws.dream.restore(row.sha, file) if way == ONLY_IT else ws.dream.versions.bring_back(row.sha, file)
-                )
-            )
-            for operation in done:
-                say(self, f"{operation.label} (u undoes it)")
-
-        self.ask(DiffDialog(f"Bring back {file} of {short}", ways, read, "do it"), restore)
-
-    def _as_then(self, row: VersionRow, file: str) -> Shown:
-        versions = self.ws.dream.versions
-        then, now = versions.text(row.sha, file), versions.text(NOW, file)
-        if then is None or then == now:
-            return Shown(refused="there was no such file then" if then is None else "the file is as it was then")
-        later = self.listing.rows[: self.listing.rows.index(row)]
-        below: list[Block] = [Heading("Later changes of this file: lost")]
-        below += [
-            Spans(((f"{other.sha[:8] or 'now'} {when(other.at)} ", "dim"), (other.subject, "bad")), 2)
-            for other in later
-            if file in other.counts
-        ]
-        return Shown([diff_texts(file, now or "", then)], below=below)
+        parts = [(f"{file} as of {short}; what came after it in this file is lost", Part(file, as_of=True))]
+        if file in row.files and row.parent:
+            parts.append((f"Take back only what {short} did in {file}; later edits stay", Part(file)))
+        take_back(self, row.sha, f"Bring back {file} of {short}", parts, "do it")
 
     def operations_done(self, operations: Sequence[Any]) -> None:
         """There is a new version."""
@@ -273,10 +254,8 @@ def _told(lines: Sequence[VersionLine], then: str | None, now: str | None) -> st
     return f"{counted(total, 'line')}, +{came} -{went} against the version before; {since}"
 
 
-def _row(commit: Commit) -> VersionRow:
-    who = who_made(commit.raw)
-    counts = {stat.path: (stat.added, stat.removed) for stat in commit.files if stat.path in TRACKED_FILES}
-    return VersionRow(commit.sha, commit.parent, commit.at, WHO.get(who, who), commit.subject, counts)
+def _who(row: Saved) -> str:
+    return WHO.get(row.who, row.who)
 
 
 def show_versions(console: NanomemApp, sha: str, file: str = "") -> None:

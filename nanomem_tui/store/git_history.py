@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -136,12 +137,11 @@ class GitHistory:
 
     def commits(self, limit: int | None = None) -> list[Commit]:
         """The newest `limit` commits (None: all), newest first, along first parents; statistics come when asked."""
-        found: list[Commit] = []
-        for raw in self._walk():
-            if limit is not None and len(found) >= limit:
-                break
-            found.append(Commit(raw, self))
-        return found
+        return list(islice(self.walk(), limit))
+
+    def walk(self) -> Iterator[Commit]:
+        """The commits, newest first, each read when it is asked for."""
+        return (Commit(raw, self) for raw in self._walk())
 
     def commit(self, prefix: str) -> Commit:
         """The one commit whose id starts with `prefix`, also in the form of old releases. Raises NotFound."""
@@ -222,7 +222,7 @@ class GitHistory:
 
             rows = []
             for path, old, new in self.changed(sha):
-                added, removed = merge.count_changes(self._text(old) or "", self._text(new) or "")
+                added, removed = merge.count_changes(self.text(old) or "", self.text(new) or "")
                 rows.append(FileStat(path, added, removed))
             found = self._stats[sha] = tuple(rows)
         return found
@@ -230,9 +230,10 @@ class GitHistory:
     def diff(self, sha: str) -> list[FileDiff]:
         """The files that a commit changed, as text before and after. Raises NotFound, DamagedGit."""
         full = sha if len(sha) == 40 else self.commit(sha).sha
-        return [FileDiff(path, self._text(old), self._text(new)) for path, old, new in self.changed(full)]
+        return [FileDiff(path, self.text(old), self.text(new)) for path, old, new in self.changed(full)]
 
-    def _text(self, blob: str | None) -> str | None:
+    def text(self, blob: str | None) -> str | None:
+        """A blob as text to compare: "" for one that is no text or too large. Raises DamagedGit."""
         if blob is None:
             return None
         data = self._objects.blob(blob)

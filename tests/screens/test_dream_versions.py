@@ -84,7 +84,7 @@ async def test_a_version_is_brought_back_after_a_look_and_undo_takes_that_back(h
         await on.press("y")
         await on.until(lambda: file.read_text() == then)
         await on.shows(f"go back to {MEMORY} of 9847f2a3")
-        await on.until(lambda: on.screen.table.rows[0].who == "human")
+        await on.until(lambda: on.screen.table.rows[0].who == "person")
         await on.until(lambda: on.screen.context().can_undo)
         await on.press("u")
         await on.until(lambda: file.read_text() == before)

@@ -1,0 +1,83 @@
+"""`nanomem dream restore`: a Dream, a file or a hunk of it taken back, or a file brought back as it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nanomem_tui import errors
+from nanomem_tui.cli import values
+from nanomem_tui.cli.dream import log_lines, logged
+from nanomem_tui.cli.shared import Command, Words, agreed, decided, paged, pass_state
+from nanomem_tui.cli.state import State
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.restore import RestorePreview, Side
+
+
+@click.command("restore", cls=Command)
+@click.argument("sha", type=Words(), required=False)
+@click.option("--file", type=Words(), help="Only this file of it.")
+@click.option("--hunk", type=click.IntRange(min=1), help="Only this place in the file, counted from 1.")
+@click.option("--whole", is_flag=True, help="All files as they were before it: later edits are lost.")
+@click.option("--as-of", is_flag=True, help="The --file as it was after it: later edits of the file are lost.")
+@click.option(
+    "--settle", type=click.Choice(["now", "then"]), help="Which side stays of lines that later edits changed."
+)
+@click.option("--rewind-cursor/--keep-cursor", default=None, help="Whether the next Dream reads those entries again.")
+@decided
+@paged
+@pass_state
+def restore(
+    state: State,
+    sha: str | None,
+    file: str | None,
+    hunk: int | None,
+    whole: bool,
+    as_of: bool,
+    settle: Side | None,
+    rewind_cursor: bool | None,
+    yes: bool,
+    dry_run: bool,
+    limit: int | None,
+    offset: int,
+) -> int:
+    """Take a Dream back and keep every later edit; without a SHA, list what can be taken back.
+
+    With --as-of one file is brought back as it was after that change (`nanomem dream versions FILE` lists them).
+
+    \b
+    Example:
+      nanomem dream restore 6acc935a --file USER.md --dry-run
+      nanomem dream restore 6acc935a --file USER.md --as-of --dry-run
+    """
+    if sha is None:
+        with state.open() as ws:
+            body = logged(ws, dreams=True, limit=limit, offset=offset)
+        state.show(body, lambda: log_lines(body) or ["No Dream has run yet."])
+        return 0
+    at = None if hunk is None else hunk - 1
+    with state.open() as ws:
+        plan = ws.dream.restore_preview(
+            sha, file, at, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
+        )
+        preview = values.plain(plan.to_json())
+        if plan.changes_anything and not plan.conflicts:
+            question = f"Bring back {file}?" if as_of else f"Take back {plan.commit.short}?"
+            if not agreed(state, preview, lambda: _lines(plan), question, yes=yes, dry_run=dry_run):
+                return 0
+        elif dry_run:
+            state.show({"operation": None, "dry_run": True, **preview}, lambda: _lines(plan))
+            return errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code
+        op = ws.dream.restore(sha, file, at, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of)
+    state.show({"operation": values.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
+    return 0
+
+
+def _lines(plan: RestorePreview) -> list[str]:
+    what = "bring back the file of" if plan.as_of else "take back"
+    lines = [f"Would {what} {plan.commit.short}: {plan.commit.subject}"]
+    for file in plan.to_json()["files"]:
+        lines += str(file["diff"]).rstrip("\n").split("\n")
+    return [*lines, *(text for text in (plan.note, plan.problem) if text)]
