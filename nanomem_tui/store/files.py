@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
 
 _MODE = 0o644
+_TRIES = 5
+_WRITER_WAIT = 0.5
+"""Seconds: an agent or an editor that has the file open for writing is done with it sooner."""
 _OUTSIDE = "nanomem: keep what was edited outside\n\nbefore: {label}"
 _BARE_FEED = r"(?<!\r)\n"
 
@@ -156,9 +159,10 @@ class FileLayer:
 
     def _step(self, change: Change) -> _Step:
         """What the change comes to, given what is there now."""
-        key, current = change.key, self.load(change.key).data
-        before, after = _bytes(key, change.before), _bytes(key, change.after)
-        path = self.path(key)
+        return self._fit(change.key, _bytes(change.key, change.before), _bytes(change.key, change.after))
+
+    def _fit(self, key: str, before: bytes | None, after: bytes | None) -> _Step:
+        path, current = self.path(key), self.load(key).data
         if current in (before, after):
             return _Step(key, path, current, after)
         if key == DREAM_CURSOR:
@@ -169,6 +173,7 @@ class FileLayer:
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any of the files holds what its change makes of it, whatever somebody else did to it since."""
+        self._settle(changes)
         return any(self._is_made(change) for change in changes)
 
     def _is_made(self, change: Change) -> bool:
@@ -180,44 +185,81 @@ class FileLayer:
             return before != after and step.current == step.target
         return False
 
+    def _settle(self, changes: Sequence[Change]) -> None:
+        """Finish what a killed process left beside these files; before anybody asks what they hold."""
+        from nanomem_tui.store import swap
+
+        for change in changes:
+            with contextlib.suppress(OSError):
+                swap.settle(self.path(change.key).resolve())
+
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Write the files, commit them, then move the cursor file. A failure puts back what was there."""
-        steps = [self._step(change) for change in changes]
-        contents = [step for step in steps if step.key != DREAM_CURSOR]
-        cursors = [step for step in steps if step.key == DREAM_CURSOR]
+        self._settle(changes)
+        contents = [change for change in changes if change.key != DREAM_CURSOR]
+        cursors = [self._step(change) for change in changes if change.key == DREAM_CURSOR]
+        steps = [self._step(change) for change in contents]
         git = self._git()
-        tracked = [step for step in steps if git is not None and git.tracks(step.key)]
         if git is not None:
-            _commit_outside(git, [step for step in tracked if step.key != DREAM_CURSOR], operation.label)
+            _commit_outside(git, steps, operation.label)
+        done: list[_Step] = []
+        whole = 0
         head = git.head() if git is not None else None
-        begun: list[_Step] = []
         try:
-            for step in contents:
-                begun.append(step)  # before: a write may fail when the file has its name already
-                _write(step)
+            for change, step in zip(contents, steps, strict=True):
+                done.append(step)  # before: a write may fail when the file has its name already
+                self._write(done, change, git, operation.label)
+                whole = len(done)
+            head = git.head() if git is not None else None
             committed = None
-            if git is not None and tracked:
-                files = {step.key: step.target for step in tracked}
-                committed = git.commit_files(files, _message(operation))
+            if git is not None and (tracked := [step for step in (*done, *cursors) if git.tracks(step.key)]):
+                committed = git.commit_files({step.key: step.target for step in tracked}, _message(operation))
             for step in cursors:
-                begun.append(step)
+                done.append(step)
                 _write(step)
+                whole = len(done)
         except NanomemError:
-            self._put_back(git, head, begun, tracked)
+            self._take_back(done, whole)
+            self._answer(git, head, [*done, *cursors])
             raise
         if committed:
             self._commits[operation.id] = committed
 
-    def _put_back(
-        self, git: GitHistory | None, head: str | None, begun: Sequence[_Step], tracked: Sequence[_Step]
-    ) -> None:
-        """Make what was begun undone, as far as it was done; a commit is answered by another."""
-        for step in reversed(begun):
-            with contextlib.suppress(NanomemError):
-                _write(_Step(step.key, step.path, step.target, step.current))
+    def _write(self, done: list[_Step], change: Change, git: GitHistory | None, label: str) -> None:
+        """Make the last step of `done`; where somebody writes that file in this moment, what they wrote is merged."""
+        for left in reversed(range(_TRIES)):
+            try:
+                _write(done[-1])
+                break
+            except Conflict:
+                if not left:
+                    raise
+            from nanomem_tui.store import swap
+
+            swap.wait_for_writers(done[-1].path, _WRITER_WAIT)
+            done[-1] = self._step(change)
+            if git is not None:
+                _commit_outside(git, done[-1:], label)
+
+    def _take_back(self, done: Sequence[_Step], whole: int) -> None:
+        """Make what was begun undone; what somebody wrote since is kept. Only the first `whole` were surely written."""
+        for number, step in reversed([*enumerate(done)]):
+            for _ in range(_TRIES):
+                try:
+                    back = self._fit(step.key, step.target, step.current)
+                    if number < whole or back.current == step.target:
+                        _write(back)
+                except Conflict:
+                    continue
+                except NanomemError:
+                    pass
+                break
+
+    def _answer(self, git: GitHistory | None, head: str | None, steps: Sequence[_Step]) -> None:
+        """Where a commit was made, another that takes it back."""
         with contextlib.suppress(NanomemError):
             if git is not None and git.head() != head:
-                files = {step.key: step.current for step in tracked}
+                files = {step.key: step.current for step in steps if git.tracks(step.key)}
                 git.commit_files(files, "nanomem: take back a change that could not be finished")
 
 
@@ -231,7 +273,7 @@ def _message(operation: Operation) -> str:
 
 def _commit_outside(git: GitHistory, steps: Sequence[_Step], label: str) -> None:
     head = git.head()
-    files = {step.key: step.current for step in steps if step.current is not None}
+    files = {step.key: step.current for step in steps if step.current is not None and git.tracks(step.key)}
     if head is not None:
         files = {key: data for key, data in files.items() if git.file_at(head, key) != data}
     if files:
@@ -282,9 +324,8 @@ def _write(step: _Step) -> None:
                 atomic.make_folder(step.path.parent)
             atomic.write_atomic(step.path, step.target, expected=expected, mode=_MODE)
             return
-        place = step.path.resolve()
-        atomic.check_unchanged(place, expected)
-        place.unlink()
-        atomic.sync_folder(place.parent)
+        from nanomem_tui.store import swap
+
+        swap.remove_expected(step.path.resolve(), expected)
     except OSError as error:
         raise from_os_error(error, f"writing {step.key}") from error

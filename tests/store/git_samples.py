@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui.paths import Paths, locate
+from tests.conftest import samples_archive
 
-_ROOT = Path(__file__).resolve().parents[2]
 _ENVIRONMENT = {
     "PATH": os.environ.get("PATH", ""),
     "HOME": "/nonexistent",
@@ -30,17 +30,19 @@ _ENVIRONMENT = {
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs the git binary as an oracle")
 
 
-def git(folder: Path, *arguments: str, check: bool = True) -> str:
-    """What the real git prints, in an environment without any configuration of this machine."""
-    found = subprocess.run(["git", *arguments], cwd=folder, env=_ENVIRONMENT, capture_output=True, check=False)
+def git(folder: Path, *arguments: str, check: bool = True, given: str = "") -> str:
+    """What the real git prints, in an environment without any configuration of this machine; `given` is its input."""
+    found = subprocess.run(
+        ["git", *arguments], cwd=folder, env=_ENVIRONMENT, input=given.encode(), capture_output=True, check=False
+    )
     assert not check or found.returncode == 0, found.stderr.decode()
     return found.stdout.decode("utf-8", "replace")
 
 
 def sample(name: str, folder: Path) -> Paths:
     """The workspace of one sample home, unpacked into `folder`; skips where the samples are not at hand."""
-    archive = Path(os.environ.get("NANOMEM_SAMPLES", _ROOT.parent / "shared" / "data" / "workspaces.tar.gz"))
-    if not archive.is_file():
+    archive = samples_archive()
+    if archive is None:
         pytest.skip("the sample workspaces are not at hand")
     with tarfile.open(archive) as packed:
         members = [m for m in packed if m.name == name or m.name.startswith(name + "/")]
