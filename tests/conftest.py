@@ -16,13 +16,16 @@ settings.register_profile(
 )
 settings.load_profile("nanomem")
 
-ARCHIVE = "shared/data/workspaces.tar.gz"
-
 
 def samples_archive() -> Path | None:
     """The archive of sample homes: `NANOMEM_SAMPLES`, else beside the repository; None when it is not there."""
-    chosen = os.environ.get("NANOMEM_SAMPLES")
-    path = Path(chosen) if chosen else Path(__file__).resolve().parents[1].parent / ARCHIVE
+    return shared_file("NANOMEM_SAMPLES", "workspaces.tar.gz")
+
+
+def shared_file(variable: str, name: str) -> Path | None:
+    """A file that is no part of this repository: named by the environment, else `shared/data/` beside it, else None."""
+    chosen = os.environ.get(variable)
+    path = Path(chosen) if chosen else Path(__file__).resolve().parents[2] / "shared" / "data" / name
     return path if path.is_file() else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from nanomem_tui.dream.guards import Limits
 from nanomem_tui.dream.run import DreamResult
 from nanomem_tui.formats.history import HistoryEntry, dump_entry
 from nanomem_tui.store.merge import hunks
+from tests.conftest import shared_file
 from tests.dream import year
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import git, needs_git, small, write
@@ -112,10 +112,10 @@ def test_a_year_in_one_dream_or_many_is_the_same_and_loses_nothing(tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_year_of_locomo(tmp_path: Path) -> None:
-    named = os.environ.get("NANOMEM_LOCOMO", "")
-    if not Path(named).is_file():
+    talks = shared_file("NANOMEM_LOCOMO", "locomo_dev.json")
+    if talks is None:
         pytest.skip("no LoCoMo: NANOMEM_LOCOMO names its file")
-    results = check_year(tmp_path, year.locomo(Path(named)), (20, 2000))
+    results = check_year(tmp_path, year.locomo(talks), (20, 2000))
     over = [r.why for result in results for r in result.refused]
     assert over, "a year of talk is more than a file may hold"
     assert all("would have more than" in why for why in over)
