@@ -89,9 +89,14 @@ def _foreign(ws: Workspace) -> list[dict[str, Any]]:
 
 
 def _backfill(ws: Workspace) -> dict[str, Any]:
-    """Whether Markdown from before the store was taken in and when (UTC ISO), else of how many files it would be."""
+    """Whether Markdown from before the store was taken in and when (UTC ISO), how many items the last time brought and
+    whether they were taken back; else of how many files it would be."""
     at = backfill.done_at(ws.store)
-    return {"done": at is not None, "at": at or None, "files": 0 if at is not None else len(backfill.files(ws.paths))}
+    if at is None:
+        return {"done": False, "at": None, "files": len(backfill.files(ws.paths)), "items": 0, "undone": False}
+    made = backfill.newest(ws.store)
+    brought = len(made.operation.changes) if made is not None else 0
+    return {"done": True, "at": at or None, "files": 0, "items": brought, "undone": made is not None and made.undone}
 
 
 def _sessions(ws: Workspace) -> int:

@@ -86,9 +86,12 @@ def test_status_says_what_became_of_older_markdown(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     (workspace / "memory" / "MEMORY.md").write_text("- Ana likes tea\n")
     with open_workspace(workspace) as ws:
-        assert ws.status()["backfill"] == {"done": False, "at": None, "files": 1}
+        assert ws.status()["backfill"] == {"done": False, "at": None, "files": 1, "items": 0, "undone": False}
         ws.engine.begin_turn(turn_input({"session_key": "telegram:42", "text": "hello"}))
-        made = next(entry.operation.at for entry in ws.log() if entry.operation.kind == "memory.backfill")
-        assert ws.status()["backfill"] == {"done": True, "at": made, "files": 0}
+        made = next(entry.operation for entry in ws.log() if entry.operation.kind == "memory.backfill")
+        done = {"done": True, "at": made.at, "files": 0, "items": 1, "undone": False}
+        assert ws.status()["backfill"] == done
     with open_workspace(workspace) as ws:
-        assert ws.status()["backfill"]["at"] == made
+        assert ws.status()["backfill"] == done
+        ws.undo(made.id)
+        assert ws.status()["backfill"] == {**done, "undone": True}

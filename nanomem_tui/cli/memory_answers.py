@@ -135,7 +135,9 @@ def _strong(lessons: dict[str, Any]) -> str:
 def _backfill_line(state: dict[str, Any]) -> str:
     """What became of the Markdown from before there was a store; nothing where there is none."""
     if state.get("done"):
-        return f"done {words.when(state['at'])}" if state.get("at") else "done"
+        when = f" {words.when(state['at'])}" if state.get("at") else ""
+        brought = f"{words.counted(state['items'], 'item')}{', taken back' * state['undone']}"
+        return f"done{when}, {brought if state['items'] else 'nothing to take in'}"
     files = state.get("files")
     return f"not yet, of {words.counted(files, 'Markdown file')}: nanomem memory backfill" if files else ""
 

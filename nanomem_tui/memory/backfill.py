@@ -30,6 +30,7 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore
+    from nanomem_tui.store.oplog import LogEntry
 
 MARKER = "backfill:v1"
 KIND = "memory.backfill"
@@ -59,8 +60,13 @@ def done_at(store: MemoryStore) -> str | None:
     marker = markers.read(store, MARKER)
     if marker is not None and clock.parse(marker) is not None:
         return marker
-    made = store.journal.newest(KIND, "import") or store.journal.newest(KIND, "human")
+    made = newest(store)
     return made.operation.at if made is not None else "" if marker is not None else None
+
+
+def newest(store: MemoryStore) -> LogEntry | None:
+    """The last backfill that brought something, also one that was taken back; None: none did."""
+    return store.journal.newest(KIND, "import") or store.journal.newest(KIND, "human")
 
 
 def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:

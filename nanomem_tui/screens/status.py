@@ -103,6 +103,7 @@ class StatusScreen(WorkspaceScreen[Part]):
             Part("Items", _count(status["items"]), blocks=tuple(self._item_plots(status["items"], signs))),
             Part("Lessons", _count(status["lessons"]), blocks=tuple(_by(status["lessons"], signs))),
             *_inbox(status["inbox"]),
+            *_backfill(status["backfill"]),
             *self._turns(signs),
             *_files(status),
             self._schedule(),
@@ -200,6 +201,21 @@ def _inbox(waiting: int | None) -> Iterable[Part]:
     if waiting:
         how = Body("l on the Items screen shows each with its reason, to accept or reject it.", "dim")
         yield Part("Inbox", f"{counted(waiting, 'thing')} held back, for you to judge", "warn", (how,))
+
+
+def _backfill(state: Mapping[str, Any] | None) -> Iterable[Part]:
+    """What became of the Markdown from before there was a store; nothing where there is none."""
+    if state is None:
+        yield Part("Backfill", "cannot be read")
+    elif state["done"]:
+        brought = counted(state["items"], "item") if state["items"] else "nothing to take in"
+        ago = f", {age_of(state['at'])} ago" if state["at"] else ""
+        how = Body("What was written into memory/*.md before; the file and line of each item stand on Items.", "dim")
+        yield Part("Backfill", f"done{ago}: {brought}{', taken back' * state['undone']}",
+                   blocks=(how, Field("done", when(state["at"]))))  # fmt: skip
+    elif state["files"]:
+        how = Body("The agent's first turn takes in what they say, once. “: take in notes” on Items does now.", "dim")
+        yield Part("Backfill", f"not yet: {counted(state['files'], 'Markdown file')}", blocks=(how,))
 
 
 def _by(counts: Mapping[str, Any], signs: Any) -> Iterable[Block]:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nanomem_tui import open_workspace
+from nanomem_tui.memory import backfill
 from nanomem_tui.widgets.bars import StatusBar
 from tests.screens.console import Console, console
+from tests.store.homes import make_home
 
 Sample = Callable[[str], Path]
 
@@ -108,3 +110,17 @@ async def test_what_a_save_mended_is_no_longer_listed_not_even_as_a_finding_of_t
         await on.until(lambda: "Saving" in said(on) and said(on)["Saving"].startswith("all saved"))
         await on.until(lambda: not any(row.name.startswith("memory/LESSONS.jsonl") for row in on.screen.table.rows))
         assert any(row.name.startswith("sessions/") for row in on.screen.table.rows), "the rest is as it was"
+
+
+async def test_it_says_whether_the_notes_were_taken_in_and_what_that_brought(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    (workspace / "memory" / "MEMORY.md").write_text("- Ana likes tea\n- Ana lives in Porto\n")
+    async with console(workspace, "status") as on:
+        assert said(on)["Backfill"] == "not yet: 1 Markdown file"
+        await on.at("Backfill")
+        await on.shows("The agent's first turn takes in what they say")
+    with open_workspace(workspace) as ws:
+        backfill.run_once(ws.store, ws.paths, ws.settings, ws.perform)
+    async with console(workspace, "status") as on:
+        assert said(on)["Backfill"].startswith("done")
+        assert said(on)["Backfill"].endswith("ago: 2 items")
