@@ -128,6 +128,10 @@ class NothingToDo(NanomemError):
     exit_code = 1
 
 
+class NotYetWritten(UserWarning):
+    """The last checkpoint of a workspace failed: what was acknowledged is in the ledger, and is written later."""
+
+
 class Problem(NamedTuple):
     """One thing that could not be read, or that wants attention.
 

@@ -6,6 +6,7 @@ Opening reads nothing but paths and settings; each part is made when it is first
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import config, paths
-from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, NotYetWritten, Problem
 from nanomem_tui.layers import layer_of
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Operation, new_operation
@@ -53,7 +54,7 @@ def open_workspace(path: Path | str | None = None) -> Workspace:
 
 
 class Workspace(AbstractContextManager["Workspace"]):
-    """One agent's memory. Use as a context manager: leaving it flushes what waits."""
+    """One agent's memory. Use as a context manager: leaving it flushes what waits, or warns that it could not."""
 
     def __init__(self, found: paths.Paths, loaded: config.Loaded) -> None:
         self.paths = found
@@ -361,7 +362,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
-        from nanomem_tui.memory import health
+        from nanomem_tui.memory import health, health_store
 
         known = list(self.configuration.problems)
         try:
@@ -370,16 +371,28 @@ class Workspace(AbstractContextManager["Workspace"]):
         except NanomemError as error:
             known.append(Problem(error.what, error.where, fix=error.fix))
         told = [*known, *self.store.problems()]
-        return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal)
+        more = (lambda: health_store.named_source(self.paths, self.settings, self.transfer.preview),)
+        return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more)
 
     def close(self) -> None:
-        """Flush what waits and let go of files and locks."""
-        self.stop_checkpoints()
-        self.traces.close()
-        self.store.close()
+        """Flush what waits and let go of files and locks.
+
+        Raises the store's errors when that last checkpoint fails; everything is let go of all the same, and what was
+        acknowledged stays in the ledger, from which it is written the next time.
+        """
+        try:
+            self.stop_checkpoints()
+            self.traces.close()
+        finally:
+            self.store.close()
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        """Close. A last checkpoint that fails is a warning (NotYetWritten): every change in the block was acknowledged,
+        an error here would look like one of theirs, and would hide the one that ends the block."""
+        try:
+            self.close()
+        except NanomemError as error:
+            warnings.warn(f"kept in the ledger, and written later: {error.line()}", NotYetWritten, stacklevel=2)
 
 
 def _carried(operation: Operation) -> dict[str, Any]:

@@ -12,10 +12,18 @@ import pytest
 
 import nanomem_tui
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import AccessDenied, DiskFull, NanomemError, NotFound, NothingToDo, from_os_error
+from nanomem_tui.errors import (
+    AccessDenied,
+    DiskFull,
+    NanomemError,
+    NotFound,
+    NothingToDo,
+    NotYetWritten,
+    from_os_error,
+)
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import workspace_id
-from nanomem_tui.store import reader
+from nanomem_tui.store import checkpoint, stored_operations
 from tests.store.homes import Agent, item, kill, make_home
 
 
@@ -42,6 +50,34 @@ def test_leaving_flushes_also_after_an_error(tmp_path: Path) -> None:
         ws.items.delete(["ltm_1"])
         raise RuntimeError
     assert "ltm_1" not in Agent(workspace).items
+
+
+def _edit_and_fail(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_2", text="also kept")
+        raise ValueError("their own error is the one that is seen")
+
+
+def _full(*_: object) -> None:
+    raise DiskFull("no space left for the database")
+
+
+def test_a_last_checkpoint_that_fails_is_a_warning_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = make_home(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "write", _full)
+        with pytest.warns(NotYetWritten, match="kept in the ledger.*no space left"), open_workspace(workspace) as ws:
+            ws.items.edit("ltm_1", text="kept")
+        with pytest.warns(NotYetWritten), pytest.raises(ValueError, match="their own"):
+            _edit_and_fail(workspace)
+        ws = open_workspace(workspace)
+        ws.items.edit("ltm_3", text="kept too")
+        with pytest.raises(DiskFull):
+            ws.close()
+    with open_workspace(workspace) as ws:
+        assert [ws.items.get(f"ltm_{n}").text for n in (1, 2, 3)] == ["kept", "also kept", "kept too"]
 
 
 def test_refresh_names_what_changed(tmp_path: Path) -> None:
@@ -82,9 +118,8 @@ def test_a_page_of_the_log_reads_no_more_than_the_page(tmp_path: Path, monkeypat
         read: list[object] = []
         real = Operation.from_json
         with monkeypatch.context() as patch:
-            patch.setattr(
-                reader.Operation, "from_json", classmethod(lambda _, body: (read.append(body), real(body))[1])
-            )
+            counted = classmethod(lambda _, body: (read.append(body), real(body))[1])
+            patch.setattr(stored_operations.Operation, "from_json", counted)
             whole = ws.log(100)
             assert len(whole) == 44
             read.clear()

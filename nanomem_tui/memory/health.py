@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -46,11 +46,12 @@ def examine(
     known: Iterable[Problem] = (),
     agent: Presence | None = None,
     wal: Callable[[], WalStates] | None = None,
+    more: Sequence[Callable[[], Iterable[Problem]]] = (),
 ) -> list[Problem]:
     """Every problem of the workspace, errors first, `known` ones among them and none twice. Reads only.
 
     `agent` is whether one runs now (looked up when None): a turn or a lock in use is no problem then. `wal`: the turn
-    logs as the workspace knows them, with what was recovered.
+    logs as the workspace knows them, with what was recovered. `more`: checks that need more than the files.
     """
     if agent is None:
         agent = look(paths, layout.sessions_dir)
@@ -71,6 +72,7 @@ def examine(
         lambda: health_store.own_folder(paths),
         lambda: health_store.unwritable(paths, layout),
         lambda: health_store.full_disk(paths),
+        *more,
     )
     found = list(known)
     for check in checks:

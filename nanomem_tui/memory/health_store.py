@@ -6,16 +6,22 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.formats.agent_home import Layout
+from nanomem_tui.memory import foreign
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, reader
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.memory.transfer.values import ImportPlan
 
 STALE_LOCK = 60.0
 """Seconds after which no Dream holds the index any more."""
@@ -62,9 +68,13 @@ def databases(paths: Paths) -> Iterator[Problem]:
     if paths.database.exists():
         yield from _version(sqlite3.sqlite_version_info)
         yield from _own_database(paths)
-    for foreign in (paths.longterm_db, paths.facts_db):
-        if foreign is not None:
-            yield from _foreign_database(foreign, paths)
+    for path in _in_home(paths):
+        yield from _foreign_database(path, paths)
+
+
+def _in_home(paths: Paths) -> list[Path]:
+    """The databases of other systems in the agent's home."""
+    return [path for path in (paths.longterm_db, paths.facts_db) if path is not None]
 
 
 def _version(version: tuple[int, ...]) -> Iterator[Problem]:
@@ -113,6 +123,31 @@ def _foreign_database(path: Path, paths: Paths) -> Iterator[Problem]:
             yield from _checked(connection, where, "copy it while its agent is stopped, then try `.recover` of sqlite3")
     except NanomemError as error:
         yield Problem(error.what, where, None, error.fix)
+
+
+def named_source(paths: Paths, settings: Settings, preview: Callable[[Path], ImportPlan]) -> Iterator[Problem]:
+    """What is wrong with the database that the agent's settings name (`memory.dbPath`), and what of it is not here.
+
+    `preview` says what an import of it would bring. Nothing is said of a database that is not there.
+    """
+    path = foreign.named(paths, settings)
+    if path is None or not os.path.lexists(path):
+        return
+    where = paths.relative(path)
+    if foreign_databases.identify(path) in ("scoped", "facts"):
+        if not any(
+            known is not None and foreign.same_file(path, known) for known in (paths.longterm_db, paths.facts_db)
+        ):
+            yield from _foreign_database(path, paths)
+        coming = len(preview(path).todo)
+        if coming:
+            what = f"named by memory.dbPath, and {counted(coming, 'row')} of it not here"
+            yield Problem(what, where, None, f"`nanomem memory import {path}` shows them and takes them in", "note")
+        return
+    with foreign_databases.open_read_only(path):  # raises what is wrong with it
+        pass
+    yield Problem("named by memory.dbPath, and no database of a system that is known here", where, None,
+                  "correct the path in config.json, or remove it", "warning")  # fmt: skip
 
 
 def _checked(connection: sqlite3.Connection, where: str, fix: str) -> Iterator[Problem]:

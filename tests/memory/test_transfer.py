@@ -191,6 +191,32 @@ def test_the_agents_settings_name_a_source(tmp_path: Path, sample_copy: Callable
         assert [(one.path, one.why) for one in ws.transfer.candidates()] == [(database, "named by memory.dbPath")]
 
 
+def test_the_doctor_looks_at_the_source_that_the_settings_name(
+    tmp_path: Path, sample_copy: Callable[[str], Path]
+) -> None:
+    database = sample_copy("ftswal") / "home" / ".nanobot" / "memory" / "longterm.db"
+    home = make_home(tmp_path, config={"memory": {"dbPath": str(database)}})
+
+    def found() -> list[tuple[str, str]]:
+        with open_workspace(home) as ws:
+            return [(one.severity, one.what) for one in ws.doctor() if one.where == str(database)]
+
+    with open_workspace(home) as ws:
+        coming = len(ws.transfer.preview(database).todo)
+        assert coming > 0
+        assert found() == [("note", f"named by memory.dbPath, and {coming} rows of it not here")]
+        ws.transfer.run(ws.transfer.preview(database))
+    assert found() == []
+    database.write_bytes(b"no database at all")
+    assert [severity for severity, _ in found()] == ["error"]
+    with closing(sqlite3.connect(database.with_name("other.db"))) as other:
+        other.execute("CREATE TABLE x (y)")
+    database.with_name("other.db").replace(database)
+    assert found() == [("warning", "named by memory.dbPath, and no database of a system that is known here")]
+    database.unlink()
+    assert found() == []
+
+
 def test_delete_here_then_import_then_restore(other: Path, ws: Workspace) -> None:
     source = other / "memory" / "LTM_SNAPSHOT.json"
     ws.transfer.run(ws.transfer.preview(source))
