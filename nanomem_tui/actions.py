@@ -99,10 +99,18 @@ def _redo(context: Context) -> str | None:
     return context.read_only or (None if context.can_redo else "nothing to redo")
 
 
+def _without_agent(context: Context) -> str | None:
+    """An agent has conversations and the archive in memory."""
+    return "an agent is running: it would write over what changes here" if context.agent_alive else context.read_only
+
+
 def _compact(context: Context) -> str | None:
-    if context.screen == "sessions" and context.agent_alive:
-        return "an agent is running: it would write over a compacted session"
-    return context.read_only or with_row(context)
+    of_agent = context.screen in ("sessions", "archive")
+    return (_without_agent(context) if of_agent else context.read_only) or with_row(context)
+
+
+def _consolidate(context: Context) -> str | None:
+    return _without_agent(context) or with_row(context)
 
 
 def _source(context: Context) -> str | None:
@@ -208,9 +216,18 @@ ACTIONS: tuple[Action, ...] = (
            enabled=changeable, footer=13),
     Action("compact", ("c",), "compact",
            "Remove duplicates and what is over the limit; shows what would go, and can be undone.",
-           "screen", (*_ROWS, "sessions"), "preview", "memory compact --max-items N", _compact, 14,
-           helps={"sessions": "Cut a conversation down to its newest messages; can be undone."},
-           twins={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY"}),
+           "screen", (*_ROWS, "sessions", "archive"), "preview", "memory compact --max-items N", _compact, 14,
+           footers={"archive": 20},
+           helps={"sessions": "Cut a conversation down to its newest messages; can be undone.",
+                  "archive": "Let the oldest summaries go, never one that no Dream has read; can be undone."},
+           twins={"lessons": "memory lessons compact --max-lessons N", "sessions": "session compact KEY",
+                  "archive": "history compact --keep N"}),
+    Action("consolidate", (), "consolidate", "Summarise the oldest part of a conversation that is over its budget into "
+           "the archive; the transcript keeps every message.", "screen", ("sessions",), "preview", "consolidate KEY",
+           _consolidate),
+    Action("migrate_history", (), "migrate", "Turn the HISTORY.md of an old release into the archive of today, each "
+           "entry with its date; the file stays as a backup.", "screen", ("archive",), "preview", "history migrate",
+           _without_agent),
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
            "screen", ("items", "sessions", "wal", "archive", "injections", "inbox", "blame"), headless="memory show ID",
            enabled=_source, footer=17,

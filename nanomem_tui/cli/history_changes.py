@@ -69,15 +69,15 @@ def compact(state: State, keep: int, yes: bool, dry_run: bool) -> int:
     """
     with state.open() as ws:
         plan = ws.history_changes.compaction(keep)
-        if not plan.removed and not plan.unreadable:
-            state.show({"operation": None, **plan.to_json()}, ["Nothing to compact.", *_notes(plan)])
+        if plan.nothing:
+            state.show({"operation": None, **plan.to_json()}, ["Nothing to compact.", *plan.notes])
             return 0
         if plan.refused and not dry_run:
             raise errors.Refused(plan.refused, "memory/history.jsonl", "stop the agent first")
         if not agreed(state, plan.to_json(), _compaction(plan), "Compact the archive?", yes=yes, dry_run=dry_run):
             return errors.Refused.exit_code if plan.refused else 0
         op = ws.history_changes.compact(keep)
-    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, *_notes(plan)])
+    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, *plan.notes])
     return 0
 
 
@@ -93,13 +93,4 @@ def _compaction(plan: HistoryCompaction) -> list[str]:
             ("Refused", plan.refused),
         ]
     )
-    return ["Would compact memory/history.jsonl:", *found, *_notes(plan)]
-
-
-def _notes(plan: HistoryCompaction) -> list[str]:
-    notes = []
-    if plan.waiting and plan.kept > plan.keep:
-        notes.append(f"{words.counted(plan.waiting, 'entry', 'entries')} that Dream has not read yet stay.")
-    if plan.left:
-        notes.append(f"{words.counted(plan.left, 'unreadable line')} behind what Dream has read stay where they are.")
-    return notes
+    return ["Would compact memory/history.jsonl:", *found, *plan.notes]

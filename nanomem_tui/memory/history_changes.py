@@ -84,6 +84,21 @@ class HistoryCompaction:
     bytes_after: int
     refused: str = ""
 
+    @property
+    def nothing(self) -> bool:
+        """Whether no line would go."""
+        return not self.removed and not self.unreadable
+
+    @property
+    def notes(self) -> list[str]:
+        """Why more stays than was asked for, in sentences."""
+        notes = []
+        if self.waiting and self.kept > self.keep:
+            notes.append(f"{counted(self.waiting, 'entry', 'entries')} that Dream has not read yet stay.")
+        if self.left:
+            notes.append(f"{counted(self.left, 'unreadable line')} behind what Dream has read stay where they are.")
+        return notes
+
     def to_json(self) -> dict[str, Any]:
         """The fields as a JSON object."""
         return asdict(self)
@@ -187,7 +202,7 @@ class HistoryChanges:
         plan = cut.plan
         if plan.refused:
             raise Refused(plan.refused, HISTORY, "stop the agent first")
-        if not plan.removed and not plan.unreadable:
+        if plan.nothing:
             waits = f", {plan.waiting:,} of them not read by Dream" if plan.waiting else ""
             raise NothingToDo(f"the archive has {counted(plan.entries, 'entry', 'entries')}{waits}", HISTORY)
         if cut.unreadable:

@@ -3,20 +3,27 @@ read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nanomem_tui import clock
 from nanomem_tui.formats.history import marks
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.history_changes import KEEP
 from nanomem_tui.screens.found_screen import FoundScreen
 from nanomem_tui.screens.rows import age_of
+from nanomem_tui.text import counted
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
+from nanomem_tui.widgets.prompt import AskScreen, typed_number
+from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.history import HistoryEntry
+    from nanomem_tui.memory.history_changes import HistoryCompaction, Migration
+    from nanomem_tui.operations import Operation
+    from nanomem_tui.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +106,76 @@ class ArchiveScreen(FoundScreen[ArchiveRow]):
         ]
         return Document(tuple(blocks), copy=entry.content)
 
+    def do_compact(self) -> None:
+        """Ask how many summaries stay, show what that means, then do it."""
+
+        async def preview(answer: str | None) -> None:
+            await self._preview(typed_number(answer) or 0)
+
+        def wrong(answer: str) -> str:
+            return "Type a number: how many stay at least" if typed_number(answer) is None else ""
+
+        self.ask(AskScreen(f"Keep how many of {len(self.listing.rows):,} summaries", str(KEEP), wrong=wrong), preview)
+
+    async def _preview(self, keep: int) -> None:
+        plan = await self.console.in_thread(lambda ws: ws.history_changes.compaction(keep))
+        held = counted(plan.entries, "summary", "summaries")
+        nothing = f"Nothing to compact: {held}, and {plan.kept:,} would be kept" if plan.nothing else ""
+
+        async def compact(_yes: bool) -> None:
+            await self._do(lambda ws: ws.history_changes.compact(keep))
+
+        self.confirm("Compact the archive", compaction_blocks(plan), compact, opened_by=self.key_of("compact"),
+                     refused=nothing or _not_now(plan.refused))  # fmt: skip
+
+    async def do_migrate_history(self) -> None:
+        """Show what migrating HISTORY.md would do, then do it."""
+        plan = await self.console.in_thread(lambda ws: ws.history_changes.migration())
+
+        async def migrate(_yes: bool) -> None:
+            await self._do(lambda ws: ws.history_changes.migrate())
+
+        self.confirm("Migrate HISTORY.md", migration_blocks(plan), migrate, refused=_not_now(plan.refused))
+
+    async def _do(self, change: Callable[[Workspace], Operation]) -> None:
+        for operation in await self.change(change):
+            say(self, f"{operation.label} (u undoes it)")
+
     def do_source(self) -> None:
         """The conversation that it sums up."""
         row = self.table.cursor_row
         if row is not None and row.entry.session_key:
             self.console.go("sessions", row.entry.session_key)
+
+
+def compaction_blocks(plan: HistoryCompaction) -> list[Block]:
+    """What compacting the archive would do."""
+    span = f", #{plan.first} to #{plan.last}" if plan.removed else ""
+    blocks: list[Block] = [
+        Field("summaries", f"{plan.entries:,} → {plan.kept:,}  ({plan.removed:,} go{span})"),
+        Field("bytes", f"{plan.bytes_before:,} → {plan.bytes_after:,}"),
+    ]
+    if plan.unreadable:
+        blocks.append(Field("unreadable", f"{counted(plan.unreadable, 'line')} to the quarantine", "warn"))
+    return [*blocks, *(Body(note, "warn") for note in plan.notes)]
+
+
+def migration_blocks(plan: Migration) -> list[Block]:
+    """What migrating would do."""
+    blocks: list[Block] = [
+        Field("summaries", f"{plan.entries:,}, {plan.first} to {plan.last}"),
+        Field("kept as", plan.backup),
+        Body("Dream takes all of them as read.", "dim"),
+    ]
+    if plan.undated:
+        blocks.append(Field("undated", f"{plan.undated:,}, dated by the file's time", "warn"))
+    if plan.unreadable:
+        blocks.append(Field("unreadable", f"{counted(plan.unreadable, 'line')}, shown with \ufffd", "warn"))
+    return blocks
+
+
+def _not_now(refused: str) -> str:
+    return f"Not now: {refused}" if refused else ""
 
 
 def _at(row: ArchiveRow) -> str:

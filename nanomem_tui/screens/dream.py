@@ -250,7 +250,8 @@ class DreamScreen(Dreaming[Commit]):
             await self.change(work)
 
         try:
-            await self.beside_the_keys(f"a Dream over at most {self.ws.settings.dream_max_batch_size:,} entries", dream)
+            most = self.ws.settings.dream_max_batch_size
+            await self.beside_the_keys(dream, Running(f"a Dream over at most {most:,} entries"))
         except NanomemError as error:
             say_error(self, error)
         if results:

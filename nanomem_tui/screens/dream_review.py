@@ -216,7 +216,7 @@ class ReviewScreen(Dreaming[Proposed]):
         self._why_empty = ""
         self._take(None)
         try:
-            result = await self.beside_the_keys("reading", self._dry_run)
+            result = await self.beside_the_keys(self._dry_run, Running("reading"))
         except (NothingToDo, Refused) as error:
             self._why_empty = in_words(error, error.fix)
             self._take(None)

@@ -1,6 +1,7 @@
-"""What the screens share on which a Dream can run: beside the keys, with what it is at, and a key that stops it.
+"""What the screens share on which a Dream, or other work of minutes, can run: beside the keys, with what it is at, and
+a key that stops it.
 
-Owns the progress and the stop. What is dreamt, and what becomes of it, is for the screen.
+Owns the progress and the stop. What is done, and what becomes of it, is for the screen.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ Result = TypeVar("Result")
 
 
 class Running:
-    """A Dream that runs: what it is at, for how long, and whether a person wants it to stop."""
+    """Work that runs: what it is at, for how long, and whether a person wants it to stop."""
 
-    def __init__(self, at: str) -> None:
+    def __init__(self, at: str, doing: str = "Dreaming", what: str = "the Dream") -> None:
         self.stopped = threading.Event()
-        self._at = at
+        self._at, self._doing, self.what = at, doing, what
         self._since = time.monotonic()
 
     def step(self, at: str) -> None:
-        """In the Dream's thread, before it does something. Raises Refused when it is to stop."""
+        """In its thread, before it does something. Raises Refused when it is to stop."""
         self._at = at
         if self.stopped.is_set():
-            raise Refused("the Dream was stopped", "", "nothing was changed")
+            raise Refused(f"{self.what} was stopped", "", "nothing was changed")
 
     def words(self) -> str:
         """For the status bar."""
         if self.stopped.is_set():
-            return "Stopping the Dream before it writes …"
-        return f"Dreaming, {time.monotonic() - self._since:.0f} s: {self._at} (esc stops it)"
+            return f"Stopping {self.what} before it writes …"
+        return f"{self._doing}, {time.monotonic() - self._since:.0f} s: {self._at} (esc stops it)"
 
 
 class Dreaming(WorkspaceScreen[Row], Generic[Row]):
@@ -51,12 +52,12 @@ class Dreaming(WorkspaceScreen[Row], Generic[Row]):
         super().__init__()
         self._dreaming: Running | None = None
 
-    async def beside_the_keys(self, at: str, dream: Callable[[Running], Awaitable[Result]]) -> Result:
-        """Do `dream`, in a worker of the group "dream", while what it is at is said each second and esc stops it.
+    async def beside_the_keys(self, work: Callable[[Running], Awaitable[Result]], run: Running) -> Result:
+        """Do `work`, in a worker of the group "dream", while what `run` is at is said each second and esc stops it.
 
-        Raises what `dream` raises.
+        Raises what `work` raises.
         """
-        run = self._dreaming = Running(at)
+        self._dreaming = run
 
         def tell() -> None:
             self.say_progress(run.words())
@@ -64,19 +65,19 @@ class Dreaming(WorkspaceScreen[Row], Generic[Row]):
         tell()
         timer = self.set_interval(1, tell)
         try:
-            return await dream(run)
+            return await work(run)
         finally:
             timer.stop()
             self._dreaming = None
 
     def say_progress(self, words: str) -> None:
-        """Say what a Dream is at."""
+        """Say what it is at."""
         say(self, words)
 
     def none_runs(self) -> None:
-        """Raise Refused while a Dream runs."""
+        """Raise Refused while one runs."""
         if self._dreaming is not None:
-            raise Refused("a Dream runs already", "", "esc stops it")
+            raise Refused(f"{self._dreaming.what} runs already", "", "esc stops it")
 
     def do_back(self) -> None:
         """Stop a Dream that runs; else one step back."""

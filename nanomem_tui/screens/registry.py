@@ -58,6 +58,7 @@ LAYER_OF_CHANGE: Mapping[str, str] = {
     "file": "documents",
     "session": "sessions",
     "mirror": "notes",
+    "history": "history",
     "hunk": "review",
     "pending": "wal",
 }

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from nanomem_tui.errors import NanomemError, NothingToDo
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.consolidating import Consolidating
 from nanomem_tui.screens.found_screen import FoundScreen
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.transcript import Said, message_key, parts_of
@@ -19,7 +20,7 @@ from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
 from nanomem_tui.widgets.parts_view import Part, PartsView
-from nanomem_tui.widgets.prompt import AskScreen
+from nanomem_tui.widgets.prompt import AskScreen, typed_number
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Transcript:
     parts: Sequence[Part]
 
 
-class SessionsScreen(FoundScreen["SessionInfo"]):
+class SessionsScreen(FoundScreen["SessionInfo"], Consolidating):
     """Transcripts."""
 
     SCREEN = "sessions"
@@ -209,7 +210,7 @@ class SessionsScreen(FoundScreen["SessionInfo"]):
             title = f"Keep how many of the {rows[0].messages:,} messages of {rows[0].key}"
 
         async def preview(answer: str | None) -> None:
-            await self._preview([row.key for row in rows], _number(answer))
+            await self._preview([row.key for row in rows], typed_number(answer) or 0)
 
         longest = max(row.messages for row in rows)
         offered = str(self.ws.settings.session_keep_messages)
@@ -298,17 +299,12 @@ def _preface(blocks: Sequence[Block]) -> Part:
 
 def _no_number(answer: str, longest: int, sessions: int) -> str:
     """Why `answer` does not say how many messages to keep; "" when it does."""
-    keep = _number(answer)
+    keep = typed_number(answer) or 0
     if keep < 1:
         return "Type a number: a session keeps at least one message"
     held = counted(longest, "message")
     whose = f"it has {held}" if sessions == 1 else f"the longest has {held}"
     return f"Nothing to cut: {whose}, and {keep:,} would be kept" if keep >= longest else ""
-
-
-def _number(answer: str | None) -> int:
-    digits = (answer or "").strip().replace(",", "")
-    return int(digits) if digits.isdecimal() and len(digits) < 10 else 0
 
 
 def plan_blocks(plan: SessionCompaction) -> list[Block]:

@@ -16,6 +16,12 @@ from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
 
 
+def typed_number(answer: str | None) -> int | None:
+    """The whole number that was typed, with or without commas between its digits; None for anything else."""
+    digits = (answer or "").strip().replace(",", "")
+    return int(digits) if digits.isdecimal() and len(digits) < 10 else None
+
+
 class SafeTextArea(TextArea):
     """A text area that never holds a control character, shown or pasted, and doesn't blink."""
 

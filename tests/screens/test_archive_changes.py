@@ -1,0 +1,159 @@
+"""Consolidating sessions, and the archive compacted or migrated, in the console: a look before, a way back after."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.store import presence
+from nanomem_tui.store.presence import Presence
+from nanomem_tui.widgets.confirm import ConfirmScreen
+from tests.dream.test_consolidator import KEY, Home, session, talk
+from tests.screens.console import Console, console
+
+
+@pytest.fixture
+def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home with a session over a small budget and one within it."""
+    monkeypatch.setenv("NANOMEM_CONSOLIDATE_BUDGET_TOKENS", "800")
+    home = Home(tmp_path)
+    home.write(talk(12))
+    home.write(talk(1), key="cli:direct")
+    return home
+
+
+def runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "look", lambda *_: Presence(True, 77, "nanobot gateway"))
+
+
+async def asked(on: Console, name: str) -> None:
+    """Do an action that has no key, as the palette does, and wait for its dialog."""
+    await on.screen.action_do(name)
+    await on.until(lambda: isinstance(on.app.screen, ConfirmScreen))
+    await on.pilot.pause()
+
+
+async def undone(on: Console, home: Home, before: dict[str, bytes]) -> None:
+    await on.until(lambda: on.screen.context().can_undo)
+    await on.press("u")
+    await on.until(lambda: home.files() == before)
+
+
+async def test_a_session_is_consolidated_after_a_look_and_undo_takes_it_back(agent: Home) -> None:
+    before = agent.files()
+    async with console(agent.workspace, "sessions") as on:
+        await on.at(KEY)
+        await asked(on, "consolidate")
+        await on.shows(f"Consolidate {KEY}", "messages 0 to ", "the budget is 800", "I moved to City0 last week.")
+        await on.press("enter", "n")
+        assert agent.files() == before
+        await asked(on, "consolidate")
+        await on.press("y")
+        await on.until(agent.entries)
+        await on.shows("u undoes it")
+        assert session(agent).last_archived > 0
+        await undone(on, agent, before)
+
+
+async def test_of_several_sessions_those_over_their_budget_are_consolidated(agent: Home) -> None:
+    agent.write(talk(12), key="cli:long")
+    async with console(agent.workspace, "sessions", (120, 60)) as on:
+        await on.press("*")
+        await asked(on, "consolidate")
+        await on.shows("Consolidate 2 of 3 sessions", "within its budget")
+        await on.press("y")
+        await on.until(lambda: {entry["session_key"] for entry in agent.entries()} == {KEY, "cli:long"})
+
+
+async def test_a_session_within_its_budget_says_so(agent: Home) -> None:
+    before = agent.files()
+    async with console(agent.workspace, "sessions") as on:
+        await on.at("cli:direct")
+        await asked(on, "consolidate")
+        await on.shows("There is nothing to archive: the session is within its budget")
+        await on.press("y", "escape")
+        assert agent.files() == before
+
+
+def archive(home: Home) -> None:
+    rows = [{"cursor": n, "timestamp": "2026-01-01 00:00", "content": f"entry {n}"} for n in range(1, 10)]
+    lines = [json.dumps(row) + "\n" for row in rows]
+    (home.memory / "history.jsonl").write_text("".join([*lines[:3], "broken\n", *lines[3:]]))
+    (home.memory / ".dream_cursor").write_text("6")
+
+
+async def test_the_archive_is_compacted_after_a_look_and_undo_brings_it_back(agent: Home) -> None:
+    archive(agent)
+    before = agent.files()
+    async with console(agent.workspace, "archive") as on:
+        await on.press("c")
+        await on.shows("Keep how many of 9 summaries", "1000")
+        await on.press("x", "enter")
+        await on.shows("Type a number")
+        await on.press("escape", "c", "enter")
+        await on.shows("Compact the archive", "9 → 9", "1 line to the quarantine")
+        await on.press("escape", "c", "2", "enter")
+        await on.shows("9 → 3  (6 go, #1 to #6)", "3 entries that Dream has not read yet stay.")
+        assert agent.files() == before
+        await on.press("y")
+        await on.until(lambda: [row["cursor"] for row in agent.entries()] == [7, 8, 9])
+        await on.until(lambda: len(on.screen.table.rows) == 3)
+        await undone(on, agent, before)
+        await on.until(lambda: len(on.screen.table.rows) == 9)
+
+
+async def test_an_archive_with_nothing_to_let_go_says_so(agent: Home) -> None:
+    (agent.memory / "history.jsonl").write_text(
+        json.dumps({"cursor": 1, "timestamp": "2026-01-01 00:00", "content": "entry"}) + "\n"
+    )
+    async with console(agent.workspace, "archive") as on:
+        await on.press("c", "enter")
+        await on.shows("Nothing to compact: 1 summary, and 1 would be kept")
+
+
+async def test_an_old_archive_is_migrated_after_a_look(agent: Home) -> None:
+    (agent.memory / "HISTORY.md").write_text("[2026-01-02 03:04] One.\n\nStill one.\n\n[2026-01-03 03:04] Two.\n\n")
+    before = agent.files()
+    async with console(agent.workspace, "archive") as on:
+        await asked(on, "migrate_history")
+        await on.shows("Migrate HISTORY.md", "2, 2026-01-02 03:04 to 2026-01-03 03:04", "HISTORY.md.bak")
+        await on.press("y")
+        await on.until(lambda: [row["content"] for row in agent.entries()] == ["One.\n\nStill one.", "Two."])
+        assert not (agent.memory / "HISTORY.md").exists()
+        await undone(on, agent, before)
+
+
+async def test_without_an_old_archive_there_is_nothing_to_migrate(agent: Home) -> None:
+    async with console(agent.workspace, "archive") as on:
+        await on.screen.action_do("migrate_history")
+        await on.shows("there is no HISTORY.md to migrate")
+
+
+async def test_while_an_agent_runs_each_is_refused_with_the_reason(
+    agent: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive(agent)
+    runs(monkeypatch)
+    before = agent.files()
+    for screen, names in {"sessions": ["consolidate"], "archive": ["compact", "migrate_history"]}.items():
+        async with console(agent.workspace, screen) as on:
+            await on.until(lambda on=on: on.screen.context().agent_alive)
+            for name in names:
+                on.app.clear_notifications()
+                await on.screen.action_do(name)
+                await on.shows("an agent is running")
+                assert not isinstance(on.app.screen, ConfirmScreen)
+    assert agent.files() == before
+
+
+async def test_an_agent_that_starts_under_the_dialog_stops_it(agent: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = agent.files()
+    async with console(agent.workspace, "sessions") as on:
+        await on.at(KEY)
+        await asked(on, "consolidate")
+        runs(monkeypatch)
+        await on.press("y")
+        await on.shows("nanobot gateway runs")
+        assert agent.files() == before
