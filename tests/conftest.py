@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import signal
 import tarfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "nanomem", max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("nanomem")
+ALIKE = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", ALIKE, max_examples=15, derandomize=True)  # the same ones in every default run
+settings.register_profile("many", ALIKE, max_examples=150)  # `make slow`: others each time
+settings.load_profile("few")
 
 
 def samples_archive() -> Path | None:
@@ -27,6 +30,21 @@ def shared_file(variable: str, name: str) -> Path | None:
     chosen = os.environ.get(variable)
     path = Path(chosen) if chosen else Path(__file__).resolve().parents[2] / "shared" / "data" / name
     return path if path.is_file() else None
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the garbage collector need not walk through all of it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_for_children() -> None:
+    """A shell's job in the background ignores Ctrl-C, and so would every program that a test starts: they get it."""
+    here = threading.current_thread() is threading.main_thread()
+    if here and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: None)  # ignored here; a handler is not handed on, ignoring is
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,7 +7,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -85,7 +85,6 @@ def test_widths_agree_with_the_screen(text: str) -> None:
 
 
 @given(TEXTS, st.integers(0, 30))
-@settings(max_examples=200)
 def test_cut_and_pad_fit_and_never_split_a_character(text: str, width: int) -> None:
     shown = one_line(text)
     short = cut(shown, width)

@@ -93,14 +93,13 @@ async def test_a_killed_child_costs_no_answer(make_client: Make) -> None:
 
 
 async def test_a_hung_child_costs_no_more_than_its_time_and_is_killed(make_client: Make) -> None:
-    client = make_client("hang", answer=1.0)
+    client = make_client("hang", answer=4.0)
     started = time.monotonic()
     assert await client.ask(ASK, 0.2) is None
-    assert time.monotonic() - started < 0.9
+    assert time.monotonic() - started < 3
     pid = client.pid
-    started = time.monotonic()
     assert await client.ask({**ASK, "do": "turn"}, 20) is None
-    assert time.monotonic() - started < 0.6, "nobody waits long behind one that is overdue"
+    assert time.monotonic() - started < 3.5, "nobody waits long behind one that is overdue"
     assert await asyncio.to_thread(client.send(lambda: ASK).result, 20) is None
     assert pid is not None
     with pytest.raises(ProcessLookupError):

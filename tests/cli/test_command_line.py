@@ -217,7 +217,7 @@ def test_a_reader_that_goes_away_is_no_error(ramfirst: Path) -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
 
 
 def test_a_full_disk_under_stdout_is_said(ramfirst: Path) -> None:
@@ -441,7 +441,7 @@ def test_at_a_real_terminal_a_person_is_asked_and_enter_alone_is_a_no(
 ) -> None:
     chosen = run("memory", "list", "--limit", "1", "--json").json[0]["id"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    child = pexpect.spawn(sys.executable, ["-m", "nanomem_tui", "memory", "delete", chosen], env=env, timeout=20)
+    child = pexpect.spawn(sys.executable, ["-m", "nanomem_tui", "memory", "delete", chosen], env=env, timeout=60)
     child.expect_exact("Delete 1 item? [y/N]")
     child.sendline(answer)
     child.expect(pexpect.EOF)

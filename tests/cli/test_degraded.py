@@ -59,7 +59,7 @@ def test_a_change_on_a_locked_database_is_acknowledged_and_written_later(
 ) -> None:
     began = time.monotonic()
     done = run("memory", "add", "--text", "the second one", "--json")
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 10
     assert (done.code, done.err) == (0, KEPT)
     assert json.loads(done.out)["item"]["text"] == "the second one"
     locked.execute("ROLLBACK")
@@ -89,11 +89,11 @@ def test_a_turn_on_a_locked_database_answers(
 def test_one_command_waits_once_for_a_lock(
     workspace: Path, locked: sqlite3.Connection, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "BUSY_WAIT", 1.0)
+    monkeypatch.setattr(database, "BUSY_WAIT", 3.0)
     give(monkeypatch, {**ANA, "text": "Remember that I prefer window seats", "assistant": "Noted."})
     began = time.monotonic()
     assert run("turn").code == 0  # writes the marker of the backfill, and the checkpoint at the end
-    assert time.monotonic() - began < 1.9
+    assert time.monotonic() - began < 5.9
 
 
 def test_a_disk_that_is_full_for_the_database_alone_loses_nothing(

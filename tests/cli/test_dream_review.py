@@ -63,7 +63,7 @@ def terminal(*args: str, **environment: str) -> Iterator[pexpect.spawn[str]]:
     """`nanomem --run-dream --review` at a terminal of 100 columns."""
     line = ["-m", "nanomem_tui", *(args or ("--run-dream", "--review"))]
     env = {**os.environ, "TERM": "xterm-256color", "NO_COLOR": "1", **environment}
-    child = pexpect.spawn(sys.executable, line, env=env, encoding="utf-8", timeout=20, dimensions=(40, 100))
+    child = pexpect.spawn(sys.executable, line, env=env, encoding="utf-8", timeout=60, dimensions=(40, 100))
     try:
         yield child
     finally:

@@ -113,7 +113,7 @@ def program(*args: str) -> subprocess.Popen[str]:
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
 
 
-def said(process: subprocess.Popen[str], what: str, seconds: float = 30) -> str:
+def said(process: subprocess.Popen[str], what: str, seconds: float = 60) -> str:
     """The next line that holds `what`."""
     assert process.stdout is not None
     patience = threading.Timer(seconds, process.kill)
@@ -133,7 +133,7 @@ def test_the_program_dreams_waits_and_ends_cleanly(workspace: Path, number: sign
     said(process, "dreamt over 1 entry")
     said(process, "waiting: not due before")
     process.send_signal(number)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, err, "ended: told to end" in out) == (0, "", True)
     assert "- User likes tea" in user(workspace)
 
@@ -143,7 +143,7 @@ def test_its_json_is_one_object_a_line(workspace: Path) -> None:
     first = json.loads(said(process, "dreamt"))
     assert (first["kind"], first["result"]["read"], first["result"]["usage"]["tokens_in"]) == ("dreamt", 1, 0)
     process.terminate()
-    process.communicate(timeout=10)
+    process.communicate(timeout=60)
     assert process.returncode == 0
 
 
@@ -158,8 +158,8 @@ def test_signals_are_as_before_when_it_is_over() -> None:
         assert not ending.wait(0)
         os.kill(os.getpid(), signal.SIGTERM)
         started = time.monotonic()
-        assert ending.wait(30)
-        assert time.monotonic() - started < 5
+        assert ending.wait(60)
+        assert time.monotonic() - started < 20
     assert [signal.getsignal(number) for number in Ending.SIGNALS] == before
 
 
@@ -224,14 +224,14 @@ def test_told_to_end_while_a_model_thinks_it_ends_and_changes_nothing(
     with ModelServer(says({"analysis": "late", "facts": []}, wait=30)) as server:
         of_model(monkeypatch, server)
         process = program()
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not server.asked and time.monotonic() < end:
             time.sleep(0.01)
         assert server.asked
         process.terminate()
         started = time.monotonic()
-        out, err = process.communicate(timeout=20)
-        assert (process.returncode, err, time.monotonic() - started < 10) == (0, "", True)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, err, time.monotonic() - started < 25) == (0, "", True)
     assert "ended: told to end" in out
     assert (user(workspace), (workspace / "memory" / ".dream_cursor").exists()) == ("", False)
     assert not (workspace / "memory" / "nanomem" / "dream-schedule.json").exists(), "it is no failure"

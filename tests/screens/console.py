@@ -48,8 +48,8 @@ class Console:
         await self.pilot.pause()
 
     async def until(self, true: Callable[[], Any], what: str = "") -> None:
-        """Wait until something is true; fails with the screen after ten seconds."""
-        end = time.monotonic() + 10
+        """Wait until something is true; fails with the screen after a minute."""
+        end = time.monotonic() + 60
         while not true():
             if time.monotonic() > end:
                 raise AssertionError(f"never: {what or true}\n{self.text}")

@@ -56,7 +56,7 @@ class Things(ListDetailScreen[Thing]):
             raise self.error
         yield self.source[:50]
         if self.hold is not None:
-            self.hold.wait(5)
+            self.hold.wait(60)
         yield self.source[50:]
 
     def search_text(self, row: Thing) -> str:

@@ -254,7 +254,7 @@ class Slow:
 
         def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
             self.asked.set()
-            self.go.wait(10)
+            self.go.wait(60)
             return real(dreamer, *arguments, **named)
 
         monkeypatch.setattr(RulesDreamer, "propose", propose)

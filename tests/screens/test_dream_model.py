@@ -77,7 +77,7 @@ async def test_esc_stops_a_dream_while_the_model_thinks(home: Path, endpoint: Ca
 
     def slow(_asked: Asked) -> Reply:
         asked.set()
-        go.wait(20)
+        go.wait(60)
         return study()
 
     endpoint(slow, step())

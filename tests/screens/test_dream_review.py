@@ -185,7 +185,7 @@ async def test_a_dry_run_says_what_it_is_at_and_esc_stops_it(home: Path, monkeyp
 
     def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
         asked.set()
-        go.wait(10)
+        go.wait(60)
         named["watch"]("asking the model")
         return real(dreamer, *arguments, **named)
 

@@ -91,7 +91,7 @@ async def test_leaving_ends_a_dream_between_two_steps(due: Path, monkeypatch: py
 
     def slow(self: Dreams, **options: object) -> object:
         begun.set()
-        left.wait(10)
+        left.wait(60)
         return real(self, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Dreams, "run", slow)

@@ -87,7 +87,7 @@ async def test_a_change_made_while_the_app_looks_can_be_undone_and_redone_at_onc
     def slow_look(*args: Any) -> Any:
         state = looked_at(*args)
         seen.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         return state
 
     async with console(demo, "items") as on:

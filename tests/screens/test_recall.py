@@ -90,7 +90,7 @@ async def test_no_key_waits_for_the_ranking(demo: Path, monkeypatch: pytest.Monk
 
     def slow(self, question, **options):
         asked.append(question.text)
-        held.wait(10)
+        held.wait(60)
         return real(self, question, **options)
 
     monkeypatch.setattr(Recall, "ask", slow)

@@ -106,7 +106,7 @@ async def test_keys_go_on_while_a_file_is_read_and_the_time_is_told(
     real, held = Transfer.preview, threading.Event()
 
     def slow(self, path, **options):
-        held.wait(10)
+        held.wait(60)
         return real(self, path, **options)
 
     monkeypatch.setattr(Transfer, "preview", slow)

