@@ -30,6 +30,7 @@ from nanomem_tui.memory.wal import WalStates
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.store.presence import Presence, look
+from nanomem_tui.store.swap import KEPT
 from nanomem_tui.text import counted
 
 LARGE_DOCUMENT = 100_000
@@ -228,6 +229,9 @@ def _left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
             temporary = entry.name.endswith((".nanomem-tmp", ".jsonl.tmp", ".json.tmp")) or (
                 entry.name.startswith(".") and entry.name.endswith(".tmp")
             )
+            if entry.name.endswith(KEPT):
+                what = "set aside, because several programs wrote that file in one moment"
+                yield Problem(what, paths.relative(Path(entry.path)), None, "add what is missing by hand", "warning")
             if temporary and entry.stat(follow_symlinks=False).st_mtime < since:
                 what = "left behind by a write that was interrupted"
                 yield Problem(what, paths.relative(Path(entry.path)), None, "it can be removed", "warning")

@@ -151,7 +151,10 @@ def _append(path: Path, title: str, lines: Sequence[str]) -> None:
 
 
 def _take_out(path: Path, lines: Sequence[str]) -> None:
-    """The file without the last of each of these lines; left as it is when somebody writes it meanwhile."""
+    """The file without the last of each of these lines; left as it is when somebody writes it meanwhile.
+
+    Who appends has it open for writing while they wait for the lock, and looks at what they have then.
+    """
     with _opened(path, os.O_RDWR) as handle:
         size = os.fstat(handle).st_size
         data = _read(handle, 0, size)
@@ -162,7 +165,7 @@ def _take_out(path: Path, lines: Sequence[str]) -> None:
                 del kept[places[-1]]
         rest = b"\n".join(kept)
         if rest != data:
-            atomic.write_atomic(path, rest, expected=atomic.sha256(data))
+            atomic.write_atomic(path, rest, expected=atomic.sha256(data), alone=False)
 
 
 @contextlib.contextmanager

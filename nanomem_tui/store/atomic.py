@@ -68,7 +68,7 @@ def write_atomic(
     Raises the errors of `from_os_error`; the old file is untouched then.
     """
     target = path.resolve() if path.is_symlink() else path
-    temporary = target.with_name(f".{target.name[:80]}.{os.urandom(6).hex()}.nanomem-tmp")
+    temporary = target.with_name(f".{target.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
     try:
         kept = os.stat(target).st_mode & 0o7777 if target.exists() else (mode or PRIVATE_FILE)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)

@@ -22,7 +22,7 @@ from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_cursor, 
 from nanomem_tui.formats.jsonl import torn_tail
 from nanomem_tui.operations import Change, Operation, Value
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, blobs
+from nanomem_tui.store import atomic, blobs, swap
 from nanomem_tui.store.presence import Presence
 
 LAYER = "history"
@@ -254,8 +254,11 @@ class HistoryLayer:
             atomic.write_atomic(path, data, expected=expected, mode=_MODE)
             return
         try:
-            path.unlink(missing_ok=True)
-            atomic.sync_folder(path.parent)
+            if expected is not None:
+                swap.remove_expected(path, expected)
+            else:
+                path.unlink(missing_ok=True)
+                atomic.sync_folder(path.parent)
         except OSError as error:
             raise from_os_error(error, f"removing {path.name}") from error
 

@@ -173,7 +173,11 @@ def _swapped(aside: Path, target: Path) -> bool:
 
 def _verify(aside: Path, target: Path, expected: str, folder: int, *, alone: bool = True) -> None:
     """Make the new names durable if what came out is what was expected, then and still after. Raises Conflict."""
-    with _Look(aside, alone=alone) as look:
+    try:
+        opened = _Look(aside, alone=alone)
+    except OSError:  # a link, say, that somebody put there
+        _changed(target)
+    with opened as look:
         if not look.has(expected):
             _changed(target)
         os.fsync(folder)

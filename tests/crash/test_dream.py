@@ -114,8 +114,11 @@ class Beside(Steps):
     workspace: Path = Path()
     meddle: int = 0
     exchanges: bool = True
+    only: str = ""
 
     def _step(self, name: str) -> bool:
+        if self.only not in ("", name):
+            return False
         with self._counting:
             # Where files cannot change places, nobody can be kept out between the last look and the rename.
             if self.armed and self.meddle and self.count + 1 >= self.meddle and (self.exchanges or name != "replace"):
@@ -170,14 +173,14 @@ class Trial:
         return found
 
 
-def kill_at(tmp_path: Path, every: int, gap: int) -> int:
-    """Kill at every n-th step, somebody else having written `gap` steps before (0: nobody); returns how many kills."""
+def kill_at(tmp_path: Path, every: int, gap: int | None) -> int:
+    """Kill at every n-th step, somebody else having written `gap` steps before (None: nobody); how many kills."""
     trial = Trial(tmp_path)
     kills = 0
     for place in range(1, trial.steps + 1, every):
         for where in WHERE if every == 1 else [WHERE[(place // every) % 3]]:
             workspace = trial.copy("trial")
-            meddle = max(1, place - gap) if gap else 0
+            meddle = 0 if gap is None else max(1, place - gap)
             steps = Beside(place, where, workspace=workspace, meddle=meddle, exchanges=trial.exchanges)
             _, finished = run_in_child(workspace, ACTIONS, steps)
             try:
@@ -188,15 +191,30 @@ def kill_at(tmp_path: Path, every: int, gap: int) -> int:
     return kills
 
 
-@pytest.mark.parametrize("gap", [0, 1, 9], ids=["alone", "written just before", "written a while before"])
+@pytest.mark.parametrize("gap", [None, 0, 9], ids=["alone", "written just before", "written a while before"])
 def test_a_dream_that_is_killed_at_a_spread_of_steps(tmp_path: Path, gap: int) -> None:
     assert kill_at(tmp_path, 23, gap) > 3
+
+
+def test_a_dream_that_is_killed_while_its_file_and_somebody_elses_change_places(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    if not trial.exchanges:
+        pytest.skip("this system cannot exchange files")
+    _, many = run_in_child(trial.copy("count"), ACTIONS, Beside(only="exchange"))
+    assert many == 4  # three files and the cursor
+    for place in range(1, many + 1):
+        for where in ("before", "after"):
+            workspace = trial.copy("trial")
+            steps = Beside(place, where, workspace=workspace, meddle=place, only="exchange")
+            _, finished = run_in_child(workspace, ACTIONS, steps)
+            assert not finished
+            trial.check(workspace, meddled=True)
 
 
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("gap", [0, 1, 4, 15, 40])
+@pytest.mark.parametrize("gap", [None, 0, 1, 4, 15, 40])
 def test_a_dream_that_is_killed_at_every_step(tmp_path: Path, gap: int) -> None:
     assert kill_at(tmp_path, 1, gap) > 150
 

@@ -282,6 +282,11 @@ def test_what_an_interrupted_write_left_behind(home, memory):
     assert "interrupted" in one(report(home), f"memory/{left.name}").what
 
 
+def test_what_was_set_aside_between_two_writers(home, memory):
+    (memory / "MEMORY.md.01234567.nanomem-kept").write_bytes(b"- theirs")
+    assert "in one moment" in one(report(home), "memory/MEMORY.md.01234567.nanomem-kept").what
+
+
 @pytest.fixture
 def database(home):
     with open_workspace(home / "workspace") as ws:

@@ -1,0 +1,213 @@
+"""The file layer while somebody writes the same file between its last look and its rename: both changes are there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui.errors import Conflict, DiskFull
+from nanomem_tui.operations import Operation, new_operation
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import swap
+from nanomem_tui.store.files import FileLayer
+from nanomem_tui.store.git_history import GitHistory
+from tests.store.git_samples import git, needs_git, small
+
+pytestmark = needs_git
+KEY = "USER.md"
+OLD, OURS = "# User\n- a\n- b\n- c\n", "# User\n- a\n- b\n- c\n- ours\n"
+THEIRS, BOTH = "# User\n- theirs\n- a\n- b\n- c\n", "# User\n- theirs\n- a\n- b\n- c\n- ours\n"
+Write = Callable[[Path, str], None]
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    """A workspace with a repository, on a system that can exchange files."""
+    paths = small(tmp_path)
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.touch()
+    other.touch()
+    if not swap.exchange(one, other):
+        pytest.skip("this system cannot exchange files")
+    return paths
+
+
+def by_truncation(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def renamed(path: Path, text: str) -> None:
+    fresh = path.with_name("fresh")
+    fresh.write_text(text)
+    fresh.replace(path)
+
+
+WRITERS = pytest.mark.parametrize("write", [by_truncation, renamed])
+
+
+def before_exchanges(monkeypatch: pytest.MonkeyPatch, acts: dict[int, Callable[[], object]]) -> None:
+    """Do something right before the n-th exchange, counted from 0."""
+    real, count = swap.exchange, [0]
+
+    def exchange(one: Path, other: Path) -> bool:
+        count[0] += 1
+        acts.get(count[0] - 1, lambda: None)()
+        return real(one, other)
+
+    monkeypatch.setattr(swap, "exchange", exchange)
+
+
+def edit(paths: Paths, text: str = OURS) -> tuple[FileLayer, Operation]:
+    layer = FileLayer(paths, lambda: GitHistory.open(paths))
+    operation = layer.edit_operation(KEY, text, "ours")
+    layer.check(operation.changes)
+    layer.apply(operation, operation.changes)
+    return layer, operation
+
+
+def told(paths: Paths, count: int) -> list[str]:
+    return git(paths.workspace, "log", f"-{count}", "--format=%s").splitlines()
+
+
+@WRITERS
+def test_both_lines_are_there_and_each_is_committed_on_its_own(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    before_exchanges(monkeypatch, {0: lambda: write(paths.user, THEIRS)})
+    layer, operation = edit(paths)
+    assert paths.user.read_text() == BOTH == git(paths.workspace, "show", f"HEAD:{KEY}")
+    assert told(paths, 2) == ["nanomem: ours", "nanomem: keep what was edited outside"]
+    assert git(paths.workspace, "show", f"HEAD^:{KEY}") == THEIRS
+    back = new_operation("undo", "undo: ours", operation.inverse(), undoes=operation.id)
+    layer.apply(back, back.changes)
+    assert paths.user.read_text() == THEIRS
+
+
+@WRITERS
+def test_a_writer_that_comes_again_and_again_is_merged_as_often(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    more = THEIRS + "- more\n"
+    before_exchanges(monkeypatch, {0: lambda: write(paths.user, THEIRS), 2: lambda: write(paths.user, more)})
+    edit(paths, OURS.replace("# User\n", "# User\n- first\n").replace("- ours\n", ""))
+    assert paths.user.read_text().splitlines() == ["# User", "- theirs", "- first", "- a", "- b", "- c", "- more"]
+
+
+@WRITERS
+def test_the_same_line_is_a_conflict_and_theirs_stays(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    theirs = OLD.replace("- b\n", "- b of theirs\n")
+    before_exchanges(monkeypatch, {0: lambda: write(paths.user, theirs)})
+    with pytest.raises(Conflict, match="line 3"):
+        edit(paths, OLD.replace("- b\n", "- b of ours\n"))
+    assert paths.user.read_text() == theirs
+    assert "nanomem: ours" not in told(paths, 2)
+
+
+def test_a_writer_in_the_middle_of_its_work_is_waited_for(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Any] = []
+    before_exchanges(monkeypatch, {0: lambda: opened.append(paths.user.open("w"))})
+
+    def finished(path: Path, _: float) -> None:
+        assert path == paths.user
+        opened[0].write(THEIRS)
+        opened[0].close()
+
+    monkeypatch.setattr(swap, "wait_for_writers", finished)
+    edit(paths)
+    assert paths.user.read_text() == BOTH
+
+
+def test_one_that_never_ends_is_a_conflict(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    def begun(path: Path, _: float = 0) -> None:
+        with path.open("a") as file:
+            file.write("- and on\n")
+
+    before_exchanges(monkeypatch, {number: lambda: begun(paths.user) for number in range(0, 20, 2)})
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        edit(paths, OLD.replace("# User", "# Me"))
+    assert paths.user.read_text().startswith(OLD + "- and on\n- and on\n")
+    assert list(paths.workspace.glob("*.nanomem-*")) == []
+
+
+def test_what_was_merged_stays_when_the_rest_cannot_be_done(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = FileLayer(paths, lambda: GitHistory.open(paths))
+    changes = [layer.change(KEY, OURS), layer.change("memory/.dream_cursor", "40")]
+    before_exchanges(monkeypatch, {0: lambda: renamed(paths.user, THEIRS), 3: _full})
+    with pytest.raises(DiskFull):
+        layer.apply(new_operation("dream.run", "Dream", changes), changes)
+    assert (paths.user.read_text(), paths.dream_cursor.read_text()) == (THEIRS, "20")
+    assert git(paths.workspace, "show", f"HEAD:{KEY}") == THEIRS
+    assert git(paths.workspace, "show", "HEAD:memory/.dream_cursor") == "20"
+
+
+def _full() -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_line_written_after_ours_stays_when_the_rest_cannot_be_done(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit(*_: object, **__: object) -> None:
+        paths.user.write_text(BOTH)
+        raise DiskFull("no space left")
+
+    monkeypatch.setattr(GitHistory, "commit_files", commit)
+    with pytest.raises(DiskFull):
+        edit(paths)
+    assert paths.user.read_text() == THEIRS
+
+
+def test_a_file_that_is_to_go_and_is_written_meanwhile_stays_with_what_is_new(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = FileLayer(paths, lambda: GitHistory.open(paths))
+    note = paths.memory / "2026-11-21.md"
+    note.write_text("- ours\n")
+    look, count = swap.check_unchanged, [0]
+
+    def and_then(target: Path, expected: str) -> None:
+        look(target, expected)
+        count[0] += 1
+        if count[0] == 1:
+            note.write_text("- ours\n- theirs\n")
+
+    monkeypatch.setattr(swap, "check_unchanged", and_then)
+    changes = [layer.change("memory/2026-11-21.md", None)]
+    layer.apply(new_operation("file.edit", "remove", changes), changes)
+    assert note.read_text() == "- theirs\n"
+
+
+@WRITERS
+def test_what_a_killed_process_had_displaced_is_put_back_before_its_change_is_finished(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    """The process ended between the exchange and the look at what came out of it."""
+    layer = FileLayer(paths, lambda: GitHistory.open(paths))
+    changes = [layer.change(KEY, OURS)]
+    child = os.fork()
+    if child == 0:
+        real = swap.exchange
+
+        def exchange(one: Path, other: Path) -> bool:
+            write(paths.user, THEIRS)
+            real(one, other)
+            os._exit(0)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(swap, "exchange", exchange)
+            try:
+                layer.apply(new_operation("file.edit", "ours", changes), changes)
+            finally:
+                os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert paths.user.read_text() == OURS
+    assert not layer.begun(changes)
+    assert paths.user.read_text() == THEIRS
+    layer.apply(new_operation("file.edit", "ours", changes), changes)
+    assert paths.user.read_text() == BOTH

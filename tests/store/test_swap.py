@@ -1,0 +1,370 @@
+"""A file exchanged under programs that take no lock: whatever they write, and whenever, is there afterwards."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui.errors import Conflict, DiskFull
+from nanomem_tui.store import atomic, swap
+
+Act = Callable[[], object]
+OLD, OURS, THEIRS = b"- old\n", b"- old\n- ours\n", b"- old\n- theirs\n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file, on a system that can exchange files."""
+    path = tmp_path / "MEMORY.md"
+    path.write_bytes(OLD)
+    (tmp_path / "probe").write_bytes(b"")
+    (tmp_path / "other").write_bytes(b"")
+    if not swap.exchange(tmp_path / "probe", tmp_path / "other"):
+        pytest.skip("this system cannot exchange files")
+    (tmp_path / "probe").unlink()
+    (tmp_path / "other").unlink()
+    return path
+
+
+@pytest.fixture
+def leases(path: Path) -> None:
+    with path.open("rb") as file:
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        except (AttributeError, OSError):
+            pytest.skip("this system gives no leases")
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+
+
+def by_rename(path: Path) -> None:
+    """As a careful program writes."""
+    fresh = path.with_name("fresh")
+    fresh.write_bytes(THEIRS)
+    os.replace(fresh, path)
+
+
+def by_truncation(path: Path) -> None:
+    """As most agents and editors write."""
+    path.write_bytes(THEIRS)
+
+
+def by_appending(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(THEIRS.removeprefix(OLD))
+
+
+WRITERS = pytest.mark.parametrize("write", [by_rename, by_truncation, by_appending])
+
+
+def around(monkeypatch: pytest.MonkeyPatch, *, before: dict[int, Act] | None = None) -> list[bool]:
+    """Do something right before the n-th exchange (from 0); returns what the exchanges returned so far."""
+    real, done = swap.exchange, list[bool]()
+
+    def exchange(one: Path, other: Path) -> bool:
+        (before or {}).get(len(done), lambda: None)()
+        done.append(real(one, other))
+        return done[-1]
+
+    monkeypatch.setattr(swap, "exchange", exchange)
+    return done
+
+
+def write_ours(path: Path) -> None:
+    atomic.write_atomic(path, OURS, expected=atomic.sha256(OLD))
+
+
+def names(path: Path) -> list[str]:
+    return sorted(os.listdir(path.parent))
+
+
+def kept(path: Path) -> list[bytes]:
+    return [found.read_bytes() for found in path.parent.glob(f"*{swap.KEPT}")]
+
+
+def test_the_file_is_exchanged_once_and_nothing_is_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = around(monkeypatch)
+    path.chmod(0o640)
+    write_ours(path)
+    assert (done, path.read_bytes(), names(path)) == ([True], OURS, ["MEMORY.md"])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@WRITERS
+def test_what_is_written_between_the_look_and_the_exchange_is_put_back(
+    path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
+) -> None:
+    done = around(monkeypatch, before={0: lambda: write(path)})
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        write_ours(path)
+    assert (done, path.read_bytes(), names(path)) == ([True, True], THEIRS, ["MEMORY.md"])
+
+
+def test_a_writer_that_has_truncated_the_file_and_writes_later_finds_its_own_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Any] = []
+    around(monkeypatch, before={0: lambda: opened.append(path.open("wb"))})
+    with pytest.raises(Conflict):
+        write_ours(path)
+    with opened[0] as file:
+        file.write(THEIRS)
+    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
+
+
+@pytest.mark.usefixtures("leases")
+def test_a_writer_that_has_only_opened_the_file_is_seen(path: Path) -> None:
+    with path.open("r+b") as file:
+        with pytest.raises(Conflict):
+            write_ours(path)
+        file.seek(0, os.SEEK_END)
+        file.write(THEIRS.removeprefix(OLD))
+    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
+
+
+@pytest.mark.usefixtures("leases")
+def test_who_waits_for_the_lock_of_the_caller_is_no_writer(path: Path) -> None:
+    with path.open("ab"):
+        atomic.write_atomic(path, OURS, expected=atomic.sha256(OLD), alone=False)
+    assert path.read_bytes() == OURS
+
+
+def displaced(monkeypatch: pytest.MonkeyPatch, path: Path, act: Callable[[Path], object]) -> None:
+    """Do something to the old file while the new names are made durable."""
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        real(handle)
+        for aside in path.parent.glob(f".*{swap.SWAPPED}"):
+            act(aside)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+
+def test_what_is_written_to_the_old_file_after_the_exchange_is_put_back(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system gives no leases, it is looked at twice."""
+    monkeypatch.setattr(fcntl, "F_SETLEASE", -1, raising=False)
+    displaced(monkeypatch, path, by_appending)
+    with pytest.raises(Conflict):
+        write_ours(path)
+    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
+
+
+@pytest.mark.usefixtures("leases")
+def test_who_found_the_old_file_just_before_and_opens_it_only_now_is_seen(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[threading.Thread] = []
+
+    def ask(aside: Path) -> None:
+        inode = f":{aside.stat().st_ino} "
+        asked.append(threading.Thread(target=by_appending, args=[aside]))
+        asked[0].start()
+        while not any("BREAKING" in line and inode in line for line in locks.read_text().splitlines()):
+            time.sleep(0.001)  # it waits until we have looked
+
+    locks = Path("/proc/locks")
+    if not locks.exists():
+        pytest.skip("this system does not tell who waits")
+    displaced(monkeypatch, path, ask)
+    with pytest.raises(Conflict):
+        write_ours(path)
+    asked[0].join()
+    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
+
+
+def test_a_file_that_is_taken_away_meanwhile_stays_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    around(monkeypatch, before={0: path.unlink})
+    with pytest.raises(Conflict):
+        write_ours(path)
+    assert names(path) == []
+
+
+def test_a_link_that_is_put_there_meanwhile_stays_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link() -> None:
+        path.unlink()
+        path.symlink_to("elsewhere")
+
+    around(monkeypatch, before={0: link})
+    with pytest.raises(Conflict):
+        write_ours(path)
+    assert (os.readlink(path), names(path)) == ("elsewhere", ["MEMORY.md"])
+
+
+def test_of_two_writers_in_one_moment_both_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    around(monkeypatch, before={0: lambda: by_rename(path), 1: lambda: path.write_bytes(b"third\n")})
+    with pytest.raises(Conflict):
+        write_ours(path)
+    assert (path.read_bytes(), kept(path)) == (THEIRS, [b"third\n"])
+    assert len(names(path)) == 2
+
+
+def test_what_cannot_be_put_back_because_the_file_is_gone_gets_its_name(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around(monkeypatch, before={0: lambda: by_rename(path), 1: path.unlink})
+    with pytest.raises(Conflict):
+        write_ours(path)
+    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
+
+
+def test_a_file_that_somebody_makes_meanwhile_is_not_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.unlink()
+    look = swap.check_unchanged
+
+    def and_then(target: Path, expected: str) -> None:
+        look(target, expected)
+        by_truncation(path)
+
+    monkeypatch.setattr(swap, "check_unchanged", and_then)
+    with pytest.raises(Conflict):
+        atomic.write_atomic(path, OURS, expected="")
+    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
+
+
+@WRITERS
+def test_a_file_that_is_written_is_not_taken_away(
+    path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
+) -> None:
+    look = swap.check_unchanged
+
+    def and_then(target: Path, expected: str) -> None:
+        look(target, expected)
+        write(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(swap, "check_unchanged", and_then)
+        with pytest.raises(Conflict):
+            swap.remove_expected(path, atomic.sha256(OLD))
+    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
+    swap.remove_expected(path, atomic.sha256(THEIRS))
+    assert names(path) == []
+    swap.remove_expected(path, "")
+    path.write_bytes(OLD)
+    with pytest.raises(Conflict):
+        swap.remove_expected(path, "")
+
+
+def test_a_full_disk_after_the_exchange_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(28, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(DiskFull):
+        write_ours(path)
+    assert (path.read_bytes(), names(path)) == (OLD, ["MEMORY.md"])
+
+
+@pytest.mark.parametrize("missing", ["the exchange", "the function", "links too"])
+def test_where_files_cannot_change_places_they_are_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    path = tmp_path / "MEMORY.md"
+    if missing == "the exchange":
+        monkeypatch.setattr(swap, "exchange", lambda *_: False)
+    else:
+        monkeypatch.setattr(swap, "_renameat2", lambda: None)
+    if missing == "links too":
+        monkeypatch.setattr(os, "link", _unsupported)
+    atomic.write_atomic(path, OLD, expected="")
+    with pytest.raises(Conflict):
+        atomic.write_atomic(path, OURS, expected="")
+    write_ours(path)
+    with pytest.raises(Conflict):
+        write_ours(path)
+    assert (path.read_bytes(), names(path)) == (OURS, ["MEMORY.md"])
+    swap.remove_expected(path, atomic.sha256(OURS))
+    assert names(path) == []
+
+
+def _unsupported(*_: object, **__: object) -> None:
+    raise OSError(95, "Operation not supported")
+
+
+# -- what a killed process left ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def killed(path: Path) -> Iterator[Callable[[Act], None]]:
+    """Write ours in a process that ends right after the exchange, before which somebody did something."""
+
+    def run(before: Act) -> None:
+        child = os.fork()
+        if child == 0:
+            with pytest.MonkeyPatch.context() as patch:
+                real = swap.exchange
+
+                def exchange(one: Path, other: Path) -> bool:
+                    before()
+                    real(one, other)
+                    os._exit(0)
+
+                patch.setattr(swap, "exchange", exchange)
+                try:
+                    write_ours(path)
+                finally:
+                    os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert path.read_bytes() == OURS
+        assert len(names(path)) == 2
+
+    yield run
+    swap.settle(path)
+    assert not list(path.parent.glob(f".*{swap.SWAPPED}"))
+
+
+def test_after_a_kill_what_was_expected_goes(path: Path, killed: Callable[[Act], None]) -> None:
+    killed(lambda: None)
+    swap.settle(path)
+    assert (path.read_bytes(), names(path)) == (OURS, ["MEMORY.md"])
+
+
+@WRITERS
+def test_after_a_kill_what_somebody_wrote_gets_its_name_back(
+    path: Path, killed: Callable[[Act], None], write: Callable[[Path], None]
+) -> None:
+    killed(lambda: write(path))
+    with pytest.raises(Conflict):  # whoever writes next settles it first
+        atomic.write_atomic(path, b"next", expected=atomic.sha256(OURS))
+    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
+
+
+def test_after_a_kill_both_are_kept_where_the_file_was_written_anew(path: Path, killed: Callable[[Act], None]) -> None:
+    killed(lambda: by_rename(path))
+    path.write_bytes(b"anew\n")
+    swap.settle(path)
+    assert (path.read_bytes(), kept(path)) == (b"anew\n", [THEIRS])
+
+
+def test_after_a_kill_what_somebody_wrote_takes_the_name_of_a_file_that_is_gone(
+    path: Path, killed: Callable[[Act], None]
+) -> None:
+    killed(lambda: by_rename(path))
+    path.unlink()
+    swap.settle(path)
+    assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
+
+
+def test_a_file_of_a_like_name_and_a_very_long_one_are_told_apart(path: Path, tmp_path: Path) -> None:
+    long = tmp_path / ("长" * 80)
+    atomic.write_atomic(long, OLD, expected="")
+    atomic.write_atomic(long, OURS, expected=atomic.sha256(OLD))
+    assert long.read_bytes() == OURS
+    other = tmp_path / f".{path.name}.other.0-0.abc{swap.SWAPPED}"
+    other.write_bytes(b"of another file")
+    swap.settle(path)
+    assert path.read_bytes() == OLD
+    assert b"of another file" in [found.read_bytes() for found in tmp_path.iterdir()]
