@@ -110,6 +110,7 @@ def show(state: State, row_id: str) -> None:
     Example:
       nanomem inbox show ltm_1739443200123_1
     """
+    from nanomem_tui.memory.forgetting import target_of
     from nanomem_tui.waiting import WaitingEdit
 
     with state.open() as ws:
@@ -125,6 +126,7 @@ def show(state: State, row_id: str) -> None:
     pairs = [
         ("ID", one.id),
         ("Is", f"{body['kind']} item, {body['scope_key']}" if one.layer == "item" else "a lesson"),
+        ("Deletes", target_of(one.row)),
         ("Why", one.why),
         ("From", one.origin),
         ("Message", str(body.get("source_message_id") or "")),
@@ -196,7 +198,9 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
 
 
 def _after(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
-    if one.layer == "item":
+    from nanomem_tui.memory.forgetting import target_of
+
+    if one.layer == "item" and not target_of(getattr(one, "row", None)):
         return values.item(ws.items.get(one.id))
     if one.layer == "lesson":
         row = ws.lessons.get(one.id)

@@ -39,12 +39,13 @@ _QUESTION = re.compile(
     r"^(?:什么|为什么|怎么|如何|谁|哪|几点|多少)",
     re.IGNORECASE,
 )
-_LEAD = (
+LEAD = (
     r"^(?:(?:hey|hi|hello|ok(?:ay)?|also|and|but|so|well|btw|by the way|oh|yes|no|please|nanobot|actually|"
     r"another thing)[\s,:!.]+){0,3}"
 )
+"""What a sentence may begin with before it says what it wants, as a pattern."""
 _REMEMBER = re.compile(
-    _LEAD + r"(?:(?:can|could|would|will) you (?:please )?)?(?:please\s+)?"
+    LEAD + r"(?:(?:can|could|would|will) you (?:please )?)?(?:please\s+)?"
     r"(?:remember|memori[sz]e|keep in mind|bear in mind|(?:make|take) a note(?= that|:)|note(?= that\b|\s*:)|"
     r"(?:do not|don't|never) forget)(?!\s+(?:when|how|what|where|who|why|me|us|those|the (?:time|day)s?)\b)"
     r"(?:\s+this)?(?:\s*[:,，：]\s*|\s+that\s*[:,]?\s+|\s+)(?P<what>.+)",
@@ -63,14 +64,14 @@ _UNWANTED = re.compile(
     re.IGNORECASE,
 )
 _FORGET = re.compile(
-    _LEAD + r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i want you to )?(?:please\s+|just\s+)*"
+    LEAD + r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i want you to )?(?:please\s+|just\s+)*"
     r"(?:forget\b|never ?mind\b|un-?remember\b|(?:delete|erase|remove|drop) (?:the|that|my|what|your)\b.{0,40}"
     r"\bmemor(?:y|ies)\b)|"
     r"^[\s,，]*(?:(?:请|請|麻烦|你|那就|还是|把.{1,30})[，,\s]*){0,3}(?:忘(?:掉|记|記|了)|算了|当我没说|當我沒說)",
     re.IGNORECASE,
 )
 _POLITE = re.compile(
-    _LEAD + r"(?:can|could|would|will) you (?:please )?(?:remember|keep|note)\b(?! (?:when|what|how|me|my)\b)",
+    LEAD + r"(?:can|could|would|will) you (?:please )?(?:remember|keep|note)\b(?! (?:when|what|how|me|my)\b)",
     re.IGNORECASE,
 )
 _REMEMBER_ZH = re.compile(
@@ -81,7 +82,7 @@ _REMEMBER_ZH = re.compile(
 )
 _STANDING = re.compile(
     r"\b(?:from now on|from here on|going forward|henceforth|in (?:the )?future,|by default)\b|"
-    + _LEAD.replace("^", "(?:^|[,;]\\s*)", 1)
+    + LEAD.replace("^", "(?:^|[,;]\\s*)", 1)
     + r"(?:you (?:should|must) )?always (?:use|reply|answer|respond|write|send|call|include|keep|add|prefer|start|"
     r"end|"
     r"format|speak|ask|check|give|show|put|make|do|tell|remind|say|book|order|run|test|commit|explain|translate|"
@@ -128,7 +129,7 @@ _KINDS: tuple[_Kind, ...] = (
         r"(?:use|drink|eat|read|write|work|take|listen|go|wear|order)\b|"
         r"\bi (?:do not|don't|can't|cannot) (?:like|want|enjoy|stand|eat|drink|use)\b(?! (?:it|that|this)\b)|"
         r"\bi(?: really)? (?:hate|dislike|avoid)\b|"
-        + _LEAD.replace("^", "(?:^|[,;]\\s*)", 1)
+        + LEAD.replace("^", "(?:^|[,;]\\s*)", 1)
         + r"(?:don't|do not|never|always) (?:use|write|send|reply|answer|call|include|add|start|end|ask|put|give|"
         r"make|speak|"
         r"respond|say|show|format|explain|translate|mention|apologi[sz]e|wake|remind|book)\b|"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.memory import forgetting
 from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.store import lookup
@@ -77,7 +78,8 @@ class Inbox:
         raise NotFound("nothing of that id waits in the inbox", row_id, "see `nanomem inbox list`")
 
     def accept(self, ids: Sequence[str], text: str | None = None) -> Operation:
-        """Make what waits active, as one operation: recalled, exported and mirrored from now on.
+        """Make what waits active, as one operation: recalled, exported and mirrored from now on. What a person asked to
+        forget is deleted.
 
         `text`: the words to remember instead of those of the one thing that is named; of a lesson what to do. The time
         of an item begins anew. Raises what `get` does, and BadInput for a text with several ids or an empty one.
@@ -90,7 +92,12 @@ class Inbox:
         items: list[Item] = []
         for one in found:
             row = one.row
-            if isinstance(row, Item):
+            if isinstance(row, Item) and (target := forgetting.target_of(row)):
+                if text is not None:
+                    raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
+                pairs = forgetting.accepted(row, self._store.snapshot.items.get(target))
+                changes += [change_of("item", before, after) for before, after in pairs]
+            elif isinstance(row, Item):
                 after = _accepted_item(row, text, clock.iso(now), self._expires(row))
                 items.append(after)
                 changes.append(change_of("item", row, after))

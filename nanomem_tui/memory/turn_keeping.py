@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.memory import capture, corrections, efficacy, learning, mirrors, safety
+from nanomem_tui.memory import capture, corrections, efficacy, forgetting, learning, mirrors, safety
 from nanomem_tui.memory.pending import Pending
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, Taught, TurnEnd, TurnInput
@@ -131,9 +131,13 @@ class Keeper:
                 text, origin, self._settings, draft.twin, self._store.workspace_id,
                 role=role, recalled=recalled, episodes=not teaches,
             )  # fmt: skip
-            for row in found.rows:
+            parts = [found]
+            if role == "user":
+                of_scope, twin = self._twins.of_scope, draft.twin
+                parts.append(forgetting.proposals(text, origin, self._settings, of_scope, twin))
+            for row in (row for part in parts for row in part.rows):
                 draft.put("item", row.item)
-            yield found
+            yield from parts
             if role == "user" and not found.rows and any(_is_long(why) for _, why in found.dropped):
                 yield self._beginning(text, draft, origin)
 

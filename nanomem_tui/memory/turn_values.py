@@ -143,6 +143,11 @@ class Quarantined(NamedTuple):
     why: str
     again: bool = False
 
+    @property
+    def is_unsafe(self) -> bool:
+        """Whether it was kept from memory just now; not a wish that something be forgotten, which is none."""
+        return not self.again and "forgets" not in self.item.meta["inbox"]
+
 
 class Taught(NamedTuple):
     """A lesson that a turn changed or decided about; `what`: learned, confirmed, reinforced, promoted, dropped, or

@@ -36,6 +36,12 @@ class Twins:
                     found = item
             return found
 
+    def of_scope(self, scope_key: str) -> list[Item]:
+        """The items of that scope that are not deleted."""
+        with self._snapshot.lock:
+            self._update()
+            return [self._snapshot.items[key] for key in self._scopes.get(scope_key, ())]
+
     def _update(self) -> None:
         items = self._snapshot.items
         if self._changed is None:

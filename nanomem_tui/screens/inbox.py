@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.rows import LISTED, MANY, SAID, age_of, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
@@ -104,6 +105,8 @@ class InboxScreen(WorkspaceScreen["Held"]):
         waits = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
         if kept is None:
             return _edit_document(Waits(self.ws), cast("WaitingEdit", row), waits, keys)
+        if target_of(kept):
+            keys = Body(f"{accept} deletes that memory (u brings it back), {reject} keeps it.", "dim")
         blocks: list[Block] = [Body(row.text), waits, keys, Heading("Where it is from")]
         named = (
             ("from", row.origin),
@@ -160,6 +163,8 @@ class InboxScreen(WorkspaceScreen["Held"]):
             if not edit.new:
                 raise BadInput("a removal has no words", edit.place, "accept or reject it")
             words = edit.new
+        elif target_of(kept):
+            raise BadInput("what is to be forgotten has no words", kept.id, "accept or reject it")
         else:
             words = getattr(kept, "better_action", row.text)
 

@@ -118,6 +118,27 @@ def test_accepting_in_other_words_warns_and_keeps_them(workspace: Path, run: Run
     assert (body["accepted"][0]["better_action"], body["warnings"]) == ("answer briefly", [])
 
 
+def test_what_somebody_asked_to_forget_is_deleted_when_it_is_accepted(tmp_path: Path, run: Run) -> None:
+    home = make_home(tmp_path)
+    chat = {"channel": "telegram", "chat_id": "42", "sender_id": "ana"}
+    with open_workspace(home) as ws:
+        key = ws.items.add("I live in Porto", scope_type="user", **chat)[1].id
+        turn(ws, "请忘记 Porto")
+    there = ("--workspace", home)
+    [row] = run("inbox", "list", "--json", *there).json
+    assert (row["text"], row["why"]) == ("forget: I live in Porto", "a person asked to forget it")
+    assert f"Deletes  {key}" in " ".join(run("inbox", "show", row["id"], *there).out.split(" ")).replace("   ", "  ")
+    assert run("inbox", "accept", row["id"], "--text", "x", *there).code == 2
+    assert "accept “forget: I live in Porto”" in run("inbox", "accept", row["id"], "--dry-run", *there).out
+    done = run("inbox", "accept", row["id"], "--json", *there).json
+    assert [one["id"] for one in done["accepted"]] == [row["id"]]
+    assert run("memory", "show", key, *there).code == 2
+    assert run("undo", *there).code == 0
+    assert run("memory", "show", key, "--json", *there).json["enabled"] is True
+    assert run("inbox", "reject", row["id"], "--yes", *there).code == 0
+    assert run("inbox", "list", "--json", *there).json == []
+
+
 def test_a_whole_inbox_and_every_rejection_want_a_yes(workspace: Path, run: Run) -> None:
     before = files(workspace.parent)
     for line in (("accept", "--all"), ("reject", "--all"), ("reject", "held_1")):

@@ -10,6 +10,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.widgets.bars import StatusBar
 from nanomem_tui.widgets.prompt import SafeTextArea
 from tests.memory.test_inbox import hold, hold_lesson
+from tests.memory.turns import turn
 from tests.screens.console import Console, console
 from tests.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 
@@ -45,6 +46,26 @@ async def test_what_waits_is_counted_and_a_key_away(held: Path) -> None:
         await on.press("tab")
         await on.shows("needle number 1", "Waits: it orders.", "+ accepts it", "telegram 42")
         assert not {"\x1b", "\x07"} & set(on.text)
+
+
+async def test_what_somebody_asked_to_forget_goes_by_the_same_keys(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        chat = {"channel": "telegram", "chat_id": "42", "sender_id": "ana"}
+        key = ws.items.add("I keep bees on the roof", scope_type="user", **chat)[1].id
+        turn(ws, "Please forget that I keep bees on the roof.")
+    async with console(demo, "inbox") as on:
+        [proposal] = on.ids
+        await on.shows("forget: I keep bees on the roof", "a person asked to forget it", "deletes that memory")
+        await on.press("e")
+        await on.shows("what is to be forgotten has no words")
+        await on.press("plus")
+        await on.until(lambda: on.ids == [])
+        await on.press("1")
+        assert key not in on.ids
+        await on.press("u")
+        await on.until(lambda: key in on.ids)
+        await on.press("l")
+        await on.until(lambda: on.ids == [proposal])
 
 
 async def test_nothing_waits_says_what_would(demo: Path) -> None:

@@ -1,0 +1,140 @@
+"""What somebody asks to be forgotten waits for a person as a proposal; nothing is deleted before it is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput
+from nanomem_tui.memory.forgetting import meant, wish
+from nanomem_tui.memory.recall import Question
+from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.store.values import Item
+from nanomem_tui.workspace import Workspace
+from tests.memory.turns import turn
+from tests.store.homes import make_home
+
+ANA = {"channel": "telegram", "chat_id": "42", "sender_id": "ana"}
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Iterator[Workspace]:
+    with open_workspace(make_home(tmp_path, items=0)) as made:
+        yield made
+
+
+def add(ws: Workspace, text: str, scope: str = "user", **fields: str) -> str:
+    return ws.items.add(text, scope_type=scope, **{**ANA, **fields})[1].id
+
+
+def waiting(ws: Workspace) -> list[str]:
+    return [one.text for one in ws.inbox.list()]
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        ("forget that I live in Porto", "I live in Porto"),
+        ("Actually, please forget my name is Anna!", "my name is Anna"),
+        ("Can you forget about my old address?", "my old address"),
+        ("I want you to forget that I smoke", "I smoke"),
+        ("Delete my memories about Berlin please.", "Berlin"),
+        ("Don\u2019t remember my address anymore", "my address"),
+        ("忘掉我喜欢靠窗的座位", "我喜欢靠窗的座位"),
+        ("请忘记我住在上海这件事。", "我住在上海"),
+        ("别再记得我的地址了", "我的地址"),
+        ("把我的生日忘掉吧", "我的生日"),
+        *((nothing, "") for nothing in (
+            "forget it", "Forget about it.", "never mind", "Actually, forget what I said, I like tea",
+            "I forgot my keys", "Do not forget my birthday", "Did you forget my birthday?", "forget to call",
+            "remember that I forget names",
+            "别忘了我对花生过敏", "不要忘记我住在上海", "忘记这个", "别再记了", "算了",
+        )),
+    ],
+)  # fmt: skip
+def test_a_wish_says_what_is_to_be_forgotten(message: str, what: str) -> None:
+    assert wish(message) == what
+
+
+def test_the_one_memory_that_holds_the_words_is_meant_and_none_that_is_merely_like_it() -> None:
+    rows = [Item(str(number), text) for number, text in enumerate((
+        "I like green tea in the morning, and a long walk", "I like green tea", "我住在上海", "I live in Berlin",
+    ))]  # fmt: skip
+    found = {what: row.id if (row := meant(what, rows)) else None for what in (
+        "I like green tea", "that I like black tea", "我住在上海", "我住在北京", "I live in Porto", "the", "",
+    )}  # fmt: skip
+    assert found == {
+        "I like green tea": "1", "that I like black tea": None, "我住在上海": "2", "我住在北京": None,
+        "I live in Porto": None, "the": None, "": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [("I live in Porto", "Please forget that I live in Porto."), ("我住在上海", "请忘记我住在上海这件事")],
+    ids=["English", "Chinese"],
+)
+def test_it_waits_and_goes_when_a_person_accepts_and_both_come_back(ws: Workspace, memory: str, message: str) -> None:
+    key = add(ws, memory)
+    ended = turn(ws, message)
+    [held] = ended.quarantined
+    assert (held.item.text, held.why, held.again) == (f"forget: {memory}", "a person asked to forget it", False)
+    assert ws.items.get(key).enabled, "nothing is deleted by itself"
+    assert [hit.item.id for hit in ws.recall.ask(Question(memory, audience=Audience(**ANA))).hits] == [key]
+    [one] = ws.inbox.list()
+    assert one.origin.startswith("user ana in telegram 42")
+    ws.inbox.accept([one.id])
+    assert (ws.items.all(), waiting(ws)) == ([], [])
+    ws.undo()
+    assert ([row.id for row in ws.items.all()], waiting(ws)) == ([key], [f"forget: {memory}"])
+    ws.inbox.reject([one.id])
+    assert ([row.id for row in ws.items.all()], waiting(ws)) == ([key], [])
+
+
+def test_only_what_is_of_this_chat_or_this_person_is_meant(ws: Workspace) -> None:
+    add(ws, "I live in Porto", sender_id="ben")
+    add(ws, "I live in Porto", "chat", chat_id="43")
+    add(ws, "I live in Porto", "global")
+    turn(ws, "forget that I live in Porto")
+    assert waiting(ws) == []
+    mine = add(ws, "I live in Porto, by the river", "chat")
+    turn(ws, "forget that I live in Porto")
+    [one] = ws.inbox.list()
+    assert one.row.meta["inbox"]["forgets"] == mine
+
+
+def test_said_again_it_is_one_proposal_and_a_rejected_one_can_be_made_again(ws: Workspace) -> None:
+    add(ws, "I smoke a pipe")
+    turn(ws, "forget that I smoke a pipe")
+    assert [held.again for held in turn(ws, "Please forget that I smoke a pipe!").quarantined] == [True]
+    [one] = ws.inbox.list()
+    ws.inbox.reject([one.id])
+    turn(ws, "forget that I smoke a pipe")
+    assert len(ws.inbox.list()) == 1
+
+
+def test_what_was_changed_since_is_not_deleted_and_what_is_gone_is_no_failure(ws: Workspace) -> None:
+    key = add(ws, "I smoke a pipe")
+    turn(ws, "forget that I smoke a pipe")
+    [one] = ws.inbox.list()
+    with pytest.raises(BadInput, match="no words"):
+        ws.inbox.accept([one.id], "other words")
+    ws.items.edit(key, text="I smoke a cigar")
+    with pytest.raises(BadInput, match="says something else by now"):
+        ws.inbox.accept([one.id])
+    ws.items.delete([key])
+    ws.inbox.accept([one.id])
+    assert (waiting(ws), ws.items.all()) == ([], [])
+
+
+def test_a_proposal_is_in_no_list_and_in_no_file(ws: Workspace) -> None:
+    add(ws, "I smoke a pipe", "global")
+    key = add(ws, "I drink rum")
+    turn(ws, "forget that I drink rum")
+    ws.flush()
+    assert {row.text for row in ws.items.all()} == {"I smoke a pipe", "I drink rum"}
+    assert "forget: I drink rum" not in ws.paths.ltm_snapshot.read_text()
+    assert ws.items.get(key).enabled
