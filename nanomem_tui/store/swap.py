@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from nanomem_tui.errors import Conflict, Refused
-from nanomem_tui.store.atomic import check_unchanged, sha256, try_lock
+from nanomem_tui.store import atomic
+from nanomem_tui.store.atomic import sha256, try_lock
 
 SWAPPED = ".nanomem-swap"
 KEPT = ".nanomem-kept"
@@ -44,7 +45,7 @@ def replace_expected(temporary: Path, target: Path, ours: str, expected: str, *,
     """
     with _folder(target.parent) as folder:
         _settle(target)
-        check_unchanged(target, expected)
+        atomic.check_unchanged(target, expected)
         if not expected:
             _make(temporary, target)
             os.fsync(folder)
@@ -68,7 +69,7 @@ def remove_expected(target: Path, expected: str) -> None:
     """Take the file away whose sha256 is `expected`; durable. Raises Conflict, and OSError, as `replace_expected`."""
     with _folder(target.parent) as folder:
         _settle(target)
-        check_unchanged(target, expected)
+        atomic.check_unchanged(target, expected)
         if not expected:
             return
         aside = _beside(target, "", expected)

@@ -21,9 +21,9 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict, NanomemError, NothingToDo
-from nanomem_tui.store import swap
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import CALLS, Action, Steps, run_in_child
+from tests.store.exchanging import can_exchange
 from tests.store.git_samples import git, needs_git, small, write
 
 pytestmark = needs_git
@@ -145,7 +145,7 @@ class Trial:
         assert self.before != self.after
         _, self.steps = run_in_child(self.copy("count"), ACTIONS, Steps())
         assert self.steps > 60
-        self.exchanges = swap.exchange(done / "USER.md", done / "SOUL.md")
+        self.exchanges = can_exchange(base)
 
     def copy(self, name: str) -> Path:
         shutil.rmtree(self._base / name, ignore_errors=True)

@@ -6,12 +6,16 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NotFound
 from nanomem_tui.formats.audit import LESSON_TYPES, MEMORY_TYPES
+from nanomem_tui.store import atomic, swap
+from tests.store.exchanging import needs_exchange
 from tests.store.homes import Agent, item, make_home
 
 AGENT_KEYS = ["id", "text", "source", "session_key", "created_at", "updated_at", "hits"]
@@ -226,22 +230,23 @@ def test_a_row_beyond_the_cap_of_the_export_is_not_taken_for_removed(
         assert ws.items.get("ltm_4").hits == 9
 
 
+@pytest.mark.parametrize(("module", "step"), [(atomic, "check_unchanged"), (swap, "exchange")])
 def test_an_agent_that_writes_between_our_look_and_our_write_wins_and_is_merged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str
 ) -> None:
-    from nanomem_tui.store import atomic
-
     workspace = make_home(tmp_path)
+    if module is swap:
+        needs_exchange(tmp_path)
     agent = Agent(workspace)
-    real, hasty = atomic.check_unchanged, [True]
+    real, hasty = getattr(module, step), [True]
 
-    def just_before(path: Path, expected: str) -> None:
+    def just_before(*arguments: Any) -> Any:
         if hasty.pop() if hasty else False:
             agent.items["ltm_8"] = item(8, "in the last moment")
             agent.flush()
-        real(path, expected)
+        return real(*arguments)
 
-    monkeypatch.setattr(atomic, "check_unchanged", just_before)
+    monkeypatch.setattr(module, step, just_before)
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_1", text="ours")
         assert ws.flush().exported == ("LTM_SNAPSHOT.json",)
@@ -363,23 +368,23 @@ def test_an_export_without_permission_is_a_problem_and_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = make_home(tmp_path)
-    real = os.replace
+    real = os.open
 
-    def deny(source: Path, target: Path) -> None:
-        if str(target).endswith("LTM_SNAPSHOT.json"):
-            raise PermissionError(13, "denied", str(target))
-        real(source, target)
+    def deny(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        if flags & os.O_CREAT and "LTM_SNAPSHOT.json" in str(path):
+            raise PermissionError(13, "denied", str(path))
+        return real(path, flags, *more, **named)
 
     with open_workspace(workspace) as ws:
         ws.items.delete(["ltm_1"])
-        monkeypatch.setattr(os, "replace", deny)
+        monkeypatch.setattr(os, "open", deny)
         ws.flush()
         assert [p.where for p in ws.problems()] == ["LTM_SNAPSHOT.json"]
-        monkeypatch.setattr(os, "replace", real)
+        monkeypatch.setattr(os, "open", real)
         ws.flush()
         assert ws.problems() == []
     assert "ltm_1" not in Agent(workspace).items
-    assert not list((workspace / "memory").glob(".*.nanomem-tmp")), "nothing of ours is left lying about"
+    assert not list((workspace / "memory").glob(".*.nanomem-*")), "nothing of ours is left lying about"
 
 
 def test_no_file_is_made_where_the_agent_keeps_none(sample_copy: Callable[[str], Path]) -> None:

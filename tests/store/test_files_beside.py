@@ -12,9 +12,10 @@ import pytest
 from nanomem_tui.errors import Conflict, DiskFull
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import swap
+from nanomem_tui.store import atomic, swap
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
+from tests.store.exchanging import needs_exchange
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git
@@ -28,11 +29,7 @@ Write = Callable[[Path, str], None]
 def paths(tmp_path: Path) -> Paths:
     """A workspace with a repository, on a system that can exchange files."""
     paths = small(tmp_path)
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.touch()
-    other.touch()
-    if not swap.exchange(one, other):
-        pytest.skip("this system cannot exchange files")
+    needs_exchange(tmp_path)
     return paths
 
 
@@ -169,7 +166,7 @@ def test_a_file_that_is_to_go_and_is_written_meanwhile_stays_with_what_is_new(
     layer = FileLayer(paths, lambda: GitHistory.open(paths))
     note = paths.memory / "2026-11-21.md"
     note.write_text("- ours\n")
-    look, count = swap.check_unchanged, [0]
+    look, count = atomic.check_unchanged, [0]
 
     def and_then(target: Path, expected: str) -> None:
         look(target, expected)
@@ -177,7 +174,7 @@ def test_a_file_that_is_to_go_and_is_written_meanwhile_stays_with_what_is_new(
         if count[0] == 1:
             note.write_text("- ours\n- theirs\n")
 
-    monkeypatch.setattr(swap, "check_unchanged", and_then)
+    monkeypatch.setattr(atomic, "check_unchanged", and_then)
     changes = [layer.change("memory/2026-11-21.md", None)]
     layer.apply(new_operation("file.edit", "remove", changes), changes)
     assert note.read_text() == "- theirs\n"

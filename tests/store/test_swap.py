@@ -15,6 +15,7 @@ import pytest
 
 from nanomem_tui.errors import Conflict, DiskFull
 from nanomem_tui.store import atomic, swap
+from tests.store.exchanging import needs_exchange
 
 Act = Callable[[], object]
 OLD, OURS, THEIRS = b"- old\n", b"- old\n- ours\n", b"- old\n- theirs\n"
@@ -25,12 +26,7 @@ def path(tmp_path: Path) -> Path:
     """A file, on a system that can exchange files."""
     path = tmp_path / "MEMORY.md"
     path.write_bytes(OLD)
-    (tmp_path / "probe").write_bytes(b"")
-    (tmp_path / "other").write_bytes(b"")
-    if not swap.exchange(tmp_path / "probe", tmp_path / "other"):
-        pytest.skip("this system cannot exchange files")
-    (tmp_path / "probe").unlink()
-    (tmp_path / "other").unlink()
+    needs_exchange(tmp_path)
     return path
 
 
@@ -219,13 +215,13 @@ def test_what_cannot_be_put_back_because_the_file_is_gone_gets_its_name(
 
 def test_a_file_that_somebody_makes_meanwhile_is_not_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.unlink()
-    look = swap.check_unchanged
+    look = atomic.check_unchanged
 
     def and_then(target: Path, expected: str) -> None:
         look(target, expected)
         by_truncation(path)
 
-    monkeypatch.setattr(swap, "check_unchanged", and_then)
+    monkeypatch.setattr(atomic, "check_unchanged", and_then)
     with pytest.raises(Conflict):
         atomic.write_atomic(path, OURS, expected="")
     assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
@@ -235,14 +231,14 @@ def test_a_file_that_somebody_makes_meanwhile_is_not_replaced(path: Path, monkey
 def test_a_file_that_is_written_is_not_taken_away(
     path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
 ) -> None:
-    look = swap.check_unchanged
+    look = atomic.check_unchanged
 
     def and_then(target: Path, expected: str) -> None:
         look(target, expected)
         write(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(swap, "check_unchanged", and_then)
+        patch.setattr(atomic, "check_unchanged", and_then)
         with pytest.raises(Conflict):
             swap.remove_expected(path, atomic.sha256(OLD))
     assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
