@@ -298,14 +298,15 @@ class GitHistory:
         new = object_id(*objects[-1])
         ready = index = None
         try:
-            ready = git_refs.prepared(self.git_dir, head, new)
-            index = git_index.prepared(self.git_dir, rows)
-            staged = index.file if index else None
-            self._objects.write(objects, [ready, staged] if staged else [ready])
-            if not git_refs.swap(self.git_dir, head, ready, new, *log):
-                return None
-            taken, index = index, None  # it is discarded there, once: its handle may be another file's afterwards
-            git_index.update(self.git_dir, rows, taken)
+            with git_refs.marked(self.git_dir) as mark:
+                ready = git_refs.prepared(self.git_dir, head, new)
+                index = git_index.prepared(self.git_dir, rows)
+                staged = index.file if index else None
+                self._objects.write(objects, [ready, staged] if staged else [ready])
+                if not git_refs.swap(self.git_dir, head, ready, mark, new, *log):
+                    return None
+                taken, index = index, None  # it is discarded there, once: its handle may be another file's afterwards
+                git_index.update(self.git_dir, rows, taken, mark)
         except OSError as error:
             raise from_os_error(error, "moving the git branch") from error
         finally:

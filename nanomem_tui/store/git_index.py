@@ -22,6 +22,7 @@ from nanomem_tui.store.git_objects import Unnamed
 _HEAD = struct.Struct(">4sLL")
 _STAT = struct.Struct(">10L")
 _EXTENDED = 0x4000
+_WAIT = 0.2  # seconds, for who holds the lock
 
 
 class _Entry(NamedTuple):
@@ -60,12 +61,14 @@ def prepared(git_dir: Path, files: Mapping[str, Staged]) -> Ready | None:
         return None
 
 
-def update(git_dir: Path, files: Mapping[str, Staged], ready: Ready | None = None, *, wait: float = 0.2) -> bool:
+def update(
+    git_dir: Path, files: Mapping[str, Staged], ready: Ready | None = None, mark: git_refs.Mark | None = None
+) -> bool:
     """Put the index that lies `ready`, fsynced, in its place; without one, or when another program wrote the index
     meanwhile, it is made anew.
 
-    `ready` is discarded here. Returns whether the index is now right; False leaves it untouched. Never raises for a
-    busy or foreign index.
+    `ready` is discarded here, `mark` is for the lock. Returns whether the index is now right; False leaves it
+    untouched. Never raises for a busy or foreign index.
     """
     for attempt in range(3):
         if ready is None or attempt:
@@ -79,7 +82,7 @@ def update(git_dir: Path, files: Mapping[str, Staged], ready: Ready | None = Non
         if ready is None or ready.file is None:
             return ready is not None
         try:
-            if _replaced(ready.file, ready.old, wait):
+            if _replaced(ready.file, ready.old, mark):
                 return True
         except (OSError, Refused):
             return False
@@ -88,9 +91,9 @@ def update(git_dir: Path, files: Mapping[str, Staged], ready: Ready | None = Non
     return False
 
 
-def _replaced(file: Unnamed, old: bytes, wait: float) -> bool:
+def _replaced(file: Unnamed, old: bytes, mark: git_refs.Mark | None) -> bool:
     """Give `file` its name, if the index is still `old`."""
-    with git_refs.lock(file.path, wait=wait):
+    with git_refs.lock(file.path, mark, wait=_WAIT):
         if (file.path.read_bytes() if file.path.exists() else b"") != old:
             return False
         os.replace(file.temporary, file.path)

@@ -92,14 +92,14 @@ def prepared(git_dir: Path, head: Head, new: str) -> Unnamed:
     return Unnamed.write(git_dir / f"nanomem-{os.urandom(6).hex()}.tmp", target, new.encode() + b"\n")
 
 
-def swap(git_dir: Path, head: Head, ready: Unnamed, new: str, person: str, reason: str) -> bool:
+def swap(git_dir: Path, head: Head, ready: Unnamed, mark: Mark, new: str, person: str, reason: str) -> bool:
     """Move what `head` names to the commit `new`, if HEAD is still exactly `head`; False when it moved meanwhile.
 
-    `ready` is the fsynced file that `prepared` made, to be discarded by the caller in any case. `person` (`Name <mail>
-    seconds zone`) and `reason` go into the reflogs that exist. Durable when it returns.
+    `ready` is the fsynced file that `prepared` made, to be discarded by the caller in any case; `mark` is for the lock.
+    `person` (`Name <mail> seconds zone`) and `reason` go into the reflogs that exist. Durable when it returns.
     Raises Refused while another program holds the lock, and OSError.
     """
-    with lock(ready.path):
+    with lock(ready.path, mark):
         if read_head(git_dir) != head:
             return False
         os.replace(ready.temporary, ready.path)
@@ -120,55 +120,76 @@ def _log(path: Path, line: bytes) -> None:
             os.close(handle)
 
 
+class Mark(NamedTuple):
+    """A file that says that a lock is ours, with our flock: linked to the name of a lock, it is that lock."""
+
+    handle: int
+    path: Path
+
+
 @contextlib.contextmanager
-def lock(target: Path, *, wait: float = 2.0) -> Iterator[None]:
-    """Hold git's lock file for `target`. Raises Refused when another program holds it longer than `wait` seconds."""
+def marked(folder: Path) -> Iterator[Mark]:
+    """A mark for locks on the file system of `folder`, one after the other. Raises OSError."""
+    path = folder / f"nanomem-{os.urandom(6).hex()}.lock"  # git takes no name of that end for a branch
+    mark = Mark(_make(path), path)
+    try:
+        yield mark
+    finally:
+        os.close(mark.handle)  # no lock has its name any more
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+@contextlib.contextmanager
+def lock(target: Path, mark: Mark | None = None, *, wait: float = 2.0) -> Iterator[None]:
+    """Hold git's lock file for `target`, made of `mark` where there is one already.
+
+    Raises Refused when another program holds it longer than `wait` seconds.
+    """
+    if mark is None:
+        with marked(target.parent) as own, lock(target, own, wait=wait):
+            yield
+        return
     path = target.with_name(target.name + ".lock")
     deadline = time.monotonic() + wait
-    handle = _try_lock(path)
+    handle = _take(mark, path)
     while handle is None:
         if time.monotonic() >= deadline:
             raise Refused("another program has locked the git history", str(path), "wait, or remove a stale lock")
         time.sleep(0.005)
-        handle = _try_lock(path)
+        handle = _take(mark, path)
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
             path.unlink()
-        os.close(handle)
+        if handle != mark.handle:
+            os.close(handle)
 
 
-def _try_lock(path: Path) -> int | None:
-    """Take the lock; None when somebody has it. It gets its name when our mark is in it: a process killed meanwhile
-    leaves none that nobody knows."""
-    ready = path.with_name(f"{path.stem}.{os.urandom(6).hex()}.lock")  # git takes no name of that end for a branch
-    handle = _marked(ready)
-    if handle is None:
-        return None
+def _take(mark: Mark, path: Path) -> int | None:
+    """Take the lock and return what holds its flock; None when somebody has it. It gets its name when the mark is in
+    it: a process killed meanwhile leaves none that nobody knows."""
     try:
-        os.link(ready, path)
+        os.link(mark.path, path)
     except OSError as error:
-        os.close(handle)
-        if error.errno in _NO_LINKS:
-            return _marked(path)
-        if error.errno != errno.EEXIST:
+        if error.errno == errno.EEXIST:
+            _remove_stale(path)
+            return None
+        if error.errno not in _NO_LINKS:
             raise
-        _remove_stale(path)
-        return None
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(ready)
-    return handle
-
-
-def _marked(path: Path) -> int | None:
-    """A new file with our mark and our flock; None when there is one. Leaves none when that fails."""
+    else:
+        return mark.handle
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        return _make(path)
     except FileExistsError:
         _remove_stale(path)
         return None
+
+
+def _make(path: Path) -> int:
+    """A new file with our mark and our flock. Raises OSError, FileExistsError among them, and leaves none then."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.write(handle, _MARK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -437,6 +438,23 @@ def test_many_commits_are_listed_without_the_git_library(tmp_path: Path, total: 
     )
     count, loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
     assert (count, loaded) == (str(total), "False")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_one_mark_makes_one_lock_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    def refuse(*_given: object) -> None:
+        raise OSError(errno.EPERM, "no hard links here")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    with git_refs.marked(tmp_path) as mark:
+        for name in ("ref", "index"):
+            with git_refs.lock(tmp_path / name, mark):
+                assert (tmp_path / f"{name}.lock").read_bytes() == b"nanomem\n"
+                with pytest.raises(Refused), git_refs.lock(tmp_path / name, wait=0.02):
+                    pass
+            assert not (tmp_path / f"{name}.lock").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_waiting_for_a_lock_takes_no_longer_than_it_is_held(tmp_path: Path) -> None:
