@@ -4,7 +4,8 @@
 
 commit, diff and log beside nanobot's `GitStore` (`--nanobot`: a Python that has nanobot-ai) and git; blame beside
 `git blame`, cold and from its cache, inside a process and as a command. `loose` is what an agent's repository looks
-like, `packed` what `git gc` makes of it. Every figure is the median of runs taken in turns.
+like, `packed` what `git gc` makes of it. Every figure is the median of runs taken in turns. `the disk` is a program
+that writes the files of a commit and waits for the disk as ours does, and does nothing else.
 """
 
 from __future__ import annotations
@@ -73,14 +74,16 @@ def main() -> int:
 def tell(layout: str, commits: int, figures: dict[str, dict[str, float]]) -> int:
     """Print a table; returns how many figures are over their goal."""
     print(f"{layout}, {commits:,} commits (milliseconds; ratio of ours to the other)\n")
-    print(f"  {'':34} {'ours':>9} {'git':>9} {'nanobot':>9} {'to git':>8} {'to nanobot':>11} {'goal':>16}")
+    print(
+        f"  {'':34} {'ours':>9} {'git':>9} {'nanobot':>9} {'the disk':>9} {'to git':>8} {'to nanobot':>11} {'goal':>16}"
+    )
     over = 0
     for name, row in figures.items():
         named = next((goal for goal in GOALS if name == goal), "")
         other, most = GOALS.get(named, ("", 0.0))
         ratios = {who: row["ours"] / row[who] if row.get(who) else None for who in ("git", "nanobot")}
         over += bool(named and ratios.get(other) is not None and (ratios[other] or 0) > most)
-        cells = [f"{row[who]:9.2f}" if who in row else f"{'':9}" for who in ("ours", "git", "nanobot")]
+        cells = [f"{row[who]:9.2f}" if who in row else f"{'':9}" for who in ("ours", "git", "nanobot", "disk")]
         shown = [f"{ratio:.3g}" if ratio is not None else "" for ratio in ratios.values()]
         print(
             f"  {name:34} {' '.join(cells)} {shown[0]:>8} {shown[1]:>11} {f'{most:g} of {other}' if named else '':>16}"
@@ -214,7 +217,7 @@ def commit_row(home: Path, runs: int, also: dict[str, Callable[[], object]]) -> 
     """A commit of one changed file, each in a copy of its own; only ours is on the disk when it returns."""
     from nanomem_tui.store.git_history import GitHistory
 
-    places = {name: home / f"commit-{name}" for name in ("ours", "git")}
+    places = {name: home / f"commit-{name}" for name in ("ours", "git", "disk")}
     for place in places.values():
         shutil.copytree(home / "workspace", place)
     edits = Edits(7)
@@ -230,7 +233,35 @@ def commit_row(home: Path, runs: int, also: dict[str, Callable[[], object]]) -> 
         git(places["git"], "add", "-A")
         git(places["git"], "commit", "-q", "-m", "dream: x")
 
-    return turns(runs, ours=ours, git=theirs, **also)
+    return turns(runs, ours=ours, git=theirs, disk=partial(disk_alone, places["disk"] / ".git"), **also)
+
+
+def disk_alone(folder: Path) -> None:
+    """Write four objects, an index and a branch; wait for their contents, the objects' names, the branch's name."""
+    from nanomem_tui.store.git_sync import sync_all
+
+    names = [os.urandom(20).hex() for _ in range(4)]
+    files = {
+        f"objects/{name[:2]}/{name[2:]}": b"x" * size for name, size in zip(names, (3000, 150, 120, 60), strict=True)
+    }
+    files |= {"nanomem-index": b"x" * 300, "refs/heads/nanomem": b"x" * 41}
+    handles = {}
+    for name, data in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        handles[name] = os.open(folder / f"{name}.tmp", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        os.write(handles[name], data)
+    sync_all(list(handles.values()))
+    for stage in ("objects/", "refs/"):
+        named = [name for name in handles if name.startswith(stage)]
+        for name in named:
+            os.rename(folder / f"{name}.tmp", folder / name)
+        folders = [os.open(parent, os.O_RDONLY) for parent in {(folder / name).parent for name in named}]
+        sync_all(folders)
+        for handle in folders:
+            os.close(handle)
+    os.rename(folder / "nanomem-index.tmp", folder / "nanomem-index")
+    for handle in handles.values():
+        os.close(handle)
 
 
 def blame_rows(home: Path, runs: int) -> dict[str, dict[str, float]]:
