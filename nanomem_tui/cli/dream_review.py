@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 QUESTION = "+ accept, - reject, e edit, a all, q later, ? help: "
 HELP = (
-    "  +  make this edit    -  let it go    e  make it in other words",
+    "  +  make this edit    -  let it go for good    e  make it in other words",
     "  a  make all that follow; those that were refused go to the inbox",
     "  q  decide on the rest later, in the inbox; what you accepted is made",
     "  ctrl+c ends it with nothing changed: the next Dream reads it all again",
@@ -44,7 +44,7 @@ class Answers:
     texts: dict[str, str]
     made: list[LineEdit] = field(default_factory=list)
     left: list[Refusal] = field(default_factory=list)
-    rejected: int = 0
+    rejected: list[Refusal] = field(default_factory=list)
 
     def make(self, edit: LineEdit) -> None:
         """Make it on top of those before it. Raises BadInput or Conflict when that cannot be."""
@@ -77,11 +77,11 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
             if answer == "q" or asked.why or not _made(answers, asked.edit):
                 answers.left.append(waits)
         elif answer == "-":
-            answers.rejected += 1
+            answers.rejected.append(asked)
     if questions:
-        said = (f"{len(answers.made)} accepted", f"{answers.rejected} rejected", f"{len(answers.left)} to the inbox")
-        output.notes([", ".join(said)])
-    return ws.dream.apply(proposed, answers.made, answers.left)
+        made, rejected, left = len(answers.made), len(answers.rejected), len(answers.left)
+        output.notes([f"{made} accepted, {rejected} rejected, {left} to the inbox"])
+    return ws.dream.apply(proposed, answers.made, answers.left, answers.rejected)
 
 
 def _made(answers: Answers, edit: LineEdit) -> bool:

@@ -55,6 +55,8 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
         yield f"{name}{_document(before)} → {_document(after)}"
     elif change.layer == "session":
         yield f"{name}{_messages(before)} → {_messages(after)}"
+    elif change.layer == "hunk" and change.key.startswith("rejected"):
+        yield f"{name}{'no longer' if after is None else 'is'} remembered as rejected"
     elif change.layer == "hunk":
         yield f"{name}{'leaves' if after is None else 'to'} the inbox"
     elif after is None:

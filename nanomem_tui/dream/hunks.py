@@ -1,7 +1,9 @@
-"""Edits of Dreams that wait for a person, as a layer of operations: one small file each, in a folder of ours.
+"""Edits of Dreams that wait for a person, or that one rejected, as a layer of operations: one small file each, in a
+folder of ours.
 
-Owns the folder, and how a waiting edit is read back: what is no such edit is a problem, never a crash. A hunk comes
-with the Dream that proposed it and goes with the decision, so undoing either puts it where it was. Decides nothing.
+Owns the folder, and how an edit is read back: what is no such edit is a problem, never a crash. A hunk comes with the
+Dream that proposed it and goes with the decision, so undoing either puts it where it was; a rejection stays. Decides
+nothing.
 """
 
 from __future__ import annotations
@@ -20,13 +22,16 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic
 
 LAYER = "hunk"
-_NAME = re.compile(r"hunk_\d{1,16}_\d{1,16}")
+WAITING, REJECTED = "hunk", "rejected"
+"""How the keys begin of an edit that waits, and of one that a person rejected."""
+
+_NAME = re.compile(rf"({WAITING}|{REJECTED})_\d{{1,16}}_\d{{1,16}}")
 _TEXTS = ("op", "file", "section", "old", "new", "to_file", "supersedes", "why")
 _OPS = ("add", "replace", "remove", "move")
 
 
 class Hunk(NamedTuple):
-    """An edit that waits: why it was not made, when it was proposed (UTC ISO), by which Dreamer."""
+    """An edit that waits, or was rejected: why it was not made, when it was proposed (UTC ISO), by which Dreamer."""
 
     id: str
     edit: LineEdit
@@ -55,13 +60,20 @@ class HunkLayer:
 
     def read(self) -> tuple[list[Hunk], list[Problem]]:
         """What waits, oldest first, and the files that are no waiting edit."""
+        return self._read(self._folder)
+
+    def rejected(self) -> list[Hunk]:
+        """What a person rejected, oldest first."""
+        return self._read(self._folder / REJECTED)[0]
+
+    def _read(self, folder: Path) -> tuple[list[Hunk], list[Problem]]:
         try:
-            names = sorted(path.stem for path in self._folder.iterdir() if path.suffix == ".json")
+            names = sorted(path.stem for path in folder.iterdir() if path.suffix == ".json")
         except FileNotFoundError:
             return [], []
         except OSError as error:
             found = from_os_error(error, "reading what waits for review")
-            return [], [Problem(found.what, str(self._folder), fix=found.fix)]
+            return [], [Problem(found.what, str(folder), fix=found.fix)]
         hunks, problems = [], []
         for name in names:
             try:
@@ -100,7 +112,7 @@ class HunkLayer:
                 if change.after is None:
                     path.unlink(missing_ok=True)
                 else:
-                    atomic.make_folder(self._folder)
+                    atomic.make_folder(path.parent)
                     atomic.write_atomic(path, json.dumps(_plain(change.after), ensure_ascii=False).encode())
         except OSError as error:
             raise from_os_error(error, "keeping what waits for review") from error
@@ -108,7 +120,7 @@ class HunkLayer:
     def _path(self, key: str) -> Path:
         if not _NAME.fullmatch(key):
             raise NanomemError("not the name of a waiting edit", key)
-        return self._folder / f"{key}.json"
+        return (self._folder / REJECTED if key.startswith(REJECTED) else self._folder) / f"{key}.json"
 
     def _value(self, key: str) -> dict[str, Any] | None:
         try:

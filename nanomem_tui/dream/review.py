@@ -1,7 +1,8 @@
 """Deciding on edits of a Dream one by one: what waits, accept it (as it is or reworded), or reject it.
 
 Owns the decision as one operation of a person: the lines change and the hunk goes, together, and undo brings both
-back. A person may accept what the guards refused; what cannot be a line of a file stays impossible. Proposes nothing.
+back. A person may accept what the guards refused; what cannot be a line of a file stays impossible. What is rejected
+is remembered, so that no Dream asks for it again. Proposes nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.dream import guards
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.guards import Refusal
-from nanomem_tui.dream.hunks import LAYER, Hunk, HunkLayer
+from nanomem_tui.dream.hunks import LAYER, REJECTED, WAITING, Hunk, HunkLayer
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem
 from nanomem_tui.memory import secrets
 from nanomem_tui.operations import Change, Operation, Perform, new_key, new_operation
@@ -67,10 +68,11 @@ class Review:
         return self._perform(new_operation("dream.accept", label, [*files, *self._gone(hunks)], meta=meta))
 
     def reject(self, ids: Sequence[str]) -> Operation:
-        """Let the edits go, as one operation; undo brings them back. Raises NotFound, BadInput."""
+        """Let the edits go for good, as one operation; undo brings them back. Raises NotFound, BadInput."""
         hunks = self._named(ids)
         label = f"reject {_told([hunk.edit for hunk in hunks])}"
-        return self._perform(new_operation("dream.reject", label, self._gone(hunks)))
+        kept = [Change(LAYER, new_key(REJECTED), None, hunk.value) for hunk in hunks]
+        return self._perform(new_operation("dream.reject", label, [*self._gone(hunks), *kept]))
 
     def _named(self, ids: Sequence[str]) -> list[Hunk]:
         found = list({hunk.id: hunk for hunk in map(self.get, ids)}.values())
@@ -101,9 +103,27 @@ class Review:
 
 def waiting_changes(refused: Iterable[Refusal], dreamer: str) -> list[Change]:
     """The changes that keep edits for a person; of a secret only the masked words are kept."""
+    return _kept(WAITING, refused, dreamer)
+
+
+def rejected_changes(rejected: Iterable[Refusal], dreamer: str) -> list[Change]:
+    """The changes that remember edits as rejected; of a secret only the masked words are kept."""
+    return _kept(REJECTED, rejected, dreamer)
+
+
+def _kept(key: str, refusals: Iterable[Refusal], dreamer: str) -> list[Change]:
     at = clock.iso(clock.now())
-    hunks = (Hunk(new_key("hunk"), masked(refusal.edit), refusal.why, at, dreamer) for refusal in refused)
+    hunks = (Hunk(new_key(key), masked(refusal.edit), refusal.why, at, dreamer) for refusal in refusals)
     return [Change(LAYER, hunk.id, None, hunk.value) for hunk in hunks]
+
+
+def asked(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
+    """What an edit asks for and by which entries, wherever the line stands by now.
+
+    The rules clear lines away on the word of whatever entry is the newest: of that the entries do not count.
+    """
+    evidence = () if dreamer == "rules" and edit.op == "remove" else edit.evidence
+    return edit.op, edit.file, edit.to_file, edit.old, masked(edit).new, evidence
 
 
 def reworded(edit: LineEdit, text: str) -> LineEdit:

@@ -18,7 +18,7 @@ from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Limits, Refusal, check, evidence_of
 from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.dream.queue import DreamQueue, Queue
-from nanomem_tui.dream.review import WAITS, masked, possible, waiting_changes
+from nanomem_tui.dream.review import WAITS, asked, masked, possible, rejected_changes, waiting_changes
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
 from nanomem_tui.errors import Conflict, NothingToDo, Refused, from_os_error
@@ -147,12 +147,14 @@ class DreamRunner(DreamQueue):
         proposed: DreamResult,
         chosen: Sequence[LineEdit],
         waiting: Sequence[Refusal] = (),
+        rejected: Sequence[Refusal] = (),
         *,
         started_by: str = "human",
     ) -> DreamResult:
         """The Dream that a dry run `proposed`, with the edits that a person chose, in their words, as one commit.
 
-        `waiting` are those to be decided later; all others are let go. The cursor moves as it would have. Raises
+        `waiting` are those to be decided later; `rejected` ones are remembered, and not proposed again for the same
+        entries; all others are let go. The cursor moves as it would have. Raises
         Conflict when another Dream was quicker or a line to change is gone, BadInput for what is no line, Refused while
         another Dream runs.
         """
@@ -164,7 +166,7 @@ class DreamRunner(DreamQueue):
             before = {name: self._text(name) for name in TITLES}
             decided = replace(proposed, edits=tuple(chosen), refused=tuple(waiting))
             result = _changed(decided, before, apply_edits(before, chosen))
-            return self._commit(result, started_by, proposed)
+            return self._commit(result, started_by, rejected)
 
     def pass_over(self, cursor: int, why: str, *, started_by: str = "human") -> Operation:
         """Move the cursor past the next entry, which no Dreamer could read; the entry stays where it is.
@@ -184,10 +186,10 @@ class DreamRunner(DreamQueue):
             label = f"Dream: entry {cursor} passed over"
             return self._perform(new_operation("dream.pass", label, [change], actor="dream", meta=meta))
 
-    def _commit(self, result: DreamResult, started_by: str, proposed: DreamResult | None = None) -> DreamResult:
+    def _commit(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal] = ()) -> DreamResult:
         if self._git() is None:
             GitHistory.init(self._paths)
-        done = self._perform(self._operation(result, started_by, proposed or result))
+        done = self._perform(self._operation(result, started_by, rejected))
         return replace(result, operation=done, sha=self._files.commit_of(done))
 
     def _refuse_when_late(self, result: DreamResult) -> None:
@@ -237,15 +239,16 @@ class DreamRunner(DreamQueue):
         if proposal.done is not None:
             batch = [entry for entry in batch if entry.cursor <= proposal.done]
         edits, dropped, last = _within(proposal.edits, batch, max_iterations)
-        edits, left = self._without_waiting(edits)
+        refused = [*dropped, *proposal.refused]
+        edits, left, again = self._not_asked_before(edits, refused, dreamer.name)
         checked = check(before, edits, evidence_of(batch), self._limits, day_of(queue.entries))
         result = DreamResult(
             read=sum(1 for entry in batch if entry.cursor <= last),
             cursor_before=queue.cursor,
             cursor_after=last,
             edits=checked.edits,
-            refused=(*checked.refused, *left, *dropped, *proposal.refused),
-            skipped=tuple(skipped for skipped in proposal.skipped if skipped.cursor <= last),
+            refused=(*checked.refused, *left),
+            skipped=(*(skipped for skipped in proposal.skipped if skipped.cursor <= last), *again),
             remaining=sum(1 for entry in queue.waiting if entry.cursor > last),
             unreadable=tuple(problem.line for problem in queue.unreadable if problem.line is not None),
             dreamer=dreamer.name,
@@ -254,11 +257,27 @@ class DreamRunner(DreamQueue):
         )
         return _changed(result, before, checked.files)
 
-    def _without_waiting(self, edits: Sequence[LineEdit]) -> tuple[list[LineEdit], list[Refusal]]:
-        """(the other edits, those that wait for a person already): an entry that is read again decides none of them."""
-        waiting = {_asked(hunk.edit): hunk.why for hunk in HunkLayer(self._paths).read()[0]}
-        others = [edit for edit in edits if _asked(edit) not in waiting]
-        return others, [Refusal(edit, waiting[_asked(edit)]) for edit in edits if _asked(edit) in waiting]
+    def _not_asked_before(
+        self, edits: Sequence[LineEdit], refused: Sequence[Refusal], dreamer: str
+    ) -> tuple[list[LineEdit], list[Refusal], list[Skipped]]:
+        """(edits to hold against the guards, those refused or waiting already, those that a person rejected): an entry
+        that is read again decides nothing that is up to a person, and nothing that one decided."""
+        layer = HunkLayer(self._paths)
+        waiting = {asked(hunk.edit, hunk.dreamer): hunk.why for hunk in layer.read()[0]}
+        rejected = {asked(hunk.edit, hunk.dreamer) for hunk in layer.rejected()}
+        others: list[LineEdit] = []
+        left: list[Refusal] = []
+        again: list[Skipped] = []
+        for one in (*(Refusal(edit, "") for edit in edits), *refused):
+            edit, key = one.edit, asked(one.edit, dreamer)
+            if key in rejected:
+                cursor = max(edit.evidence, default=0)
+                again.append(Skipped(cursor, masked(edit).new or edit.old, "a person rejected it"))
+            elif one.why or key in waiting:
+                left.append(Refusal(edit, waiting.get(key, one.why)))
+            else:
+                others.append(edit)
+        return others, left, again
 
     def _text(self, name: str) -> str:
         loaded = self._files.load(name)
@@ -266,7 +285,7 @@ class DreamRunner(DreamQueue):
             raise Refused("a memory file holds bytes that are no UTF-8", name, "repair it first: see `nanomem doctor`")
         return loaded.text or ""
 
-    def _operation(self, result: DreamResult, started_by: str, proposed: DreamResult) -> Operation:
+    def _operation(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal]) -> Operation:
         changes: list[Change] = []
         for name, text in result.after.items():
             change = self._files.change(name, text)
@@ -275,8 +294,10 @@ class DreamRunner(DreamQueue):
             before = change.before if (change.before or {}).get("text", "") == old else {"text": old}
             changes.append(Change(change.layer, name, before, change.after))
         changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
-        known = {_asked(hunk.edit) for hunk in HunkLayer(self._paths).read()[0]}
-        changes += waiting_changes([r for r in result.refused if _asked(r.edit) not in known], result.dreamer)
+        known = {asked(hunk.edit, hunk.dreamer) for hunk in HunkLayer(self._paths).read()[0]}
+        new = [one for one in result.refused if asked(one.edit, result.dreamer) not in known]
+        changes += waiting_changes(new, result.dreamer)
+        changes += rejected_changes(rejected, result.dreamer)
         meta = {
             "commit": message(result.dreamer, result),
             "started_by": started_by,
@@ -285,19 +306,12 @@ class DreamRunner(DreamQueue):
             "edits": [edit.to_json() for edit in result.edits[:_MAX_KEPT]],
             "refused": [{**masked(r.edit).to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
-        kept = {*result.edits, *(refusal.edit for refusal in result.refused)}
-        rejected = [edit.to_json() for edit in proposed.edits if edit not in kept and proposed is not result]
         if rejected:
-            meta["rejected"] = rejected[:_MAX_KEPT]
+            meta["rejected"] = [masked(one.edit).to_json() for one in rejected[:_MAX_KEPT]]
         if result.usage.calls:
             meta |= {"analysis": result.analysis[:_MAX_ANALYSIS], "usage": result.usage.to_json()}
         label = f"Dream: {_count(result.read, 'entry', 'entries')}, {_summary(result.files)}"
         return new_operation("dream.run", label, changes, actor="dream", meta=meta)
-
-
-def _asked(edit: LineEdit) -> tuple[object, ...]:
-    """What an edit asks for and by which entries, wherever the line stands by now."""
-    return edit.op, edit.file, edit.to_file, edit.old, edit.new, edit.evidence
 
 
 def _all_for_review(result: DreamResult) -> DreamResult:

@@ -142,9 +142,15 @@ class Dreams:
             past_unreadable=past_unreadable,
         )
 
-    def apply(self, proposed: DreamResult, chosen: Sequence[LineEdit], waiting: Sequence[Refusal] = ()) -> DreamResult:
+    def apply(
+        self,
+        proposed: DreamResult,
+        chosen: Sequence[LineEdit],
+        waiting: Sequence[Refusal] = (),
+        rejected: Sequence[Refusal] = (),
+    ) -> DreamResult:
         """The Dream that a dry run proposed, with the edits that a person chose. See `DreamRunner.apply`."""
-        return self._runner.apply(proposed, chosen, waiting)
+        return self._runner.apply(proposed, chosen, waiting, rejected)
 
     def pass_over(self, cursor: int, why: str) -> Operation:
         """Go past the next entry, which no Dreamer could read. See `DreamRunner.pass_over`."""

@@ -82,6 +82,13 @@ def accepted(rows: Iterable[Proposed]) -> list[LineEdit]:
     return [row.edit for row in rows if row.decision == "accept"]
 
 
+def rejected(rows: Iterable[Proposed], result: DreamResult, keep: bool) -> list[Refusal]:
+    """The edits that a person let go, as they were proposed; those still open too unless they are to be kept."""
+    proposed = rows_of(result)
+    gone = [row.number for row in rows if row.decision == "reject" or not (row.decision or keep)]
+    return [Refusal(proposed[number].edit, proposed[number].refused) for number in gone]
+
+
 def decided(rows: Sequence[Proposed]) -> int:
     """How many are decided."""
     return sum(1 for row in rows if row.decision)

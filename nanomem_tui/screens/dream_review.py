@@ -27,6 +27,7 @@ from nanomem_tui.screens.dream_hunks import (
     decided,
     hunk_shown,
     place,
+    rejected,
     rows_of,
     run_blocks,
 )
@@ -326,7 +327,7 @@ class ReviewScreen(Dreaming[Proposed]):
         results: list[DreamResult] = []
 
         def make(ws: Workspace) -> list[Operation]:
-            results.append(ws.dream.apply(proposed, accepted(rows), waiting))
+            results.append(ws.dream.apply(proposed, accepted(rows), waiting, rejected(rows, proposed, keep)))
             return [operation for result in results if (operation := result.operation)]
 
         await self.change(make)

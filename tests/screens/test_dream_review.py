@@ -97,6 +97,19 @@ async def test_open_edits_wait_in_the_inbox(home: Path) -> None:
         await on.until(lambda: on.screen.SCREEN == "inbox" and len(on.ids) == 9)
 
 
+async def test_what_is_rejected_is_not_proposed_again_for_the_same_entries(home: Path) -> None:
+    async with console(home, "dream") as on:
+        await on.press("T")
+        await on.shows("0 of 10 decided")
+        gone = rows(on)[0].edit
+        await on.press("-", "r", "y")
+        await on.shows("9 edits in the inbox")
+        (home / "memory" / ".dream_cursor").write_text("202")
+        await on.press("T")
+        await on.shows("0 of 9 decided")
+        assert gone not in [row.edit for row in rows(on)]
+
+
 async def test_several_are_decided_at_once_and_the_same_key_opens_them_again(home: Path) -> None:
     async with console(home, "dream") as on:
         await on.press("T", "*", "+")
