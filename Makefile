@@ -49,8 +49,9 @@ crash: $(VENV)/.dev ## kills, cut points and full disks
 crash-long: $(VENV)/.dev ## a Dream killed, or its disk failing, at every step: half an hour
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m long
 
-slow: $(VENV)/.dev ## the tests that take more than a few seconds each
+slow: $(VENV)/.dev ## the tests that take more than a few seconds each; ten times the drawn examples
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "slow and not crash"
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "hypothesis and not slow and not crash" --hypothesis-profile many
 
 # Pictures are left out: they are drawn with the newest release.
 lowest: .peers/lowest/.done ## the default tests on the oldest versions that we allow

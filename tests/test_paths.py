@@ -99,7 +99,6 @@ def test_a_database_beside_a_workspace_that_is_not_there_is_named(sample_copy: C
         assert f"mkdir -p {home / 'workspace'} && nanomem memory import {home / 'memory.db'}" in caught.value.fix
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="tried as root by a mock only")
 def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = make_home(tmp_path)
 

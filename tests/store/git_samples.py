@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +42,23 @@ def git(folder: Path, *arguments: str, check: bool = True, given: str = "") -> s
     return found.stdout.decode("utf-8", "replace")
 
 
+@cache
+def _unpacked(archive: Path) -> Path:
+    """All sample homes, unpacked once for this process."""
+    folder = Path(tempfile.mkdtemp(prefix="nanomem-samples-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with tarfile.open(archive) as packed:
+        safely: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since 3.11.4
+        packed.extractall(folder, **safely)
+    return folder
+
+
 def sample(name: str, folder: Path) -> Paths:
-    """The workspace of one sample home, unpacked into `folder`; skips where the samples are not at hand."""
+    """The workspace of one sample home, copied into `folder`; skips where the samples are not at hand."""
     archive = samples_archive()
     if archive is None:
         pytest.skip("the sample workspaces are not at hand")
-    with tarfile.open(archive) as packed:
-        members = [m for m in packed if m.name == name or m.name.startswith(name + "/")]
-        safely: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since 3.11.4
-        packed.extractall(folder, members, **safely)
+    shutil.copytree(_unpacked(archive) / name, folder / name, symlinks=True)
     return locate(folder / name / "home" / ".nanobot" / "workspace")
 
 

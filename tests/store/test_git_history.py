@@ -123,7 +123,8 @@ def test_a_commit_of_ours_is_right_for_git_and_leaves_a_clean_status(tmp_path: P
 
 def test_the_agents_own_way_to_commit_works_after_ours(tmp_path: Path) -> None:
     """Stage the tracked files with dulwich, look at the status, commit: what the agent does after a Dream."""
-    porcelain = pytest.importorskip("dulwich.porcelain")
+    from dulwich import porcelain
+
     paths = sample("nb035", tmp_path)
     opened(paths).commit_files({"USER.md": b"ours\n"}, "nanomem: edit")
     write(paths.workspace, {"USER.md": "ours\n", "SOUL.md": "agent\n"})
