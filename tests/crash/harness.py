@@ -12,6 +12,7 @@ import os
 import signal
 import sqlite3
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -145,6 +146,13 @@ def fresh_look(workspace: Path) -> Look:
         return look(ws)
 
 
+def fork() -> int:
+    """`os.fork`, without the warning that Python gives where a test runner has a thread of its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
 def run_in_child(
     workspace: Path, actions: list[Action], steps: Steps, *, seconds: float | None = None
 ) -> tuple[int, int]:
@@ -153,7 +161,7 @@ def run_in_child(
     `seconds`: kill it after that time instead of at a step.
     """
     read, write = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:
         status = 1
         try:

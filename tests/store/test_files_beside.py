@@ -15,6 +15,7 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic, swap
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
+from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
 from tests.store.git_samples import git, needs_git, small
 
@@ -187,7 +188,7 @@ def test_what_a_killed_process_had_displaced_is_put_back_before_its_change_is_fi
     """The process ended between the exchange and the look at what came out of it."""
     layer = FileLayer(paths, lambda: GitHistory.open(paths))
     changes = [layer.change(KEY, OURS)]
-    child = os.fork()
+    child = fork()
     if child == 0:
         real = swap.exchange
 

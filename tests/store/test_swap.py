@@ -15,6 +15,7 @@ import pytest
 
 from nanomem_tui.errors import Conflict, DiskFull
 from nanomem_tui.store import atomic, swap
+from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
 
 Act = Callable[[], object]
@@ -298,7 +299,7 @@ def killed(path: Path) -> Iterator[Callable[[Act], None]]:
     """Write ours in a process that ends right after the exchange, before which somebody did something."""
 
     def run(before: Act) -> None:
-        child = os.fork()
+        child = fork()
         if child == 0:
             with pytest.MonkeyPatch.context() as patch:
                 real = swap.exchange
