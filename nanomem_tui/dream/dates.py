@@ -93,11 +93,8 @@ def _moved(day: date, count: int, unit: str) -> str:
         return ""
     if unit == "day":
         return f"on {day + timedelta(days=count)}"
-    if unit == "week":
-        return f"around {day + timedelta(weeks=count)}"
-    if unit == "month":
-        return f"around {_month(day, count)}"
-    return f"around {day.year + count}"
+    rough = {"week": day + timedelta(weeks=count), "month": _month(day, count), "year": day.year + count}
+    return f"around {rough[unit]}"
 
 
 def _turned(day: date, found: re.Match[str]) -> str:

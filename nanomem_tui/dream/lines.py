@@ -5,13 +5,14 @@ Owns keeping that true edit by edit without reading a file again. Decides nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from nanomem_tui.dream import details
 from nanomem_tui.dream.claims import Claim, claim_of
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.formats import markdown
+from nanomem_tui.store.git_diff import common_start
 
 _MISSING = 2  # words that a line may say otherwise and still be the same: see `details.says`
 Words = frozenset[str]
@@ -120,8 +121,8 @@ class Lines:
         if "```" in text or "~~~" in text or "```" in before or "~~~" in before:
             return False
         old, new = before.split("\n"), text.split("\n")
-        first = _alike_from_start(old, new)
-        same = _alike_from_start(old[first:][::-1], new[first:][::-1])
+        first = common_start(old, new)
+        same = common_start(old[first:][::-1], new[first:][::-1])
         rows = self._rows[name]
         at = next((at for at, line in enumerate(rows) if line.number > first), len(rows))
         end = at
@@ -162,15 +163,3 @@ class Lines:
         claim = claim_of(line.text) if self._claims is not None else None
         if claim is not None and self._claims is not None:
             self._claims[claim.subject].pop(line, None)
-
-
-def _alike_from_start(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines two texts begin with alike."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

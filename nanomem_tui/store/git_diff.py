@@ -51,7 +51,7 @@ def spans(old: bytes, new: bytes, old_lines: Lines | None = None, new_lines: Lin
     skipped = _common_tail(old, new)
     if skipped:
         one, two = one[: len(one) - skipped], two[: len(two) - skipped]
-    top = _common(one, two)
+    top = common_start(one, two)
     if top == len(one) == len(two):
         return []
     left, right = _Text(one), _Text(two)
@@ -96,7 +96,7 @@ def _block(data: bytes, from_end: int) -> bytes:
     return data[end - _TAIL : end]
 
 
-def _common(one: Lines, two: Lines) -> int:
+def common_start(one: Sequence[object], two: Sequence[object]) -> int:
     """How many lines at the start are equal. Compares slices: that runs at the speed of C."""
     low, high = 0, min(len(one), len(two))
     while low < high:
@@ -122,7 +122,7 @@ class _Text(Side):
 
 def _mark(left: _Text, right: _Text, top: int) -> None:
     """Mark the lines of both sides that a shortest difference changes."""
-    end = _common(left.lines[top:][::-1], right.lines[top:][::-1])
+    end = common_start(left.lines[top:][::-1], right.lines[top:][::-1])
     for side, other in ((left, right), (right, left)):
         _choose(side, other, top, len(side.lines) - end)
     if left.keys or right.keys:
