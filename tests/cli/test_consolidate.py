@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from nanomem_tui.cli import output
-from nanomem_tui.store import presence
-from nanomem_tui.store.presence import Presence
 from tests.cli.conftest import Run
 from tests.dream.test_consolidator import KEY, Home, session, talk
+from tests.store.homes import agent_runs
 
 
 @pytest.fixture
@@ -99,7 +98,7 @@ def test_beside_an_agent_all_of_it_is_refused(agent: Home, run: Run, monkeypatch
     row = json.dumps({"cursor": 1, "timestamp": "2026-01-01 00:00", "content": "x"})
     (agent.memory / "history.jsonl").write_text(f"{row}\n{row.replace('1,', '2,')}\n")
     (agent.memory / ".dream_cursor").write_text("2")
-    monkeypatch.setattr(presence, "look", lambda *_: Presence(True, 42, "nanobot gateway"))
+    agent_runs(monkeypatch)
     before = agent.files()
     for line in (("consolidate", KEY, "--yes"), ("history", "compact", "--keep", "1", "--yes")):
         found = run(*line)

@@ -10,52 +10,23 @@ from typing import Any
 
 import pytest
 
-from tests.model.server import KEY, ModelServer, Reply, Script, says, status
+from tests.model.dreams import PORT, endpoints, step, study, with_a_fact
+from tests.model.server import KEY, ModelServer, Reply, says, status
 
 FILES = ("SOUL.md", "USER.md", "memory/MEMORY.md", "memory/.dream_cursor")
 
 
 @pytest.fixture
 def nb035(home) -> Path:
-    """The workspace of a nanobot 0.3.5, with one fact that waits for the next Dream (entry 283)."""
-    workspace = home("nb035")
-    entry = {"cursor": 283, "timestamp": "2026-04-03 00:02", "content": "- [durable] The staging port is 8443"}
-    with (workspace / "memory" / "history.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(entry) + "\n")
-    (workspace / "memory" / ".dream_cursor").write_text("282")
-    return workspace
+    """A workspace with one fact that waits for the next Dream."""
+    return with_a_fact(home("nb035"))
 
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
     """`endpoint(reply, …)`: a server with that script, which is the model of this test's settings."""
-    opened: list[ModelServer] = []
-
-    def serve(*script: Script) -> ModelServer:
-        opened.append(ModelServer(*script).__enter__())
-        monkeypatch.setenv("NANOMEM_MODEL_BASE_URL", opened[-1].url)
-        monkeypatch.setenv("NANOMEM_MODEL_NAME", "scripted")
-        monkeypatch.setenv("NANOMEM_MODEL_KEY", KEY)
-        monkeypatch.setenv("NANOMEM_MODEL_PRICE_IN", "2")
-        monkeypatch.setenv("NANOMEM_MODEL_PRICE_OUT", "10")
-        return opened[-1]
-
-    yield serve
-    for server in opened:
-        server.__exit__()
-
-
-def study(analysis: str = "a port", **fact: Any) -> Reply:
-    found = {"text": "The staging port is 8443", "file": "memory/MEMORY.md", "evidence": [283], **fact}
-    return says({"analysis": analysis, "facts": [found]}, usage={"prompt_tokens": 1000, "completion_tokens": 100})
-
-
-def step(*edits: dict[str, Any]) -> Reply:
-    rows = [{"op": "add", "file": "memory/MEMORY.md", "evidence": [283], **edit} for edit in edits]
-    return says({"edits": rows, "status": "done"}, usage={"prompt_tokens": 2000, "completion_tokens": 100})
-
-
-PORT = {"section": "Infrastructure", "new": "- The staging port is 8443"}
+    with endpoints(monkeypatch) as serve:
+        yield serve
 
 
 def state(workspace: Path) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,10 @@ from nanomem_tui.errors import Conflict, DiskFull, InvalidConfig, NotFound, Noth
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.formats.sessions import parse_session
-from nanomem_tui.store import presence
 from nanomem_tui.store.atomic import locked, make_folder
-from nanomem_tui.store.presence import Presence
 from nanomem_tui.workspace import Workspace
 from tests.model.server import ModelServer, Script, says, status
+from tests.store.homes import agent_runs
 
 KEY = "telegram:7"
 ID = "b320cfc38283ad9d0550a89f257ad3d8"
@@ -91,11 +91,7 @@ def ws(home: Home) -> Iterator[Workspace]:
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From its call on an agent runs."""
-
-    def start() -> None:
-        monkeypatch.setattr(presence, "look", lambda *_: Presence(True, 42, "nanobot gateway"))
-
-    return start
+    return partial(agent_runs, monkeypatch)
 
 
 def session(home: Home, key: str = KEY) -> Any:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from nanomem_tui import open_workspace
+from nanomem_tui.workspace import Workspace
 from tests.conftest import samples_archive
 from tests.interop.real_agent import PEER, Agent, need
 
@@ -13,3 +17,11 @@ def agent(request: pytest.FixtureRequest) -> Agent:
     need(PEER.exists(), "no agent to drive: run `make peers`")
     need(samples_archive() is not None, "no sample homes: set NANOMEM_SAMPLES to workspaces.tar.gz")
     return Agent(request.getfixturevalue("sample_copy")("nb035"))
+
+
+@pytest.fixture
+def ws(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    """The agent's workspace, opened by us."""
+    monkeypatch.setenv("HOME", str(agent.home))
+    with open_workspace(agent.workspace) as workspace:
+        yield workspace

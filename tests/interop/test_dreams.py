@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict, NothingToDo, Refused
 from tests.interop.real_agent import Agent
 
@@ -16,14 +14,6 @@ pytestmark = pytest.mark.interop
 FILES = ("SOUL.md", "USER.md", "memory/MEMORY.md")
 STANDS = "af4387c8"
 """A Dream of the agent of which lines stand, five Dreams back and more."""
-
-
-@pytest.fixture
-def ws(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("HOME", str(agent.home))
-    workspace = open_workspace(agent.workspace)
-    yield workspace
-    workspace.close()
 
 
 def remember(agent: Agent, *contents: str) -> None:

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from nanomem_tui import open_workspace
 from tests.interop.real_agent import Agent
 
 pytestmark = pytest.mark.interop
 
 LONG = "matrix:!5000151:example.org"
 ADDED = "- Plays the cello on Sundays"
-
-
-@pytest.fixture
-def ws(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("HOME", str(agent.home))
-    workspace = open_workspace(agent.workspace)
-    yield workspace
-    workspace.close()
 
 
 def add_line(agent: Agent, ws: Any, name: str = "USER.md", line: str = ADDED) -> None:

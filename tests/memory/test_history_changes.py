@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,9 @@ from hypothesis import strategies as st
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.operations import new_operation
-from nanomem_tui.store import presence
 from nanomem_tui.store.atomic import quarantined
-from nanomem_tui.store.presence import Presence
 from nanomem_tui.workspace import Workspace
+from tests.store.homes import agent_runs
 
 OLD = """# History
 
@@ -68,11 +68,7 @@ def ws(memory: Path) -> Iterator[Workspace]:
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From its call on an agent runs."""
-
-    def start() -> None:
-        monkeypatch.setattr(presence, "look", lambda *_: Presence(True, 42, "nanobot gateway"))
-
-    return start
+    return partial(agent_runs, monkeypatch)
 
 
 # -- HISTORY.md

@@ -2,65 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.model.server import KEY, Asked, ModelServer, Reply, Script, says, status
+from tests.model.dreams import PORT, endpoints, step, study, with_a_fact
+from tests.model.server import KEY, Asked, ModelServer, Reply, status
 from tests.screens.console import console
 
-LINE = "- The staging port is 8443"
+LINE = PORT["new"]
 
 
 @pytest.fixture
 def home(sample: Callable[[str], Path]) -> Path:
-    """The workspace of a nanobot 0.3.5, with one fact that waits for the next Dream (entry 283)."""
-    workspace = sample("nb035")
-    entry = {"cursor": 283, "timestamp": "2026-04-03 00:02", "content": "- [durable] The staging port is 8443"}
-    with (workspace / "memory" / "history.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(entry) + "\n")
-    (workspace / "memory" / ".dream_cursor").write_text("282")
-    return workspace
+    """A workspace with one fact that waits for the next Dream."""
+    return with_a_fact(sample("nb035"))
 
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
     """`endpoint(reply, …)`: a server with that script, which is the Dreamer of this test's settings."""
-    opened: list[ModelServer] = []
-
-    def serve(*script: Script) -> ModelServer:
-        opened.append(ModelServer(*script).__enter__())
-        monkeypatch.setenv("NANOMEM_DREAM_DREAMER", "model")
-        monkeypatch.setenv("NANOMEM_MODEL_BASE_URL", opened[-1].url)
-        monkeypatch.setenv("NANOMEM_MODEL_NAME", "scripted")
-        monkeypatch.setenv("NANOMEM_MODEL_KEY", KEY)
-        monkeypatch.setenv("NANOMEM_MODEL_PRICE_IN", "2")
-        monkeypatch.setenv("NANOMEM_MODEL_PRICE_OUT", "10")
-        return opened[-1]
-
-    yield serve
-    for server in opened:
-        server.__exit__()
-
-
-def study() -> Reply:
-    found = {"text": "The staging port is 8443", "file": "memory/MEMORY.md", "evidence": [283]}
-    usage = {"prompt_tokens": 1000, "completion_tokens": 100}
-    return says({"analysis": "They moved a port.", "facts": [found]}, usage=usage)
-
-
-def step() -> Reply:
-    row = {"op": "add", "file": "memory/MEMORY.md", "evidence": [283], "section": "Infrastructure", "new": LINE}
-    return says({"edits": [row], "status": "done"}, usage={"prompt_tokens": 2000, "completion_tokens": 100})
+    monkeypatch.setenv("NANOMEM_DREAM_DREAMER", "model")
+    with endpoints(monkeypatch) as serve:
+        yield serve
 
 
 async def test_a_models_dream_is_reviewed_and_its_cost_stands_in_the_list(
     home: Path, endpoint: Callable[..., ModelServer]
 ) -> None:
-    server = endpoint(study(), step())
+    server = endpoint(study("They moved a port."), step(PORT))
     async with console(home, "dream", (200, 60)) as on:
         await on.press("T")
         await on.shows("0 of 1 decided", LINE, "They moved a port.", "scripted, 2 questions, 3,000 tokens in, 200 out")
@@ -78,9 +50,9 @@ async def test_esc_stops_a_dream_while_the_model_thinks(home: Path, endpoint: Ca
     def slow(_asked: Asked) -> Reply:
         asked.set()
         go.wait(60)
-        return study()
+        return study("They moved a port.")
 
-    endpoint(slow, step())
+    endpoint(slow, step(PORT))
     before = (home / "memory" / "MEMORY.md").read_text()
     async with console(home, "dream", (140, 40)) as on:
         await on.pilot.press("T")

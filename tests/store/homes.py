@@ -6,10 +6,14 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import open_workspace
+from nanomem_tui.store import presence
 from nanomem_tui.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pytest
 
 CREATED = "2026-02-13T09:17:00"
 
@@ -129,3 +133,8 @@ def files(folder: Path, skip: Callable[[Path], bool] = lambda path: False) -> di
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not skip(path)
     }
+
+
+def agent_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on an agent runs, for whoever looks."""
+    monkeypatch.setattr(presence, "look", lambda *_: presence.Presence(True, 42, "nanobot gateway"))
