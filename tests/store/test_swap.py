@@ -166,8 +166,10 @@ def test_who_found_the_old_file_just_before_and_opens_it_only_now_is_seen(
         inode = f":{aside.stat().st_ino} "
         asked.append(threading.Thread(target=by_appending, args=[aside]))
         asked[0].start()
+        deadline = time.monotonic() + 30
         while not any("BREAKING" in line and inode in line for line in locks.read_text().splitlines()):
-            time.sleep(0.001)  # it waits until we have looked
+            assert time.monotonic() < deadline, "it waits until we have looked"
+            time.sleep(0.001)
 
     locks = Path("/proc/locks")
     if not locks.exists():
