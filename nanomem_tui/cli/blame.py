@@ -89,7 +89,7 @@ def _table(lines: Sequence[BlamedLine]) -> list[str]:
         (
             str(line.number),
             _commit(line),
-            line.who,
+            line.role,
             words.when(line.at)[:10] if line.at else "",
             " ".join(f"#{cursor}" for cursor in line.cursors),
             line.session_key or "",
@@ -112,7 +112,7 @@ def _led_lines(lines: Sequence[BlamedLine]) -> list[str]:
     columns = [Column("Line", limit=30), Column("Commit"), Column("Who", drop=1), Column("Entries", drop=2, limit=15),
                Column("Text", least=24)]  # fmt: skip
     rows = [
-        (f"{line.file}:{line.number}", _commit(line), line.who, " ".join(f"#{c}" for c in line.cursors), line.text)
+        (f"{line.file}:{line.number}", _commit(line), line.role, " ".join(f"#{c}" for c in line.cursors), line.text)
         for line in lines
     ]
     return table(columns, rows, output.terminal_width())
@@ -133,13 +133,14 @@ def _line_lines(line: BlamedLine) -> list[str]:
 
 def _writer(writer: Writer, verb: str) -> tuple[str, str]:
     said = one_line(writer.subject, 60)
-    return verb, f"{words.when(writer.at)} by {writer.who}, commit {writer.short} {said}"
+    by = "a person, who accepted what a Dream proposed" if writer.accepted else writer.who
+    return verb, f"{words.when(writer.at)} by {by}, commit {writer.short} {said}"
 
 
 def _why(line: BlamedLine, width: int | None) -> list[str]:
     origin = line.origin
     if not line.entries:
-        dreamt = origin is not None and "dream" in origin.who
+        dreamt = origin is not None and origin.dreamt
         return ["", "No entry that this Dream read says so." if dreamt else "No Dream wrote it."]
     sure = "it named them" if line.entries[0].recorded else "by the words they share"
     rows = ["", f"History entries that asked for it ({sure}):"]

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 _MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none
 _WORTH_KEEPING = 64  # commits walked: what takes less is as quickly found again
-_RECORDING = frozenset({"dream.run", "dream.accept"})  # the operations that record edits with their evidence
-_ACCEPTED = "nanomem: accept"
+_RECORDING = frozenset({"dream.run", "dream.accept", "inbox.accept"})  # operations that hold edits with evidence
 _SAME_TIME = 600.0  # seconds between an operation and its commit at most
 
 
@@ -188,18 +187,17 @@ class _Work:
         return found
 
     def _entries(self, text: str, writer: Writer) -> tuple[EntryEvidence, ...]:
-        accepted = writer.who == "person" and writer.subject.startswith(_ACCEPTED)
-        if not accepted and writer.who not in ("nanomem dream", "agent dream"):
+        if not writer.dreamt:
             return ()
         raw = self._git.raw(writer.sha)
-        if accepted or writer.who == "nanomem dream":
+        if writer.who != "agent dream":
             if writer.sha not in self._recorded:
                 self._recorded[writer.sha] = _edits_of(raw, self._edits)
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
             if cursors:
                 return evidence.recorded(text, cursors, self._by_cursor)
-        if accepted:
+        if writer.accepted:
             return ()
         if writer.sha not in self._candidates:
             self._candidates[writer.sha] = Candidates(self._blames.entries_read(self._git, raw))
@@ -280,7 +278,8 @@ def _may_come_from(line: BlamedLine, session_key: str, said: frozenset[str]) -> 
 def _edits_of(raw: CommitObject, runs: Iterable[Operation]) -> list[Recorded]:
     """What the operation that made a commit recorded of its edits; empty when the ledger does not hold it.
 
-    A commit comes after its operation, so it is known by what the operation said in it, and by the time.
+    A commit comes after its operation, so it is known by what the operation said in it, and by the time: two decisions
+    within minutes may say the same, and the line tells which of them it was.
     """
     at = clock.parse(raw.at)
     same = [
@@ -290,9 +289,9 @@ def _edits_of(raw: CommitObject, runs: Iterable[Operation]) -> list[Recorded]:
         and at is not None
         and (made := clock.parse(operation.at)) is not None
     ]
-    apart, operation = min(same, key=lambda pair: pair[0], default=(_SAME_TIME + 1, None))
-    edits = operation.meta.get("edits") if operation is not None and apart <= _SAME_TIME else None
-    return [found for edit in edits or () if (found := _recorded(edit)) is not None]
+    near = [operation for apart, operation in sorted(same, key=lambda pair: pair[0]) if apart <= _SAME_TIME]
+    edits = [edit for operation in near for edit in operation.meta.get("edits") or ()]
+    return [found for edit in edits if (found := _recorded(edit)) is not None]
 
 
 def _recorded(edit: Any) -> Recorded | None:

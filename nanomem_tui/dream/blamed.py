@@ -19,6 +19,7 @@ Who = Literal["nanomem dream", "agent dream", "person", "outside", "agent"]
 """A Dream of ours, one of the agent, a person through nanomem, an edit by another program, the agent itself."""
 
 _BACK = ("revert:", 'Revert "', "nanomem: undo", "nanomem: redo", "nanomem: take back", "nanomem: go back to")
+_ACCEPTED = "nanomem: accept"
 _KEPT_OUTSIDE = "nanomem: keep what was edited outside"
 
 
@@ -36,9 +37,25 @@ class Writer(NamedTuple):
         """The first 8 digits of the id, as agents print it."""
         return self.sha[:8]
 
+    @property
+    def accepted(self) -> bool:
+        """Whether a person accepted what had waited: the words are a Dream's, and so is the evidence."""
+        return self.who == "person" and self.subject.startswith(_ACCEPTED)
+
+    @property
+    def dreamt(self) -> bool:
+        """Whether a Dream found the words, whoever let them in."""
+        return self.accepted or self.who in ("nanomem dream", "agent dream")
+
+    @property
+    def role(self) -> str:
+        """Who, in a word or two; `accepted` for a person who let in what a Dream had proposed."""
+        return "accepted" if self.accepted else self.who
+
     def to_json(self) -> dict[str, Any]:
         """The fields as a JSON object."""
-        return {"commit": self.sha, "at": self.at, "who": self.who, "author": self.author, "subject": self.subject}
+        said = {"commit": self.sha, "at": self.at, "who": self.who, "author": self.author, "subject": self.subject}
+        return {**said, "accepted": self.accepted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +95,11 @@ class BlamedLine:
         return self.writer.who if self.writer else "uncommitted"
 
     @property
+    def role(self) -> str:
+        """`who`; `accepted` for a person who let in what a Dream had proposed."""
+        return self.writer.role if self.writer else self.who
+
+    @property
     def cursors(self) -> tuple[int, ...]:
         """The history entries that asked for it, the best first."""
         return tuple(entry.cursor for entry in self.entries)
@@ -90,7 +112,7 @@ class BlamedLine:
 
     def to_json(self) -> dict[str, Any]:
         """The line as a JSON object."""
-        nobody = {"commit": None, "at": None, "who": "uncommitted", "author": None, "subject": None}
+        nobody = {"commit": None, "at": None, "who": "uncommitted", "author": None, "subject": None, "accepted": False}
         return {
             "file": self.file,
             "line": self.number,

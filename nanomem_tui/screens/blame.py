@@ -31,6 +31,7 @@ SAYS: Mapping[str, str] = {
     "nanomem dream": "a Dream of nanomem",
     "agent dream": "a Dream of the agent",
     "person": "a person, through nanomem",
+    "accepted": "a person, who accepted what a Dream proposed",
     "outside": "another program, outside nanomem",
     "agent": "the agent itself",
     "uncommitted": "not committed yet",
@@ -54,7 +55,7 @@ class Made:
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
         """Which commit, whose, when."""
         writer = self.writer
-        head = Spans(((f"{self.title}  ", "accent"), (SAYS[writer.who], ""), (f", {when(writer.at)}", "dim")), 2)
+        head = Spans(((f"{self.title}  ", "accent"), (SAYS[writer.role], ""), (f", {when(writer.at)}", "dim")), 2)
         named = Spans(((f"  {writer.short} ", "dim"), (writer.subject, "dim")), 4)
         return [*lay_out((head, named), width, wrapped), ()]
 
@@ -162,7 +163,7 @@ class BlameScreen(WorkspaceScreen[BlamedLine]):
             Column("line", "Line", lambda row: str(row.number), width=4, align="right", tone="dim"),
             Column("age", "Age", lambda row: age_of(row.at), width=6, align="right", tone="dim", priority=3,
                    sort=lambda row: row.at),
-            Column("who", "Who", lambda row: row.who, width=13, priority=2, tone="accent", sort=lambda row: row.who),
+            Column("who", "Who", lambda row: row.role, width=13, priority=2, tone="accent", sort=lambda row: row.role),
             Column("entries", "Entries", lambda row: " ".join(f"#{cursor}" for cursor in row.cursors[:2]), width=9,
                    priority=1, tone="good", sort=lambda row: row.cursors),
             Column("text", "Text", lambda row: row.text, min_width=38),
@@ -190,7 +191,7 @@ class BlameScreen(WorkspaceScreen[BlamedLine]):
         """The fields of the filter language; `commit` also finds who wrote the line first."""
         values: dict[str, Any] = {
             "file": {row.file, _short(row.file)},
-            "who": row.who,
+            "who": {row.who, row.role},
             "commit": _commits(row),
             "entry": {part for cursor in row.cursors for part in (str(cursor), f"#{cursor}")},
             "session": row.session_key or "",
@@ -365,7 +366,7 @@ def _facts(line: BlamedLine) -> Iterable[Block]:
         if not line.messages:
             yield Body("No message of a session shares enough words with it.", "dim")
     elif is_statement(line.text):
-        dreamt = line.origin is not None and "dream" in line.origin.who
+        dreamt = line.origin is not None and line.origin.dreamt
         said = "No entry that this Dream read shares enough words with it." if dreamt else "No Dream wrote it."
         yield Body(said, "dim")
     yield Heading("Where it came from")

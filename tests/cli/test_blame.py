@@ -55,7 +55,7 @@ def test_the_json_of_a_file_is_a_list_and_of_a_line_an_object(run: Run, nb035: P
     assert one == rows[9]
     assert [row["line"] for row in rows] == list(range(1, 21))
     assert set(one) == {
-        "file", "line", "text", "commit", "at", "who", "author", "subject", "first", "cursors", "entries",
+        "file", "line", "text", "commit", "at", "who", "author", "subject", "accepted", "first", "cursors", "entries",
         "session_key", "messages",
     }  # fmt: skip
     assert (one["commit"][:8], one["first"]["commit"][:8], one["cursors"]) == ("a303f8f1", "49e6285a", [111])
@@ -136,3 +136,20 @@ def test_no_line_reaches_the_terminal_as_a_command(
 def test_a_session_option_of_a_folder_that_is_no_workspace_is_one_line(run: Run, tmp_path: Path) -> None:
     found = run("blame", "USER.md", "--workspace", tmp_path)
     assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
+
+
+def test_a_line_that_a_person_accepted_names_them_and_the_evidence_of_the_dream(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "workspace"
+    (folder / "memory").mkdir(parents=True)
+    entry = {"cursor": 1, "timestamp": "2026-04-01 10:05", "content": "- [durable] Lives in Berlin"}
+    (folder / "memory" / "history.jsonl").write_text(json.dumps(entry) + "\n")
+    with open_workspace(folder) as ws:
+        ws.dream.run(review=True)
+        ws.dream.review.accept([ws.dream.review.waiting()[0].id])
+        number = next(line.number for line in ws.dream.blame("USER.md") if "Berlin" in line.text)
+    told = run("blame", f"USER.md:{number}", "--workspace", folder).out
+    for said in ("by a person, who accepted what a Dream proposed", "(it named them)", "#1 2026-04-01 10:05"):
+        assert said in told
+    assert " accepted " in run("blame", "USER.md", "--workspace", folder).out
+    one = run("blame", f"USER.md:{number}", "--json", "--workspace", folder).json
+    assert (one["who"], one["accepted"], one["cursors"]) == ("person", True, [1])

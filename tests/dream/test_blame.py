@@ -15,6 +15,8 @@ from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.formats.sessions import Message
+from nanomem_tui.waiting import Waits
+from tests.memory.test_inbox import hold
 from tests.store.git_samples import git, needs_git, sample, write
 
 USER = "# User Profile\n\n## Identity\n- Name: Ada\n"
@@ -75,7 +77,31 @@ class TestOurDream:
             ws.dream.run(review=True)
             ws.dream.review.accept([hunk.id for hunk in ws.dream.review.waiting()])
             line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
-        assert (line.who, line.cursors, line.entries[0].recorded) == ("person", (1,), True)
+            (full,) = ws.dream.with_messages([line])
+        assert (line.who, line.role, line.cursors, line.entries[0].recorded) == ("person", "accepted", (1,), True)
+        assert [(m.session_key, m.index) for m in full.messages] == [(SESSION, 2)]
+
+    def test_so_has_one_that_was_accepted_together_with_an_item(self, workspace: Path) -> None:
+        with open_workspace(workspace) as ws:
+            hold(ws, 1)
+            ws.dream.run(review=True)
+            done = Waits(ws).accept([one.id for one in Waits(ws).list()]).operation
+            line = next(line for line in ws.dream.blame("USER.md") if "penicillin" in line.text)
+        assert done.kind == "inbox.accept"
+        assert (line.role, line.cursors, line.session_key) == ("accepted", (1,), SESSION)
+
+    def test_of_two_decisions_in_the_same_words_each_has_its_own_evidence(self, workspace: Path) -> None:
+        remember(workspace, "- [durable] Lives in Berlin\n- [durable] Plays the cello", 2)
+        remember(workspace, "- [durable] Owns a cat", 3)
+        with open_workspace(workspace) as ws:
+            ws.dream.run(review=True)
+            ids = [hunk.id for hunk in ws.dream.review.waiting()]
+            assert len(ids) == 4
+            ws.dream.review.accept(ids[:2])
+            ws.dream.review.accept(ids[2:])
+            found = {line.text: line.cursors for name in ws.documents.names() for line in ws.dream.blame(name)}
+        words = {"penicillin": (1,), "Berlin": (2,), "cello": (2,), "cat": (3,)}
+        assert {word: next(found[text] for text in found if word in text) for word in words} == words
 
     def test_a_message_leads_to_the_line_and_no_other_message_does(self, workspace: Path) -> None:
         dreamt(workspace)

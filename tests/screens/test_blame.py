@@ -54,6 +54,20 @@ async def test_a_file_shows_who_wrote_each_line_and_why(workspace: Path) -> None
         await on.shows("nanomem dream", "#1", "a Dream of nanomem", "named by the Dream", "cli:direct, message 1")
 
 
+async def test_a_line_that_a_person_accepted_shows_them_and_why_a_dream_proposed_it(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        ws.undo()
+        ws.dream.run(review=True)
+        ws.dream.review.accept([hunk.id for hunk in ws.dream.review.waiting()])
+    async with console(workspace, "dream", (160, 45)) as on:
+        await at_the_line(on)
+        await on.shows("accepted", "a person, who accepted what a Dream proposed", "named by the Dream")
+        await on.shows("cli:direct, message 1")
+        await on.press("slash")
+        await on.type(" who:accepted")
+        await on.until(lambda: [row.text for row in on.screen.table.rows] == [ALLERGY])
+
+
 async def test_enter_leads_to_the_commit_the_entry_and_the_message(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         sha = ws.dream.commits()[0].sha
