@@ -194,11 +194,16 @@ _PATTERNS: tuple[_Orders, ...] = (
 
 
 @lru_cache(1)
-def _compiled() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
+def _compiled() -> tuple[tuple[str, frozenset[str], re.Pattern[str]], ...]:
     flags = re.DOTALL | re.MULTILINE
-    return tuple(
-        (why, tuple(words.split("|")) if words else (), re.compile(pattern, flags)) for why, words, pattern in _PATTERNS
-    )
+    return tuple((why, frozenset(filter(None, words.split("|"))), re.compile(pattern, flags))
+                 for why, words, pattern in _PATTERNS)  # fmt: skip
+
+
+@lru_cache(1)
+def _words() -> tuple[str, ...]:
+    """The words of all patterns, each once."""
+    return tuple(sorted(frozenset().union(*(words for _, words, _ in _compiled()))))
 
 
 def plain(text: str) -> str:
@@ -216,9 +221,12 @@ def reason(text: str) -> str:
     if len(text) > MAX_SCANNED:
         text = f"{text[: MAX_SCANNED // 2]}\n{text[-MAX_SCANNED // 2 :]}"
     for how, reading in _readings(text):
+        # Most texts hold none of the words, and looking for a word is a hundred times cheaper than a pattern.
+        held = [word for word in _words() if word in reading]
+        if not held and reading.isascii():
+            continue
         for why, words, pattern in _compiled():
-            # Most texts hold none of the words, and looking for a word is a hundred times cheaper than a pattern.
-            can_match = any(word in reading for word in words) if words else not reading.isascii()
+            can_match = not words.isdisjoint(held) if words else not reading.isascii()
             if can_match and pattern.search(reading):
                 return f"{why} ({how})" if how else why
     return ""

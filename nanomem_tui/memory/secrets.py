@@ -282,12 +282,24 @@ START = 24_000
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
 
 
-@lru_cache(1)
-def _compiled() -> dict[_Shape, tuple[tuple[str, ...], re.Pattern[str]]]:
-    return {
-        s: (tuple(s.words.split("|")) if s.words else (), re.compile(s.pattern, re.ASCII))
-        for s in (*_SHAPES, *_PERSONAL)
-    }
+class _Ready(NamedTuple):
+    """A shape as it is looked for: its words, its pattern, and whether a group is the value."""
+
+    shape: _Shape
+    words: frozenset[str]
+    pattern: re.Pattern[str]
+    group: str | int
+
+
+@lru_cache(2)
+def _ready(personal: bool) -> tuple[tuple[str, ...], tuple[_Ready, ...]]:
+    """The words of all shapes, each once; and the shapes."""
+    found = []
+    for shape in (*_SHAPES, *_PERSONAL) if personal else _SHAPES:
+        pattern = re.compile(shape.pattern, re.ASCII)
+        words = frozenset(filter(None, shape.words.split("|")))
+        found.append(_Ready(shape, words, pattern, "v" if "v" in pattern.groupindex else 0))
+    return tuple(sorted(frozenset().union(*(one.words for one in found)))), tuple(found)
 
 
 def find(text: str, *, personal: bool = False) -> list[Secret]:
@@ -295,12 +307,12 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     looked_at, places = _visible(text)
     found: list[Secret] = []
     taken: list[tuple[int, int]] = []  # in order; none overlaps another
-    for shape in (*_SHAPES, *_PERSONAL) if personal else _SHAPES:
-        words, pattern = _compiled()[shape]
-        if words and not any(word in looked_at for word in words):
+    every, shapes = _ready(personal)
+    held = [word for word in every if word in looked_at]
+    for shape, words, pattern, group in shapes:
+        if words and words.isdisjoint(held):
             continue
         for match in pattern.finditer(looked_at):
-            group = "v" if "v" in pattern.groupindex else 0
             value, (start, end) = match[group], match.span(group)
             at = bisect_left(taken, (end, end))  # of those that begin before this one ends only the last can reach it
             if (at and taken[at - 1][1] > start) or (shape.valid is not None and not shape.valid(value)):

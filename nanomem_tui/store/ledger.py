@@ -185,6 +185,27 @@ class Ledger:
         line = self._lines.get(operation.id)
         return encode(operation) if line is None else line
 
+    def files(self) -> list[LedgerFile]:
+        """Every ledger file in the folder, oldest first. Of this process's own what no checkpoint has moved yet, as it
+        is known in RAM: an import in it would take a second to read each time."""
+        with self._lock:
+            path, own = self._path, self._own()
+        if path is None or own is None:
+            return read_all(self.folder)
+        others = [file for file in sorted(self.folder.glob(f"*{SUFFIX}")) if file != path]
+        found = [*map(read_file, others), LedgerFile(path, own, ())]
+        return sorted(found, key=lambda file: file.path)
+
+    def _own(self) -> tuple[Operation, ...] | None:
+        """What waits in the own file; None where somebody else wrote into it, or it is gone."""
+        if self._handle is None:
+            return None
+        found = os.fstat(self._handle)
+        if found.st_nlink == 0 or found.st_size != self._end:
+            return None
+        adopted = frozenset().union(*(file.ids for file in self._adopted))
+        return tuple(operation for operation in self.pending if operation.id not in adopted)
+
     def sync(self) -> None:
         """Make every line written so far survive a power cut."""
         with self._lock:

@@ -81,7 +81,7 @@ class RowStore:
 
     def waiting(self) -> list[Operation]:
         """The operations in ledger files, in order, known to the database or not, and those that it had and lost."""
-        files = ledger_files.read_all(self.ledger.folder)
+        files = self.ledger.files()
         return ledger_files.in_order([self._lost(files), *(file.operations for file in files)])
 
     def _lost(self, files: Sequence[ledger_files.LedgerFile]) -> list[Operation]:
@@ -93,7 +93,7 @@ class RowStore:
         lost = self.copies.lost(self._known_ids)
         if not lost:
             return lost
-        again = [*files, *ledger_files.read_all(self.ledger.folder)]
+        again = [*files, *self.ledger.files()]
         here = {operation.id for file in again for operation in file.operations}
         here |= self._known([operation for operation in lost if operation.id not in here])
         return [operation for operation in lost if operation.id not in here]
@@ -118,7 +118,7 @@ class RowStore:
             return self.snapshot
 
     def _load(self) -> None:
-        files = ledger_files.read_all(self.ledger.folder)
+        files = self.ledger.files()
         self._ledger_problems = [problem for file in files for problem in file.problems]
         self.files.read()
         if self.has_database:
@@ -264,7 +264,7 @@ class RowStore:
         """`refresh`, and see also what other processes recorded and have yet to write. Raises the store's errors."""
         with self._lock:
             self.load()
-            operations = ledger_files.in_order(file.operations for file in ledger_files.read_all(self.ledger.folder))
+            operations = ledger_files.in_order(file.operations for file in self.ledger.files())
             self.refresh()
             known = self._known(operations)
             if known:
