@@ -65,7 +65,7 @@ async def test_a_line_that_a_person_accepted_shows_them_and_why_a_dream_proposed
         await on.shows("cli:direct, message 1")
         await on.press("slash")
         await on.type(" who:accepted")
-        await on.until(lambda: [row.text for row in on.screen.table.rows] == [ALLERGY])
+        await on.until(lambda: [row.text for row in on.screen.table.rows] == ["", "## Health", ALLERGY])
 
 
 async def test_enter_leads_to_the_commit_the_entry_and_the_message(workspace: Path) -> None:
