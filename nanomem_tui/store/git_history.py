@@ -247,17 +247,15 @@ class GitHistory:
         """The commit as stored. Raises DamagedGit."""
         return self._objects.commit(sha)
 
-    def commit_files(
-        self, files: Contents, message: str, *, author: str = AUTHOR, expected_head: str | None = None
-    ) -> str | None:
+    def commit_files(self, files: Contents, message: str, *, author: str = AUTHOR) -> str | None:
         """Commit new contents (None: removed) on top of HEAD and return the id; all other files stay as they are.
 
-        `expected_head` is the commit that the contents were made from. When HEAD moved since, the commit goes on top of
-        the new one if that left `files` alone, else Conflict is raised. Nothing to change: HEAD is returned.
+        When HEAD moves meanwhile, the commit goes on top of the new one if that left `files` alone, else Conflict is
+        raised. Nothing to change: HEAD is returned.
         Raises Refused while another program holds the branch, and the errors of `from_os_error`.
         """
         paths = {local: data for path, data in files.items() if (local := self._local(path)) is not None}
-        base = expected_head
+        base = None
         for _ in range(20):
             head = git_refs.read_head(self.git_dir)
             if base is not None and head.sha != base:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,7 +105,6 @@ def test_a_commit_of_ours_is_right_for_git_and_leaves_a_clean_status(tmp_path: P
     sha = history.commit_files(
         {"USER.md": b"# User\n- only\n", "memory/MEMORY.md": "# M\n- ü 你\n".encode(), "memory/.dream_cursor": b"202"},
         "nanomem: edit USER.md\n\nbody ünï",
-        expected_head=head,
     )
     assert git(paths.workspace, "rev-parse", "HEAD").strip() == sha
     assert git(paths.workspace, "rev-parse", "HEAD~1").strip() == head
@@ -211,17 +211,28 @@ def test_a_detached_head_moves_and_the_branch_stays(tmp_path: Path) -> None:
     assert git(paths.workspace, "symbolic-ref", "-q", "HEAD", check=False) == ""
 
 
-def test_when_head_moved_the_commit_goes_on_top_unless_the_file_changed(tmp_path: Path) -> None:
+def test_when_head_moves_meanwhile_the_commit_goes_on_top_unless_the_file_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paths = small(tmp_path)
     history = opened(paths)
-    head = history.head()
-    history.commit_files({"SOUL.md": b"agent\n"}, "dream: other")
-    sha = history.commit_files({"USER.md": b"ours\n"}, "nanomem: edit", expected_head=head)
-    assert sha
-    assert history.file_at(sha, "SOUL.md") == b"agent\n"
+    real = git_refs.swap
+
+    def late(*given: Any) -> bool:
+        """Somebody is quicker, once."""
+        monkeypatch.setattr(git_refs, "swap", real)
+        opened(paths).commit_files({"SOUL.md": f"agent {len(history.commits())}\n".encode()}, "dream: other")
+        return real(*given)
+
+    monkeypatch.setattr(git_refs, "swap", late)
+    sha = history.commit_files({"USER.md": b"ours\n"}, "nanomem: edit")
+    assert sha == git(paths.workspace, "rev-parse", "HEAD").strip()
+    assert (history.file_at(sha, "SOUL.md") or b"").startswith(b"agent")
+    monkeypatch.setattr(git_refs, "swap", late)
     with pytest.raises(Conflict) as caught:
-        history.commit_files({"SOUL.md": b"ours\n"}, "nanomem: edit", expected_head=head)
+        history.commit_files({"SOUL.md": b"ours\n"}, "nanomem: edit")
     assert caught.value.where == "SOUL.md"
+    assert history.file_at(history.head() or "", "SOUL.md") != b"ours\n"
 
 
 def test_two_writers_lose_no_commit(tmp_path: Path) -> None:
