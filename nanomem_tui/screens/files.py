@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from nanomem_tui.errors import NanomemError, NotFound, NothingToDo
+from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column
@@ -119,12 +119,26 @@ class FilesScreen(WorkspaceScreen[FileRow]):
 
     async def _save(self, row: FileRow, text: str) -> None:
         try:
-            done = await self.change(lambda ws: ws.documents.edit(row.name, text))
+            done = await self.change(lambda ws: ws.documents.edit(row.name, text, base=row.text))
         except NothingToDo:
             say(self, "Nothing was changed")
             return
+        except Conflict as error:
+            self._offer_again(row, text, error)
+            return
         for operation in done:
             say(self, f"{operation.label} (u undoes it)")
+
+    def _offer_again(self, row: FileRow, text: str, error: Conflict) -> None:
+        """Keep what was typed: somebody else rewrote the same lines meanwhile."""
+        now = _read(self.ws.documents, row.name)
+
+        async def save(again: str | None) -> None:
+            if again is not None:
+                await self._save(now, again)
+
+        why = f"{error.what}: saving puts this in the place of what the file says now"
+        self.ask(EditScreen(f"Edit {row.name}", now.text, "one commit", typed=text, why=why), save)
 
     def _row(self) -> FileRow:
         row = self.table.cursor_row

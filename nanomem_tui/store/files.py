@@ -121,9 +121,9 @@ class FileLayer:
                 found.append(Problem(error.what, name, fix=error.fix))
         return found
 
-    def edit(self, key: str, new_text: str, label: str | None = None) -> Operation:
+    def edit(self, key: str, new_text: str, label: str | None = None, *, base: str | None = None) -> Operation:
         """Make a person's edit through the pipeline; see `edit_operation`."""
-        operation = self.edit_operation(key, new_text, label or "")
+        operation = self.edit_operation(key, new_text, label or "", base=base)
         return self._perform(operation) if self._perform else operation
 
     def change(self, key: str, text: str | None) -> Change:
@@ -132,21 +132,23 @@ class FileLayer:
             raise BadInput("not a cursor", key, "a whole number")
         return Change(self.name, key, self.load(key).value, None if text is None else {"text": text})
 
-    def edit_operation(self, key: str, new_text: str, label: str = "", actor: Actor = "human") -> Operation:
+    def edit_operation(
+        self, key: str, new_text: str, label: str = "", actor: Actor = "human", *, base: str | None = None
+    ) -> Operation:
         """A person's edit as an operation; an editor's plain line feeds become those of the file.
 
+        `base` is the text that the person saw (None: what is there now): what somebody wrote since is merged.
         Raises NothingToDo when the text is what is there, BadInput when it cannot be written as UTF-8.
         """
         loaded = self.load(key)
-        old = loaded.text or ""
+        old = base if base is not None else loaded.text or ""
         if "\r\n" in old and not re.search(_BARE_FEED, old):
             new_text = re.sub(_BARE_FEED, "\r\n", new_text)
         after = {"text": new_text}
-        if _bytes(key, after) == loaded.data:
+        if _bytes(key, after) == loaded.data or new_text == base:
             raise NothingToDo("nothing was changed", key)
-        return new_operation(
-            "file.edit", label or f"edit {key}", [Change(self.name, key, loaded.value, after)], actor=actor
-        )
+        before = loaded.value if base is None or base == (loaded.text or "") else {"text": base}
+        return new_operation("file.edit", label or f"edit {key}", [Change(self.name, key, before, after)], actor=actor)
 
     def commit_of(self, operation: Operation) -> str | None:
         """The commit that the operation made in this process, None when it made none."""

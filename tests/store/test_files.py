@@ -103,6 +103,21 @@ def test_a_line_that_the_agent_adds_while_a_person_edits_is_kept(tmp_path: Path)
     assert paths.user.read_text() == "# User\n- a\n- b\n- c\n- the agent's\n- mine\n"
 
 
+def test_a_line_added_while_the_text_was_before_a_person_is_kept(tmp_path: Path) -> None:
+    paths = small(tmp_path)
+    layer = layer_of(paths)
+    shown = layer.read("USER.md") or ""
+    write(paths.workspace, {"USER.md": "# User\n- the agent's\n- a\n- b\n- c\n"})
+    done = perform(layer, layer.edit_operation("USER.md", f"{shown}- mine\n", base=shown))
+    assert paths.user.read_text() == "# User\n- the agent's\n- a\n- b\n- c\n- mine\n"
+    perform(layer, undo(done))
+    assert paths.user.read_text() == "# User\n- the agent's\n- a\n- b\n- c\n"
+    with pytest.raises(NothingToDo):
+        layer.edit_operation("USER.md", shown, base=shown)
+    with pytest.raises(Conflict):
+        perform(layer, layer.edit_operation("USER.md", "# User\n- A\n", base="# User\n- somebody rewrote this\n"))
+
+
 def test_the_cursor_file_moves_after_the_commit_that_carries_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
