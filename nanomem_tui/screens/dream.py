@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
-from textual.widget import Widget
 
 from nanomem_tui.dream.log import DreamRun, run_of
 from nanomem_tui.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.paths import DREAM_CURSOR
-from nanomem_tui.screens.diff_dialog import ProposalView, Shown
+from nanomem_tui.screens.diff_dialog import Shown
+from nanomem_tui.screens.diff_screen import DiffScreen, ShownDiff
 from nanomem_tui.screens.diffs import entries_read, evidence_among, file_diff, message_beside
 from nanomem_tui.screens.dream_runs import (
     Meta,
@@ -22,15 +22,14 @@ from nanomem_tui.screens.dream_runs import (
     told_below,
     who_dreamt,
 )
-from nanomem_tui.screens.dreaming import Dreaming, Running, result_words
+from nanomem_tui.screens.dreaming import Running, result_words
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.store.git_values import Commit
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
-from nanomem_tui.widgets.diff_view import DiffView
-from nanomem_tui.widgets.document import Block, Body, Document, Field
+from nanomem_tui.widgets.document import Block, Body, Field
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
@@ -43,14 +42,7 @@ PAGE = 50  # commits that are shown before the rest is counted
 ONLY_DREAMS = "who:dream"
 
 
-class ShownCommit(NamedTuple):
-    """What the right pane shows for a commit."""
-
-    row_id: str
-    shown: Shown
-
-
-class DreamScreen(Dreaming[Commit]):
+class DreamScreen(DiffScreen[Commit]):
     """The commits of the memory files."""
 
     SCREEN = "dream"
@@ -66,7 +58,6 @@ class DreamScreen(Dreaming[Commit]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown = ""
         self._metas: Mapping[str, Meta] = {}
         self._runs: dict[str, DreamRun] = {}
         self._columns = 0
@@ -127,16 +118,7 @@ class DreamScreen(Dreaming[Commit]):
 
     # The detail
 
-    def make_detail(self) -> Widget:
-        """A diff."""
-        return ProposalView(id="detail")
-
-    @property
-    def view(self) -> ProposalView:
-        """The diff."""
-        return self.query_one("#detail", ProposalView)
-
-    def detail(self, row: Commit) -> ShownCommit:
+    def detail(self, row: Commit) -> ShownDiff:
         """The message, the diff with its evidence, and the entries that were read."""
         ws = self.ws
         commit, diffs = ws.dream.show(row.sha)
@@ -153,16 +135,7 @@ class DreamScreen(Dreaming[Commit]):
             above.append(Field("cursor", f"{before} → {commit.cursor_after}"))
         above += told_above(meta) if meta else []
         below = [*told_below(meta), *entries_read(entries, known)] if commit.is_dream else []
-        return ShownCommit(row.sha, Shown(files, above, below))
-
-    def show_detail(self, detail: Any) -> None:
-        """From its top; the place stays when it is the same commit, read again."""
-        if isinstance(detail, ShownCommit):
-            same, self._shown = detail.row_id == self._shown, detail.row_id
-            self.view.show_all(detail.shown, keep_place=same)
-        elif isinstance(detail, Document):
-            self._shown = ""
-            self.view.show_all(Shown())
+        return ShownDiff(row.sha, Shown(files, above, below))
 
     def copy_text(self) -> str:
         """The id of the commit, as commands take it; the hunk while the diff is in focus."""
@@ -207,14 +180,6 @@ class DreamScreen(Dreaming[Commit]):
     def do_only_dreams(self) -> None:
         """Hide what people changed, or show it again."""
         self.filter_by("" if self.listing.filter.source == ONLY_DREAMS else ONLY_DREAMS)
-
-    def do_next_hunk(self) -> None:
-        """To the next hunk, also from the list."""
-        self.query_one(DiffView).action_next_hunk()
-
-    def do_previous_hunk(self) -> None:
-        """To the hunk before, also from the list."""
-        self.query_one(DiffView).action_previous_hunk()
 
     async def do_dream_run(self) -> None:
         """Say what waits, then run a Dream."""

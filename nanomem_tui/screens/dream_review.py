@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import work
-from textual.widget import Widget
 
 from nanomem_tui.actions import Context
 from nanomem_tui.dream.edits import TITLES
 from nanomem_tui.dream.review import possible, reworded
 from nanomem_tui.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.diff_dialog import DiffDialog, ProposalView, Shown
+from nanomem_tui.screens.diff_dialog import DiffDialog, Shown
+from nanomem_tui.screens.diff_screen import DiffScreen, ShownDiff
 from nanomem_tui.screens.dream_hunks import (
     Decision,
     Proposed,
@@ -31,14 +31,13 @@ from nanomem_tui.screens.dream_hunks import (
     rows_of,
     run_blocks,
 )
-from nanomem_tui.screens.dreaming import Dreaming, Running, in_words, result_words
+from nanomem_tui.screens.dreaming import Running, in_words, result_words
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
-from nanomem_tui.widgets.diff_view import DiffView
-from nanomem_tui.widgets.document import Body, Document
+from nanomem_tui.widgets.document import Body
 from nanomem_tui.widgets.prompt import EditScreen
 from nanomem_tui.widgets.toast import say
 
@@ -52,17 +51,11 @@ INBOX = "inbox"  # where edits go that nobody decided on
 SIGNS: Mapping[str, str] = {"accepted": "+", "reworded": "+", "rejected": "-", "refused": "!", "open": "?"}
 
 
-class ShownHunk(NamedTuple):
-    """What the right pane shows for an edit."""
-
-    row_id: str
-    shown: Shown
-
-
-class ReviewScreen(Dreaming[Proposed]):
+class ReviewScreen(DiffScreen[Proposed]):
     """The edits that a dry run proposes."""
 
     SCREEN = "review"
+    BEHIND = "dream"
     FLASHES = False  # what changes here is what the person decides
     EMPTY = (
         "Nothing is proposed. T tries a Dream: what it would change is shown here, to accept or reject line by line."
@@ -81,7 +74,6 @@ class ReviewScreen(Dreaming[Proposed]):
         self._before: list[list[Proposed]] = []  # the decisions before each step, for undo
         self._why_none: NanomemError | None = None
         self._why_empty = ""
-        self._shown = ""
 
     # The list
 
@@ -150,39 +142,16 @@ class ReviewScreen(Dreaming[Proposed]):
 
     # The detail
 
-    def make_detail(self) -> Widget:
-        """A diff."""
-        return ProposalView(id="detail")
-
-    @property
-    def view(self) -> ProposalView:
-        """The diff."""
-        return self.query_one("#detail", ProposalView)
-
-    def detail(self, row: Proposed) -> ShownHunk:
+    def detail(self, row: Proposed) -> ShownDiff:
         """The line in its surroundings, and the entries that ask for it."""
         assert self._result is not None
         entries = {entry.cursor: entry for entry in self.ws.history.entries()} if row.edit.evidence else {}
         before = self._rows[: row.number]
-        return ShownHunk(self.row_id(row), hunk_shown(row, before, _texts(self.ws), entries, self._result))
+        return ShownDiff(self.row_id(row), hunk_shown(row, before, _texts(self.ws), entries, self._result))
 
-    def show_detail(self, detail: Any) -> None:
-        """From its top; the place stays when it is the same edit. Without edits: what was read."""
-        if isinstance(detail, ShownHunk):
-            same, self._shown = detail.row_id == self._shown, detail.row_id
-            self.view.show_all(detail.shown, keep_place=same)
-        elif isinstance(detail, Document):
-            self._shown = ""
-            blocks = run_blocks(self._result) if self._result is not None and not self._rows else []
-            self.view.show_all(Shown(above=blocks))
-
-    def do_next_hunk(self) -> None:
-        """To the next hunk of the edit."""
-        self.query_one(DiffView).action_next_hunk()
-
-    def do_previous_hunk(self) -> None:
-        """To the hunk before."""
-        self.query_one(DiffView).action_previous_hunk()
+    def shown_for_none(self) -> Shown:
+        """What was read."""
+        return Shown(above=run_blocks(self._result) if self._result is not None and not self._rows else [])
 
     # A dry run
 
@@ -344,15 +313,12 @@ class ReviewScreen(Dreaming[Proposed]):
         """What is proposed stays as it is; its surroundings may be others."""
         self.refresh_detail()
 
-    def do_back(self) -> None:
-        """One step back; from the list, with nothing to clear, to the Dreams, and nothing is changed."""
-        idle = self._dreaming is None and self._pane == "list" and not self.table.selected
-        if idle and not self.listing.filter.source and not self._zoomed:
-            self.console.go("dream")
-            if decided(self._rows):
-                say(self.console.main_screen, "Nothing was changed; T goes back to what you decided")
-        else:
-            super().do_back()
+    def leave(self) -> bool:
+        """To the Dreams, and nothing is changed."""
+        left = super().leave()
+        if decided(self._rows):
+            say(self.console.main_screen, "Nothing was changed; T goes back to what you decided")
+        return left
 
 
 def show_review(console: NanomemApp) -> None:

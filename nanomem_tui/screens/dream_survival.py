@@ -71,6 +71,7 @@ class SurvivalScreen(WorkspaceScreen[Survived]):
     """The Dreams with what is left of them."""
 
     SCREEN = "survival"
+    BEHIND = "dream"
     FLASHES = False
     EMPTY = "No Dream has written a line yet."
     HELP = (
@@ -167,13 +168,6 @@ class SurvivalScreen(WorkspaceScreen[Survived]):
         if row is not None:
             self.console.go("dream", row.lasting.sha)
             self.do_elsewhere("dream", "dream_restore")
-
-    def do_back(self) -> None:
-        """From the list, with nothing to clear, back to the Dreams."""
-        if self._pane == "list" and not self.table.selected and not self.listing.filter.source and not self._zoomed:
-            self.console.go("dream")
-        else:
-            super().do_back()
 
 
 def _takers(one: Lasting) -> set[str]:

@@ -51,6 +51,7 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         """From the counting thread: the lines of the rows that are shown."""
 
     SCREEN = "versions"
+    BEHIND = "dream"
     FLASHES = False
     EMPTY = "No version of the memory files is kept yet. The first Dream, or the first edit here, begins it."
     HELP = (
@@ -217,13 +218,6 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         """There is a new version."""
         self.forget_detail()
         self.reload()
-
-    def do_back(self) -> None:
-        """From the list, with nothing to clear, back to the Dreams."""
-        if self._pane == "list" and not self.table.selected and not self.listing.filter.source and not self._zoomed:
-            self.console.go("dream")
-        else:
-            super().do_back()
 
 
 def version_lines(before: str | None, then: str | None, now: str | None) -> tuple[VersionLine, ...]:

@@ -123,12 +123,10 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
         title = f"Take back: {one_line(operation.label, 50)}"
         self.confirm(title, blocks, take_back, opened_by=self.key_of("dream_restore"))
 
-    def do_back(self) -> None:
-        """From the list, with nothing to clear, back to the screen before."""
-        if self._pane == "list" and not self.table.selected and not self.listing.filter.source and not self._zoomed:
-            self.console.go_back()
-        else:
-            super().do_back()
+    def leave(self) -> bool:
+        """Back to the screen before."""
+        self.console.go_back()
+        return True
 
 
 def _when(row: LogEntry) -> str:

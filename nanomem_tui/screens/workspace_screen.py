@@ -7,7 +7,7 @@ A main screen is a subclass that the registry of screens names. It reads in ``lo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from textual import on
 from textual.screen import ModalScreen
@@ -29,7 +29,9 @@ Answer = TypeVar("Answer")
 
 
 class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
-    """A list-and-detail screen on the app's workspace."""
+    """A list-and-detail screen on the app's workspace. `BEHIND` is the screen that esc goes back to, if any."""
+
+    BEHIND: ClassVar[str] = ""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,6 +103,18 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     def do_elsewhere(self, screen: str, name: str, row: str = "") -> None:
         """Go to another screen and, when its rows are there, do an action; `row`: on those whose id holds that."""
         self.console.do_elsewhere(screen, name, row)
+
+    def do_back(self) -> None:
+        """One step back; from the list, with nothing to clear, to the screen that this one stands behind."""
+        clear = not (self.table.selected or self.listing.filter.source or self._zoomed)
+        if not (self._pane == "list" and clear and self.leave()):
+            super().do_back()
+
+    def leave(self) -> bool:
+        """Go back to the screen that this one stands behind; False where there is none."""
+        if self.BEHIND:
+            self.console.go(self.BEHIND)
+        return bool(self.BEHIND)
 
     def show_row(self, row_id: str) -> None:
         """Put the cursor on a row, at once or when it has been read; says so when there is none."""
