@@ -6,11 +6,10 @@ committed since copy n, each line with its checksum. Must not know rows, nor dec
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
@@ -35,6 +34,7 @@ class Copies:
         self._backups = backups
         self._ledgers = ledgers
         self._folder = ledgers / workspace_id / FOLDER
+        self._last: dict[Path, tuple[int, str | None]] = {}
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -54,17 +54,39 @@ class Copies:
         """The operations that were committed since the oldest copy, whatever became of the database."""
         return [ledger.read_file(path) for path in self._files()]
 
-    def lost(self, known: Callable[[list[str]], set[str]]) -> list[Operation]:
+    def lost(self, known: Callable[[list[str]], set[str]], waiting: Collection[str] = ()) -> list[Operation]:
         """The kept operations that the database does not have although it had them: its newest commits are gone.
 
-        Looks at the last one alone, as long as that one is known.
+        Looks at the last one alone, as long as that one is known. `waiting`: ids that lie in ledger files, and are not
+        asked for; neither they nor what is known are read whole.
         """
-        last = next((_last(path) for path in reversed(self._files())), None)
-        if last is not None and known([last.id]):
+        files = self._files()
+        last = next((self._last_id(path) for path in reversed(files)), None)
+        if last is not None and known([last]):
             return []
-        operations = [operation for file in self.kept() for operation in file.operations]
-        present = known([operation.id for operation in operations])
-        return list({operation.id: operation for operation in operations if operation.id not in present}.values())
+        lost: dict[str, Operation] = {}
+        for path in files:
+            lines = [line for line in _lines(path) if line]
+            ids = [ledger.id_of(line) for line in lines]
+            present = known([key for key in ids if key is not None]).union(waiting)
+            if None in ids:  # a torn tail, or junk that may hold operations
+                found = [one for one in ledger.read_file(path).operations if one.id not in present]
+                present |= known([one.id for one in found])
+            else:
+                pairs = zip(ids, lines, strict=True)
+                found = [one for key, line in pairs if key not in present and (one := ledger.decode(line)) is not None]
+            lost |= {one.id: one for one in found if one.id not in present}
+        return list(lost.values())
+
+    def _last_id(self, path: Path) -> str | None:
+        """The id of the last operation of a kept file; None when it cannot be told. Read once for what is in it."""
+        try:
+            size = path.stat().st_size
+            if self._last.get(path, (-1, None))[0] != size:
+                self._last[path] = size, ledger.id_of(_last_line(path, size))
+        except OSError:
+            return None
+        return self._last[path][1]
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob(f"*{SUFFIX}"))
@@ -154,10 +176,20 @@ def _sequence(database: Path) -> int:
         return int(connection.execute("SELECT coalesce(max(seq), 0) FROM operations").fetchone()[0])
 
 
-def _last(path: Path) -> Operation | None:
-    """The last operation of a kept file that is longer than a torn tail; None when it cannot be told."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - TAIL))
-        lines = [line for line in file.read().split(b"\n") if line]
-        return ledger.decode(lines[-1]) if lines else None
-    return None
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().split(b"\n")
+    except OSError:
+        return []
+
+
+def _last_line(path: Path, size: int) -> bytes:
+    """The last line of a file that is not empty, looked for from its end. Raises OSError."""
+    with path.open("rb") as file:
+        length = TAIL
+        while True:
+            file.seek(max(0, size - length))
+            lines = [line for line in file.read(length).split(b"\n") if line]
+            if len(lines) > 1 or length >= size:
+                return lines[-1] if lines else b""
+            length *= 16

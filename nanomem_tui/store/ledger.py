@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +23,7 @@ from nanomem_tui.store import atomic
 
 SUFFIX = ".ledger"
 _BEGIN = b'{"c":"'
+_ID = re.compile(rb'\{"c":"[0-9a-f]{8}","r":\{"id":"([!#-\[\]-~]+)"')
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
@@ -64,6 +66,13 @@ def decode(line: bytes) -> Operation | None:
         return Operation.from_json(json.loads(body.decode("utf-8", "surrogatepass")))
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def id_of(line: bytes) -> str | None:
+    """The id of the operation in a whole line that `encode` made, without reading what it touched."""
+    found = _ID.match(line)
+    whole = found is not None and line.endswith(b"}") and line[6:14] == b"%08x" % zlib.crc32(memoryview(line)[20:-1])
+    return found[1].decode() if found is not None and whole else None
 
 
 class LedgerFile(NamedTuple):

@@ -90,7 +90,7 @@ class RowStore:
         Who commits keeps an operation first, then writes it, then clears its ledger file: what was recorded since
         `files` were read may be on this way, and is looked for again, in this order.
         """
-        lost = self.copies.lost(self._known_ids)
+        lost = self.copies.lost(self._known_ids, {operation.id for file in files for operation in file.operations})
         if not lost:
             return lost
         again = [*files, *self.ledger.files()]
