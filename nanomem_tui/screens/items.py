@@ -240,6 +240,13 @@ class ItemsScreen(RowsScreen[Item]):
             refused = f"They differ in scope or kind ({'; '.join(kinds[:4])}{more}): {how}."
         self.confirm(title, blocks, merge, opened_by=self.key_of("merge"), refused=refused)
 
+    def do_back(self) -> None:
+        """Stop the import that is under way, else one step back."""
+        from nanomem_tui.screens.transfer import stop
+
+        if not stop(self):
+            super().do_back()
+
     def do_import_file(self) -> None:
         """Take memories from a file."""
         from nanomem_tui.screens.transfer import import_file

@@ -6,10 +6,12 @@ Asks, shows the plan and does it in a worker, so that no key waits; the engine r
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.screens.rows import LISTED, SAID
@@ -20,6 +22,7 @@ from nanomem_tui.widgets.toast import say, say_error
 if TYPE_CHECKING:
     from nanomem_tui.errors import Problem
     from nanomem_tui.memory.backfill import Backfill
+    from nanomem_tui.memory.transfer.service import Tell
     from nanomem_tui.memory.transfer.values import Exported, ImportPlan
     from nanomem_tui.operations import Operation
     from nanomem_tui.screens.workspace_screen import WorkspaceScreen
@@ -54,26 +57,71 @@ def start(screen: WorkspaceScreen[Any], work: Callable[[], Awaitable[None]]) -> 
     async def run() -> None:
         try:
             await work()
+        except Stopped as error:
+            say(screen, error.what)
         except Exception as error:  # noqa: BLE001 - as for any action: said in words
             say_error(screen, error)
 
     screen.console.run_worker(run(), group="transfer", exit_on_error=False)
 
 
-async def under_way(screen: WorkspaceScreen[Any], what: str, work: Awaitable[Result]) -> Result:
-    """Wait for `work`; what takes long is told in the status bar, with the seconds that it took."""
+class Stopped(NanomemError):
+    """A person stopped it while it was under way."""
+
+
+_stops: WeakKeyDictionary[WorkspaceScreen[Any], threading.Event] = WeakKeyDictionary()
+"""What stops the work that is under way for a screen."""
+
+
+def stop(screen: WorkspaceScreen[Any]) -> bool:
+    """Stop the import that is under way for the screen; False when none is that can be stopped."""
+    asked = _stops.get(screen)
+    if asked is None:
+        return False
+    asked.set()
+    screen.console.say_busy("Stopping …")
+    return True
+
+
+async def under_way(
+    screen: WorkspaceScreen[Any], what: str, work: Awaitable[Result], asked: threading.Event | None = None
+) -> Result:
+    """Wait for `work`; what takes long is told in the status bar, with the seconds that it took. With `asked` it can be
+    stopped (`stop`): the work looks at that."""
     task = asyncio.ensure_future(work)
     began = time.monotonic()
-    done, _ = await asyncio.wait({task}, timeout=SOON)
-    while not done:
-        screen.console.say_busy(f"{what}, {time.monotonic() - began:.0f} s …")
-        done, _ = await asyncio.wait({task}, timeout=EACH)
-    screen.console.say_busy("")
+    how = " (esc stops it)" if asked is not None else ""
+    if asked is not None:
+        _stops[screen] = asked
+    try:
+        done, _ = await asyncio.wait({task}, timeout=SOON)
+        while not done:
+            if asked is None or not asked.is_set():
+                screen.console.say_busy(f"{what}, {time.monotonic() - began:.0f} s …{how}")
+            done, _ = await asyncio.wait({task}, timeout=EACH)
+    finally:
+        _stops.pop(screen, None)
+        screen.console.say_busy("")
     return task.result()
 
 
-async def _do(screen: WorkspaceScreen[Any], what: str, work: Callable[[Workspace], Operation]) -> None:
-    for operation in await under_way(screen, what, screen.console.change(work)):
+def _until(asked: threading.Event) -> Tell:
+    """Hears how far an import is, and ends it once it was asked to stop."""
+
+    def tell(_what: str, _done: int, _total: int) -> None:
+        if asked.is_set():
+            raise Stopped("stopped: nothing was changed")
+
+    return tell
+
+
+async def _do(
+    screen: WorkspaceScreen[Any],
+    what: str,
+    work: Callable[[Workspace], Operation],
+    asked: threading.Event | None = None,
+) -> None:
+    for operation in await under_way(screen, what, screen.console.change(work), asked):
         say(screen, f"{one_line(operation.label, SAID)} (u undoes it)")
 
 
@@ -101,9 +149,12 @@ def _ask_for_file(screen: WorkspaceScreen[Any], path: str) -> None:
 
 
 async def _preview(screen: WorkspaceScreen[Any], path: str) -> None:
+    asked = threading.Event()
     try:
-        looked = screen.console.in_thread(lambda ws: ws.transfer.preview(path.strip()))
-        plan = await under_way(screen, f"Reading {_name(path)}", looked)
+        looked = screen.console.in_thread(lambda ws: ws.transfer.preview(path.strip(), tell=_until(asked)))
+        plan = await under_way(screen, f"Reading {_name(path)}", looked, asked)
+    except Stopped:
+        raise
     except NanomemError as error:
         _ask_for_file(screen, path)
         say_error(screen, error)
@@ -111,8 +162,8 @@ async def _preview(screen: WorkspaceScreen[Any], path: str) -> None:
     count = len(plan.todo)
 
     async def do(_yes: bool) -> None:
-        what = f"Importing {counted(count, 'row')}"
-        start(screen, lambda: _do(screen, what, lambda ws: ws.transfer.run(plan)))
+        what, asked = f"Importing {counted(count, 'row')}", threading.Event()
+        start(screen, lambda: _do(screen, what, lambda ws: ws.transfer.run(plan, tell=_until(asked)), asked))
 
     refused = "" if count else "Nothing to import: all of it is here, was deleted here, or could not be read."
     title = f"Import {counted(count, 'row')} from {plan.path.name}" if count else f"Import from {plan.path.name}"

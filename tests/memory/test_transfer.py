@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -189,6 +190,21 @@ def test_the_agents_settings_name_a_source(tmp_path: Path, sample_copy: Callable
     home = make_home(tmp_path, config={"memory": {"dbPath": str(database)}})
     with open_workspace(home) as ws:
         assert [(one.path, one.why) for one in ws.transfer.candidates()] == [(database, "named by memory.dbPath")]
+
+
+def test_who_hears_how_far_an_import_is_can_end_it_before_it_is_recorded(other: Path, ws: Workspace) -> None:
+    heard: list[tuple[str, int, int]] = []
+
+    def stop(*told: Any) -> None:
+        heard.append(told)
+        raise KeyboardInterrupt
+
+    plan = ws.transfer.preview(other / "memory" / "LTM_SNAPSHOT.json")
+    with pytest.raises(KeyboardInterrupt):
+        ws.transfer.run(plan, tell=stop)
+    assert (heard, ws.log()) == ([("Importing rows:", 0, len(plan.todo))], [])
+    ws.transfer.run(plan)
+    assert len(ws.log()) == 1
 
 
 def test_the_doctor_looks_at_the_source_that_the_settings_name(

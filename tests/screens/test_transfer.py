@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import stat
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.cap import Overflow
-from nanomem_tui.memory.transfer.service import Transfer
+from nanomem_tui.memory.transfer.service import Tell, Transfer
 from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.screens.rows import RowsScreen
 from nanomem_tui.screens.transfer import plan_blocks
@@ -181,6 +183,40 @@ async def test_an_export_into_no_folder_is_refused_in_a_line(demo: Path) -> None
         on.app.screen.query_one("#field-file", LineInput).value = "/nowhere/out.jsonl"
         await on.press("enter")
         await on.shows("its folder is not there")
+
+
+@pytest.mark.parametrize("step", ["preview", "run"])
+async def test_an_import_that_is_under_way_is_stopped_by_esc_and_changes_nothing(
+    demo: Path, written: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    real = getattr(Transfer, step)
+
+    def held(self: Transfer, *given: Any, tell: Tell) -> Any:
+        for _ in range(6_000):
+            tell("Reading", 0, 0)  # what the import does, too, again and again
+            time.sleep(0.01)
+        return real(self, *given, tell=tell)
+
+    monkeypatch.setattr(Transfer, step, held)
+    async with console(demo, "items") as on:
+        before = on.ids
+        await choose(on, "import")
+        await on.shows("Import from a file or folder")
+        on.app.screen.query_one(LineInput).value = str(written)
+        await on.pilot.press("enter")
+        if step == "run":
+            await on.shows("yes, do it")
+            await on.pilot.press("y")
+        await on.shows("esc stops it")
+        await on.pilot.press("j", "k", "escape")
+        await on.shows("stopped: nothing was changed")
+        assert on.ids == before
+        await on.press("escape")
+        monkeypatch.setattr(Transfer, step, real)
+        await name_file(on, written)
+        await on.shows("yes, do it")
+    with open_workspace(demo) as ws:
+        assert "memory.import" not in {entry.operation.kind for entry in ws.log()}
 
 
 def test_what_an_import_brings_beyond_the_cap_is_said_before_its_rows(written: Path) -> None:

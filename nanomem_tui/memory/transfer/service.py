@@ -64,7 +64,8 @@ class Transfer:
         """What `run` would do with a file, or the known files of a folder; writes nothing.
 
         `prefer`: who wins where both sides have a row and differ. `restore`: bring back what was deleted here. `trust`:
-        take what reads like orders or holds secrets as it is, without a look by a person. `tell` hears how far it is.
+        take what reads like orders or holds secrets as it is, without a look by a person. `tell` hears how far it is;
+        what it raises ends the look.
         Raises NotFound, BadInput, AccessDenied, Refused and the store's errors.
         """
         if prefer not in ("ours", "theirs", "newer"):
@@ -95,13 +96,19 @@ class Transfer:
         deleted = sum(reading.deleted for _, reading in read)
         return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes), over)
 
-    def run(self, plan: ImportPlan) -> Operation:
+    def run(self, plan: ImportPlan, *, tell: Tell = lambda what, done, total: None) -> Operation:
         """Do what the plan says, as one operation. Raises NothingToDo, or Conflict when things changed since.
+
+        `tell` hears how far it is until the operation is recorded; what it raises ends the import, with nothing done.
 
         That there are then more items than the cap has room for is in the log before they are: no checkpoint between
         the two compacts them away.
         """
-        changes = [_change(entry) for entry in plan.todo]
+        changes: list[Change] = []
+        for entry in plan.todo:
+            if len(changes) % STEP == 0:
+                tell("Importing rows:", len(changes), len(plan.todo))
+            changes.append(_change(entry))
         if not changes:
             raise NothingToDo("nothing to import", str(plan.path), "all of it is here, or could not be read")
         rows = [entry.row for entry in plan.todo]
