@@ -9,18 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from textual.widget import Widget
-
 from nanomem_tui.dream.blamed import BlamedLine
 from nanomem_tui.dream.evidence import EntryEvidence, MessageEvidence, is_statement
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.listing import View
+from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
-from nanomem_tui.widgets.parts_view import Part, PartsView
+from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
@@ -134,7 +132,7 @@ class Wanted(NamedTuple):
     rows: frozenset[str] = frozenset()
 
 
-class BlameScreen(WorkspaceScreen[BlamedLine]):
+class BlameScreen(PartsScreen[BlamedLine]):
     """The lines of the memory files."""
 
     SCREEN = "blame"
@@ -213,15 +211,6 @@ class BlameScreen(WorkspaceScreen[BlamedLine]):
 
     # The detail
 
-    def make_detail(self) -> Widget:
-        """A view with a cursor, for things to go to."""
-        return PartsView(id="detail")
-
-    @property
-    def view(self) -> PartsView:
-        """The way of one line."""
-        return self.query_one("#detail", PartsView)
-
     def detail(self, row: BlamedLine) -> Traced:
         """The line, its commit, its entries, and what was said."""
         (line,) = self.ws.dream.with_messages([row])
@@ -246,10 +235,9 @@ class BlameScreen(WorkspaceScreen[BlamedLine]):
             self._traced = None
             self.view.show((), empty="No line is chosen.")
 
-    def copy_text(self) -> str:
-        """The part at the cursor, else the lines."""
-        part = self.view.current if self.view.has_focus else None
-        return part.plain() if part is not None else "\n".join(row.text for row in self.targets())
+    def copy_rows(self) -> str:
+        """The lines."""
+        return "\n".join(row.text for row in self.targets())
 
     # Actions
 

@@ -8,18 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual.widget import Widget
-
 from nanomem_tui import clock
 from nanomem_tui.errors import NotFound
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.recall_rows import audience_words
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
-from nanomem_tui.widgets.parts_view import Part, PartsView
+from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
@@ -66,7 +64,7 @@ class Turned:
     parts: tuple[Part, ...]
 
 
-class InjectionsScreen(WorkspaceScreen["Injected"]):
+class InjectionsScreen(PartsScreen["Injected"]):
     """What real turns were given."""
 
     SCREEN = "injections"
@@ -131,15 +129,6 @@ class InjectionsScreen(WorkspaceScreen["Injected"]):
 
     # The detail
 
-    def make_detail(self) -> Widget:
-        """A view with a cursor, for items to go to."""
-        return PartsView(id="detail")
-
-    @property
-    def view(self) -> PartsView:
-        """The turn."""
-        return self.query_one("#detail", PartsView)
-
     def detail(self, row: Injected) -> Turned:
         """The turn, then each item and lesson as it is now."""
         rows = self.ws.store.load("item")
@@ -165,11 +154,6 @@ class InjectionsScreen(WorkspaceScreen["Injected"]):
             self.view.move_to_part(detail.parts[0].key)
         elif isinstance(detail, Document):
             self.view.show((), empty="No turn is chosen.")
-
-    def copy_text(self) -> str:
-        """The part at the cursor, else what was said."""
-        part = self.view.current if self.view.has_focus else None
-        return part.plain() if part is not None else super().copy_text()
 
     # Actions
 

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual.widget import Widget
-
 from nanomem_tui.errors import NanomemError, NothingToDo
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.consolidating import Consolidating
 from nanomem_tui.screens.found_screen import FoundScreen
+from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.transcript import Said, message_key, parts_of
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
-from nanomem_tui.widgets.parts_view import Part, PartsView
+from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.prompt import AskScreen, typed_number
 from nanomem_tui.widgets.toast import say
 
@@ -42,7 +41,7 @@ class Transcript:
     parts: Sequence[Part]
 
 
-class SessionsScreen(FoundScreen["SessionInfo"], Consolidating):
+class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["SessionInfo"]):
     """Transcripts."""
 
     SCREEN = "sessions"
@@ -120,15 +119,6 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating):
 
     # The detail
 
-    def make_detail(self) -> Widget:
-        """A view that lays out only what is seen."""
-        return PartsView(id="detail")
-
-    @property
-    def view(self) -> PartsView:
-        """The transcript."""
-        return self.query_one("#detail", PartsView)
-
     def detail(self, row: SessionInfo) -> Transcript:
         """The conversation with what is known about it."""
         ws = self.ws
@@ -170,11 +160,6 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating):
         self.show_pane("detail")
         if self._shown == key and self.table.cursor_id == key:
             self._go_to_part(message_key(index))
-
-    def copy_text(self) -> str:
-        """The message at the cursor, else the key of the session."""
-        part = self.view.current if self.view.has_focus else None
-        return part.plain() if part is not None else super().copy_text()
 
     # Actions
 

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.widget import Widget
-
 from nanomem_tui import clock
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.rows import age_of
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
-from nanomem_tui.widgets.parts_view import Part, PartsView
+from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.side_by_side import side_by_side
 from nanomem_tui.widgets.toast import say
 
@@ -62,7 +60,7 @@ class ShownTurn:
         return Document((*_before(self.turn), *_after(self.turn))).plain()
 
 
-class WalScreen(WorkspaceScreen["WalInfo"]):
+class WalScreen(PartsScreen["WalInfo"]):
     """Turn logs."""
 
     SCREEN = "wal"
@@ -135,15 +133,6 @@ class WalScreen(WorkspaceScreen["WalInfo"]):
 
     # The detail
 
-    def make_detail(self) -> Widget:
-        """A view that lays out only what is seen."""
-        return PartsView(id="detail")
-
-    @property
-    def view(self) -> PartsView:
-        """The turns."""
-        return self.query_one("#detail", PartsView)
-
     def detail(self, row: WalInfo) -> Log:
         """The turns with what is known about the log."""
         ws = self.ws
@@ -179,11 +168,6 @@ class WalScreen(WorkspaceScreen["WalInfo"]):
         if wanted is not None and wanted[0] == self._shown == self.table.cursor_id:
             self._wanted_turn = None
             self.view.move_to_part(wanted[1])
-
-    def copy_text(self) -> str:
-        """The turn at the cursor, else the key of the session."""
-        part = self.view.current if self.view.has_focus else None
-        return part.plain() if part is not None else super().copy_text()
 
     # Actions
 
