@@ -104,10 +104,13 @@ def check_unchanged(path: Path, expected: str) -> None:
 
 
 def write_all(handle: int, data: bytes) -> None:
-    """Write every byte of `data`, however often the kernel takes only a part."""
+    """Write every byte of `data`, however often the kernel takes only a part. Raises OSError when it takes none."""
     view = memoryview(data)
     while view:
-        view = view[os.write(handle, view) :]
+        written = os.write(handle, view)
+        if not written:
+            raise OSError(errno.ENOSPC, "the write took nothing")
+        view = view[written:]
 
 
 @contextlib.contextmanager

@@ -123,6 +123,17 @@ def test_a_short_write_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert path.read_bytes() == b"one\n"
 
 
+def test_a_disk_that_takes_ever_less_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    real = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda handle, data: real(handle, data[: len(data) // 2]))
+        with pytest.raises(DiskFull):
+            atomic.write_atomic(path, b"new and longer")
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["file"])
+
+
 def test_an_append_goes_through_no_link(tmp_path: Path) -> None:
     (tmp_path / "victim").write_bytes(b"safe")
     (tmp_path / "log").symlink_to(tmp_path / "victim")
