@@ -22,6 +22,8 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.store import atomic
 
 SUFFIX = ".ledger"
+_AT_ONCE = 500
+"""Changes that are written as JSON at once."""
 _BEGIN = b'{"c":"'
 _ID = re.compile(rb'\{"c":"[0-9a-f]{8}","r":\{"id":"([!#-\[\]-~]+)"')
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
@@ -42,12 +44,23 @@ _as_json = _writer()
 
 def encode(operation: Operation) -> bytes:
     """One line: `{"c":"<crc32 of the body>","r":<body>}` and a newline."""
-    text = _as_json(operation.to_json())
+    text = _text(operation)
     try:
         body = text.encode()
     except UnicodeEncodeError:
         body = text.encode("utf-8", "surrogatepass")
     return b'{"c":"%08x","r":%b}\n' % (zlib.crc32(body), body)
+
+
+def _text(operation: Operation) -> str:
+    """The JSON of an operation; many changes are written by parts, so that no thread waits for all of them."""
+    told = operation.to_json()
+    changes = told["changes"]
+    if len(changes) <= _AT_ONCE:
+        return _as_json(told)
+    head, mark, tail = _as_json({**told, "changes": []}).partition('"changes":[')
+    parts = (changes[start : start + _AT_ONCE] for start in range(0, len(changes), _AT_ONCE))
+    return f"{head}{mark}{','.join(_as_json(part)[1:-1] for part in parts)}{tail}"
 
 
 def body_of(line: bytes) -> bytes:

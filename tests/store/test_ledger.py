@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from pathlib import Path
@@ -37,6 +38,19 @@ def test_an_operation_comes_back_as_it_was(changes: list[Change], label: str, un
     line = ledgers.encode(made)
     assert line.count(b"\n") == 1
     assert ledgers.decode(line[:-1]) == made
+
+
+@pytest.mark.parametrize("number", [500, 501, 1_000, 1_203])
+def test_one_of_many_changes_is_the_same_line_as_if_it_were_written_at_once(number: int) -> None:
+    label = 'says "changes":[] and ],"meta":{} “so”'
+    changes = [Change("item", f"k{n}", None, {"text": f'{n} "changes":[] \udcff'}) for n in range(number)]
+    made = new_operation("test", label, changes, undoes="op_1", meta={"changes": []})
+    whole = json.dumps(made.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    line = ledgers.encode(made)
+    assert ledgers.body_of(line) == whole
+    assert ledgers.decode(line[:-1]) == made
+    assert ledgers.id_of(line[:-1]) == made.id
+    assert ledgers.id_of(line[:-2]) is ledgers.id_of(line[:-1].replace(b"k7", b"k8")) is None
 
 
 @given(st.integers(0, 5_000))
