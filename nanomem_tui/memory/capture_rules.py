@@ -210,13 +210,14 @@ def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
 
 
-def sentences(text: str) -> list[str]:
+@lru_cache(4)  # a message is asked for them several times in one turn
+def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a message, without list marks; lines that quote somebody (`>`) are left out.
 
     A wide semicolon parts what is said, but not what a person asks to be remembered: that goes to the end."""
     whole = (part.lstrip("-*•· \t") for part in split(text))
     said = [part for part in whole if part and not part.startswith(">")]
-    return [one for part in said for one in ([part] if _wish(part) else filter(None, _clauses(part)))]
+    return tuple(one for part in said for one in ([part] if _wish(part) else filter(None, _clauses(part))))
 
 
 def _clauses(sentence: str) -> list[str]:

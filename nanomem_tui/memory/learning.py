@@ -248,46 +248,36 @@ def effective(lesson: Lesson, settings: Settings, now: datetime) -> float:
     return max(0.0, lesson.confidence - hours / settings.lesson_confidence_decay_hours)
 
 
-def rank(
-    lessons: Iterable[Lesson],
-    text: str,
-    settings: Settings,
-    now: datetime,
-    *,
-    session_key: str,
-    tools: Iterable[str] = (),
-) -> list[Lesson]:
-    """The lessons to put before the model, best first: what shares words with the message (or is about a tool at hand)
-    and is recent, then what is surer now, then what happened more often. A lesson that proved harmful is left out."""
-    if not (settings.memory_enabled and settings.learning_enabled):
-        return []
-    found = ranked(lessons, text, settings, now, session_key=session_key, tools=tools)
-    return found[: settings.max_lessons_in_prompt]
+def rank(lessons: Iterable[Lesson], text: str, settings: Settings, now: datetime, *, session_key: str) -> list[Lesson]:
+    """The lessons to put before the model, best first: those of `ranked`, as many as the settings say."""
+    return ranked(lessons, text, settings, now, session_key=session_key)[: settings.max_lessons_in_prompt]
 
 
 def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
     """Whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was learned a
     moment ago is not below the least by a moment."""
-    return math.ceil(effective(lesson, settings, now)) < settings.min_lesson_confidence
+    return _weak(effective(lesson, settings, now), settings)
+
+
+def _weak(sure: float, settings: Settings) -> bool:
+    return math.ceil(sure) < settings.min_lesson_confidence
 
 
 def ranked(
-    lessons: Iterable[Lesson],
-    text: str,
-    settings: Settings,
-    now: datetime,
-    *,
-    session_key: str,
-    tools: Iterable[str] = (),
+    lessons: Iterable[Lesson], text: str, settings: Settings, now: datetime, *, session_key: str
 ) -> list[Lesson]:
-    """Every lesson that may be given with a message, in the order of `rank`."""
-    words = set(tokens(text)) | {fold(tool) for tool in tools}
+    """Every lesson that may be given with a message, best first: what shares words with it and is recent, then what is
+    surer now, then what happened more often. None that faded or proved harmful, and each thing that is said once."""
+    if not (settings.memory_enabled and settings.learning_enabled):
+        return []
+    words = set(tokens(text))
     scored = []
     shown: set[tuple[str, str]] = set()
     for lesson in sorted(lessons, key=lambda one: one.scope != "session"):
-        sure = effective(lesson, settings, now)
+        if not _shows(lesson, session_key) or _weak(sure := effective(lesson, settings, now), settings):
+            continue
         same = (fold(lesson.trigger), fold(lesson.better_action))
-        if not _shows(lesson, session_key) or is_weak(lesson, settings, now) or same in shown:
+        if same in shown:
             continue
         shown.add(same)
         mine = set(tokens(f"{lesson.trigger} {lesson.better_action} {lesson.bad_action}"))
