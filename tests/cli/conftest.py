@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.cli.main import run as run_line
+from tests.store.homes import make_home
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,14 @@ def home(sample_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) ->
         return workspace
 
     return copy
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small home of a RAM-first agent, which is the default one."""
+    found = make_home(tmp_path)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
+    return found
 
 
 @pytest.fixture

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from nanomem_tui import open_workspace
 from nanomem_tui.memory import recovery
 from nanomem_tui.memory.turn_values import turn_input
 from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Run
-from tests.store.homes import kill, make_home
+from tests.store.homes import kill
 
 ANA = {"session_key": "telegram:42", "sender_id": "ana"}
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    found = make_home(tmp_path)
-    monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
-    return found
 
 
 def crash(workspace: Path, *texts: str, **fields: str) -> None:

@@ -15,18 +15,10 @@ import pytest
 
 from nanomem_tui import open_workspace
 from tests.cli.conftest import Result, Run
-from tests.store.homes import files, make_home
+from tests.store.homes import files
 
 Feed = Callable[..., Result]
 ANA = {"session_key": "telegram:42", "sender_id": "ana"}
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A RAM-first home, which is the default one."""
-    found = make_home(tmp_path)
-    monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
-    return found
 
 
 @pytest.fixture
