@@ -23,7 +23,7 @@ from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.formats.markdown import dump_mirror_line
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, swap
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import safe_text
 
@@ -123,6 +123,7 @@ class MirrorLayer:
                     atomic.make_folder(folder)
             _append(path, title, added)
         if removed and _is_folder(path.parent) and os.path.lexists(path):
+            swap.settle(path)
             _take_out(path, removed)
 
 

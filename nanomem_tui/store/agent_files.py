@@ -6,6 +6,7 @@ Owns the reading and writing of `LTM_SNAPSHOT.json`, `LESSONS.jsonl` and the aud
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -231,6 +232,14 @@ class AgentFiles:
                     file.unsaved = file.known is not memo.known or file.noticed != memo.fingerprint
 
     # -- writing ----------------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Finish what a process that was killed in the middle of an export left beside the files."""
+        from nanomem_tui.store import swap
+
+        for file in self.files:
+            with contextlib.suppress(NanomemError, OSError):
+                swap.settle(file.path.resolve())
 
     def export(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[tuple[str, ...], bool]:
         """Write our rows into the files that exist; the names of those written, and whether all is done.

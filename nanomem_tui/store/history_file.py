@@ -119,6 +119,7 @@ class HistoryLayer:
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any entry or file is as its change makes it."""
+        self._settle()
         files, added, removed = _sorted(changes)
         there = set(read_archive(self._paths).data.split(b"\n"))
         if any(_line(value) in there for value in added) or any(_line(value) not in there for value in removed):
@@ -135,12 +136,19 @@ class HistoryLayer:
         files, added, removed = _sorted(changes)
         atomic.make_folder(self._paths.data)
         with atomic.locked(self._paths.data / "history.lock"):
+            self._settle()
             if added:
                 self._append(added)
             if removed:
                 self._take_back(removed)
             for change in files:
                 self._replace(change)
+
+    def _settle(self) -> None:
+        """Finish what a killed process left beside the files of the archive; before anybody asks what they hold."""
+        for path in (self._paths.history, self._paths.cursor, self._paths.workspace / HISTORY_MD):
+            with contextlib.suppress(OSError):
+                swap.settle(path)
 
     def _refuse(self) -> None:
         agent = self._agent()

@@ -302,6 +302,7 @@ class MemoryStore(RowStore):
         from nanomem_tui.store import checkpoint
 
         with self.database.writing() as connection, self._lock:
+            self.files.settle()
             self.files.read()
             self._refresh_rows()
             if self._noticed or self.files.has_new():

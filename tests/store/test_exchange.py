@@ -15,6 +15,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import NotFound
 from nanomem_tui.formats.audit import LESSON_TYPES, MEMORY_TYPES
 from nanomem_tui.store import atomic, swap
+from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
 from tests.store.homes import Agent, item, make_home
 
@@ -253,6 +254,40 @@ def test_an_agent_that_writes_between_our_look_and_our_write_wins_and_is_merged(
         assert ws.items.get("ltm_8").text == "in the last moment"
     rows = {row["id"]: row["text"] for row in agent.read_items()}
     assert (rows["ltm_1"], rows["ltm_8"]) == ("ours", "in the last moment")
+
+
+def test_what_an_agent_writes_in_the_moment_of_an_export_that_is_killed_is_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_exchange(tmp_path)
+    workspace = make_home(tmp_path)
+    agent = Agent(workspace)
+    agent.items["ltm_8"] = item(8, "in the last moment")
+    real = swap.exchange
+
+    def exchange(one: Path, other: Path) -> bool:
+        agent.flush()
+        real(one, other)
+        os._exit(0)
+
+    child = fork()
+    if child == 0:
+        monkeypatch.setattr(swap, "exchange", exchange)
+        try:
+            with open_workspace(workspace) as ws:
+                ws.items.edit("ltm_1", text="ours")
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert "ltm_8" not in {row["id"] for row in agent.read_items()}, "what the child left"
+    for _ in range(2):
+        with open_workspace(workspace) as ws:
+            ws.items.set_pinned(["ltm_2"], not ws.items.get("ltm_2").pinned)
+    with open_workspace(workspace) as ws:
+        assert ws.items.get("ltm_8").text == "in the last moment"
+    rows = {row["id"]: row["text"] for row in agent.read_items()}
+    assert (rows["ltm_1"], rows["ltm_8"]) == ("ours", "in the last moment")
+    assert not list((workspace / "memory").glob(".*.nanomem-*"))
 
 
 def test_hostile_values_stop_nothing(tmp_path: Path) -> None:
