@@ -74,7 +74,7 @@ def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
     brought does: the first turn makes none after an undo, so that this one is wanted."""
     snapshot = store.load("item")
     problems: list[Problem] = []
-    undone = _undone(store)
+    undone = store.journal.taken_back(KIND)
     with snapshot.lock:
         known = {key_of(row) for row in snapshot.items.values() if not (row.is_deleted and row.id in undone)}
     items: list[Item] = []
@@ -95,7 +95,7 @@ def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
         looked_at.append(where)
         problems += bad
         for row in _items(text, name, where, store.workspace_id, settings, problems):
-            reason = safety.held(row.text)
+            reason = safety.held(row.text) if key_of(row) not in known else ""
             shown = row._replace(text=secrets.mask(row.text)) if reason else row
             if known & {key_of(row), key_of(shown)}:
                 same += 1
@@ -130,12 +130,6 @@ def run_once(store: MemoryStore, paths: Paths, settings: Settings, perform: Perf
         return run(store, preview(store, paths, settings), perform)
     except NothingToDo:
         return None
-
-
-def _undone(store: MemoryStore) -> frozenset[str]:
-    """The items of backfills that were taken back: nobody deleted them one by one."""
-    entries = [entry for entry in store.journal.log(1_000) if entry.operation.kind == KIND and entry.undone]
-    return frozenset(change.key for entry in entries for change in entry.operation.changes if change.before is None)
 
 
 def files(paths: Paths) -> list[tuple[str, Path]]:

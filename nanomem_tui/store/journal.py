@@ -95,6 +95,12 @@ class Journal:
             return 0
         return int(self._rows.read(lambda connection: stored_operations.last_position(connection, self._id)))
 
+    def taken_back(self, kind: str) -> frozenset[str]:
+        """The ids of the things that operations of a kind made and that were taken back with them: nobody deleted them
+        one by one. Of the newest thousand operations."""
+        entries = [entry for entry in self.log(1_000) if entry.operation.kind == kind and entry.undone]
+        return frozenset(change.key for entry in entries for change in entry.operation.changes if change.before is None)
+
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """The newest operation of a kind by an actor."""
         return self._one(

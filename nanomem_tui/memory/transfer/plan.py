@@ -60,11 +60,14 @@ class Planner:
         back = present is not None and (self._choices.restore or row.id in self._choices.undone)
         if present is not None and not back:
             return Entry("deleted", row, place, "it was deleted here", present)
+        twin = self._texts.get(key_of(row))
+        if twin is not None and (not reading.ours or twin.id not in self._coming):
+            return _twin(row, place, twin)
         reason = flag(row) if row.enabled else ""
         shown = masked(row) if reason else row
-        twin = self._texts.get(key_of(row)) or self._texts.get(key_of(shown))
+        twin = twin or self._texts.get(key_of(shown))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
-            return Entry("same", row, place, f"the same text is here as {twin.id}", twin)
+            return _twin(row, place, twin)
         why = "deleted here, comes back" if back and row.id not in self._choices.undone else ""
         if reason:
             return Entry("inbox", shown, place, "; ".join(filter(None, (why, reason))), present)
@@ -88,6 +91,10 @@ class Planner:
             taken = present._replace(**{name: getattr(row, name) for name in names})
             return Entry("update", taken, place, f"{what}: theirs is taken", present)
         return Entry("conflict", row, place, f"{what}: ours stays", present)
+
+
+def _twin(row: Row, place: str, twin: Row) -> Entry:
+    return Entry("same", row, place, f"the same text is here as {twin.id}", twin)
 
 
 def masked(row: Row) -> Row:

@@ -74,7 +74,7 @@ class Transfer:
         tell(f"Reading {source.name}", 0, 0)
         read = detect.read(source, self._paths, self._store.workspace_id, source_workspace)
         snapshot = self._store.load()
-        undone = frozenset() if restore else self._undone()
+        undone = frozenset() if restore else self._store.journal.taken_back(KIND)
         entries: list[Entry] = []
         problems: list[Problem] = []
         notes: list[str] = []
@@ -146,11 +146,6 @@ class Transfer:
         if number == 1:
             return (f"1 is past its expiry: it comes in as expired and is not recalled; {fate}.",)
         return (f"{number:,} are past their expiry: they come in as expired and are not recalled; {fate}.",)
-
-    def _undone(self) -> frozenset[str]:
-        """The rows that imports brought which were taken back since: nobody deleted them one by one."""
-        entries = [entry for entry in self._store.journal.log(1_000) if entry.operation.kind == KIND and entry.undone]
-        return frozenset(change.key for entry in entries for change in entry.operation.changes if change.before is None)
 
     # -- export -----------------------------------------------------------------------------------------------------
 
