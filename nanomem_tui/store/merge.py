@@ -12,6 +12,8 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from nanomem_tui.store.git_diff import common_start
+
 Tag = Literal["equal", "delete", "insert"]
 _MAX_WORDS = 4000
 _MAX_PAIRS = 400
@@ -87,12 +89,8 @@ def split_lines(text: str) -> list[str]:
 
 def edits(old: Sequence[str], new: Sequence[str]) -> list[Edit]:
     """The changes that make `new` of `old`, in order, never touching each other."""
-    top, limit = 0, min(len(old), len(new))
-    while top < limit and old[top] == new[top]:
-        top += 1
-    end = 0
-    while end < limit - top and old[len(old) - 1 - end] == new[len(new) - 1 - end]:
-        end += 1
+    top = common_start(old, new)
+    end = common_start(old[top:][::-1], new[top:][::-1])
     inner_old, inner_new = old[top : len(old) - end], new[top : len(new) - end]
     if not inner_old and not inner_new:
         return []
