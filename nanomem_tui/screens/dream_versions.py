@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
@@ -65,8 +64,9 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         super().__init__()
         self._file = TRACKED_FILES[-1]
         self._shown = ""
-        self._counted: dict[tuple[str, str], tuple[int, int]] = {}
+        self._counted: dict[tuple[str, str], str] = {}  # "…" while it is under way
         self._to_count: dict[tuple[str, str], Saved] = {}
+        self._counting = 0  # threads that count
 
     # The list
 
@@ -84,29 +84,42 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         """What is not known yet is counted late, and only of the rows that are shown: it takes its time."""
         if self._file not in row.files:
             return ""
-        found = self._counted.get((row.sha, self._file))
+        of = (row.sha, self._file)
+        found = self._counted.get(of)
         if found is None:
+            found = self._counted[of] = "…"
             if not self._to_count:
                 self.call_after_refresh(self._count_shown)
-            self._to_count[row.sha, self._file] = row
-            return "…"
-        return "+{} -{}".format(*found)
+            self._to_count[of] = row
+        return found
 
     def _count_shown(self) -> None:
         wanted, self._to_count = self._to_count, {}
+        self._counting += 1
         self._count(wanted)
 
     @work(thread=True, group="counts", exit_on_error=False)
     def _count(self, wanted: Mapping[tuple[str, str], Saved]) -> None:
         versions = self.ws.dream.versions
-        for (sha, file), saved in wanted.items():
-            with contextlib.suppress(NanomemError):  # what cannot be read stays uncounted, its detail says why
-                self._counted[sha, file] = versions.counts(saved, file)
-        self.post_message(self.Counted())
+        try:
+            for (sha, file), saved in wanted.items():
+                try:
+                    self._counted[sha, file] = "+{} -{}".format(*versions.counts(saved, file))
+                except NanomemError:  # its detail says why
+                    self._counted[sha, file] = "?"
+        finally:
+            self.post_message(self.Counted())
 
     def on_versions_screen_counted(self) -> None:
         """The lines of the rows that are shown were counted."""
-        self.table.set_rows(self.table.rows)
+        self._counting -= 1
+        if self.table.rows:
+            self.table.set_rows(self.table.rows)
+
+    @property
+    def reading(self) -> bool:
+        """Also while lines of rows that are shown are still to be counted."""
+        return super().reading or bool(self._to_count or self._counting)
 
     def row_id(self, row: Saved) -> str:
         """The id of the commit."""
@@ -114,7 +127,8 @@ class VersionsScreen(WorkspaceScreen[Saved]):
 
     def load(self) -> Iterable[Sequence[Saved]]:
         """Every commit, the newest first, and before them the files as they are now, where no commit holds them."""
-        self._counted = {of: counts for of, counts in self._counted.items() if of[0] != NOW}
+        for path in TRACKED_FILES:
+            self._counted.pop((NOW, path), None)
         found = self.ws.dream.versions.newest_first()
         while rows := list(islice(found, PAGE)):
             yield rows

@@ -8,7 +8,9 @@ from typing import cast
 
 import pytest
 
+from nanomem_tui.dream.versions import Saved, Versions
 from nanomem_tui.screens.dream_versions import VersionsScreen, version_lines
+from nanomem_tui.store.git_objects import DamagedGit
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
 
@@ -138,3 +140,44 @@ async def test_it_works_on_a_small_screen(home: Path, size: tuple[int, int]) -> 
         await on.until(lambda: shown(on))
         await on.press("escape", "j")
         assert on.screen.table.cursor == 2
+
+
+async def test_the_lines_of_the_rows_that_are_shown_are_counted_and_of_no_other(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[str] = []
+    counts = Versions.counts
+
+    def counting(self: Versions, saved: Saved, path: str) -> tuple[int, int]:
+        counted.append(saved.sha)
+        return counts(self, saved, path)
+
+    monkeypatch.setattr(Versions, "counts", counting)
+    async with console(home, "versions", (120, 20)) as on:
+        rows = on.screen.table.rows
+        changed = [row.sha for row in rows if MEMORY in row.files]
+        await on.until(lambda: "…" not in "".join(line[:40] for line in on.text.split("\n")[2:-2]))
+        assert counted
+        assert changed[-1] not in counted, "it is below what is shown"
+        await on.press("G")
+        await on.until(lambda: changed[-1] in counted)
+        assert len(counted) == len(set(counted)), "each once"
+
+
+async def test_a_version_that_cannot_be_read_is_not_counted_and_the_others_are(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = Versions.counts
+    tried: list[str] = []
+
+    def failing(self: Versions, saved: Saved, path: str) -> tuple[int, int]:
+        tried.append(saved.sha)
+        if saved.subject.startswith("revert"):
+            raise DamagedGit("a blob is missing", saved.sha)
+        return counts(self, saved, path)
+
+    monkeypatch.setattr(Versions, "counts", failing)
+    async with console(home, "versions", (120, 40)) as on:
+        await on.until(lambda: any(" ? " in line and "revert" in line for line in on.text.split("\n")))
+        await on.shows("+6 -20")
+        assert len(tried) == len(set(tried)), "each once"
