@@ -10,6 +10,8 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.memory.appending import append, opened, read_from
@@ -42,12 +44,26 @@ FOLD_AT = 64_000
 """Bytes of the file at which its lines are folded into one."""
 
 
+MARK = 256
+"""Bytes before the place up to which the file was read: it is still that file where they are the same."""
+
+
+class _Known(NamedTuple):
+    """What was read of the file: which one it was, up to which byte, the bytes before that, and their sum."""
+
+    inode: int = 0
+    end: int = 0
+    mark: bytes = b""
+    total: Mapping[str, int] = MappingProxyType({})
+
+
 class Counters:
-    """The counters of one workspace over its file."""
+    """The counters of one workspace over its file. A second look reads what was appended since."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._added: Counter[str] = Counter()
+        self._known = _Known()
 
     def add(self, name: str, number: int = 1) -> None:
         """Count in RAM; `save` keeps it. An unknown name is a KeyError: a counter is declared where it is explained."""
@@ -66,13 +82,28 @@ class Counters:
 
     def read(self) -> dict[str, int]:
         """Every counter, those of other processes and what is not saved yet included. Changes nothing."""
-        try:
-            data = self._file.read_bytes()
-        except OSError:
-            data = b""
-        found = _sum(data)
+        found = self._total()
         found.update(self._added)
         return {name: found[name] for name in COUNTERS}
+
+    def _total(self) -> Counter[str]:
+        """The sum of the lines of the file; whole ones are remembered, one that is being written is not."""
+        known = self._known
+        try:
+            with self._file.open("rb") as file:
+                handle, inode = file.fileno(), os.fstat(file.fileno()).st_ino
+                if known.inode != inode or os.pread(handle, len(known.mark), known.end - len(known.mark)) != known.mark:
+                    known = _Known(inode)
+                data = read_from(handle, known.end)
+        except OSError:
+            return Counter()
+        whole = data[: data.rfind(b"\n") + 1]
+        total = Counter(known.total)
+        total.update(_sum(whole))
+        self._known = _Known(known.inode, known.end + len(whole), (known.mark + whole)[-MARK:], total)
+        found = Counter(total)
+        found.update(_sum(data[len(whole) :]))
+        return found
 
     def _fold(self) -> None:
         with opened(self._file, "writing the counters") as handle:

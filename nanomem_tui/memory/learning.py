@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from nanomem_tui import clock
@@ -280,13 +281,18 @@ def ranked(
         if same in shown:
             continue
         shown.add(same)
-        mine = set(tokens(f"{lesson.trigger} {lesson.better_action} {lesson.bad_action}"))
+        mine = _words_of(f"{lesson.trigger} {lesson.better_action} {lesson.bad_action}")
         moment = clock.parse(lesson.updated_at) or now
         recency = 1.0 / (1.0 + math.log1p(max(0.0, (now - moment).total_seconds() / 3600)))
         overlap = len(words & mine) / len(words) if words else 0.0
         scored.append((overlap + 0.2 * recency, sure, lesson.hits, lesson))
     scored.sort(key=lambda entry: entry[:3], reverse=True)
     return [lesson for *_, lesson in scored]
+
+
+@lru_cache(2_048)  # the same lessons are ranked in every turn
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(tokens(text))
 
 
 def _shows(lesson: Lesson, session_key: str) -> bool:

@@ -55,6 +55,28 @@ def test_a_damaged_line_costs_itself(file):
     assert Counters(file).read()["turns_begun"] == 7
 
 
+def test_a_second_look_adds_what_came_since_also_when_another_process_replaced_the_file(file):
+    reader, writer = Counters(file), Counters(file)
+    writer.add("turns_ended", 3)
+    writer.save()
+    assert reader.read()["turns_ended"] == reader.read()["turns_ended"] == 3
+    writer.add("turns_ended", 2)
+    writer.save()
+    assert reader.read()["turns_ended"] == 5
+    with file.open("ab") as handle:
+        handle.write(b'{"turns_ended": 10')
+    assert reader.read()["turns_ended"] == 5, "a line that is being written counts once it is whole"
+    with file.open("ab") as handle:
+        handle.write(b"}\n")
+    assert reader.read()["turns_ended"] == 15
+    size = file.stat().st_size
+    file.write_bytes(b'{"turns_ended": 1}\n' * 20)
+    assert file.stat().st_size > size, "the same file, of other lines"
+    assert reader.read()["turns_ended"] == 20
+    file.unlink()
+    assert reader.read()["turns_ended"] == 0
+
+
 def test_the_file_stays_small(file, monkeypatch):
     monkeypatch.setattr(module, "FOLD_AT", 2_000)
     counters = Counters(file)
