@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 MEMORY = Path("/dev/shm")
-ROOM = 64 * 1024 * 1024
+ROOM = 32 * 1024 * 1024
 
 
 def _has_room(folder: Path) -> bool:

@@ -121,7 +121,8 @@ class Beside(Steps):
             return False
         with self._counting:
             # Where files cannot change places, nobody can be kept out between the last look and the rename.
-            if self.armed and self.meddle and self.count + 1 >= self.meddle and (self.exchanges or name != "replace"):
+            here = self.exchanges or name not in ("exchange", "replace")
+            if self.armed and self.meddle and self.count + 1 >= self.meddle and here:
                 self.meddle = 0
                 self.armed = False
                 by_hand(self.workspace, 1)
