@@ -73,7 +73,10 @@ def remove_expected(target: Path, expected: str) -> None:
         if not expected:
             return
         aside = _beside(target, "", expected)
-        os.rename(target, aside)
+        try:
+            os.rename(target, aside)
+        except FileNotFoundError:
+            _changed(target)
         try:
             _verify(aside, target, expected, folder)
         except BaseException:

@@ -230,6 +230,19 @@ def test_a_file_that_somebody_makes_meanwhile_is_not_replaced(path: Path, monkey
     assert (path.read_bytes(), names(path)) == (THEIRS, ["MEMORY.md"])
 
 
+def test_a_file_that_somebody_else_takes_away_first_is_a_conflict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    look = atomic.check_unchanged
+
+    def and_then(target: Path, expected: str) -> None:
+        look(target, expected)
+        path.unlink()
+
+    monkeypatch.setattr(atomic, "check_unchanged", and_then)
+    with pytest.raises(Conflict):
+        swap.remove_expected(path, atomic.sha256(OLD))
+    assert names(path) == []
+
+
 @WRITERS
 def test_a_file_that_is_written_is_not_taken_away(
     path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
