@@ -53,7 +53,6 @@ def replace_expected(temporary: Path, target: Path, ours: str, expected: str, *,
         aside = _beside(target, ours, expected)
         os.rename(temporary, aside)
         if not _swapped(aside, target):
-            os.replace(aside, target)
             os.fsync(folder)
             return
         try:
@@ -164,15 +163,21 @@ def _make(temporary: Path, target: Path) -> None:
 
 
 def _swapped(aside: Path, target: Path) -> bool:
-    """Exchange them; what is ours goes when that cannot be done. Raises Conflict when the target has gone."""
+    """Exchange them; False where the system cannot, and ours was renamed over the old file instead.
+
+    What is ours goes when neither can be done. Raises Conflict when the target has gone.
+    """
     try:
-        return exchange(aside, target)
+        if exchange(aside, target):
+            return True
+        os.replace(aside, target)
     except OSError as error:
         with contextlib.suppress(OSError):
             aside.unlink()
         if isinstance(error, FileNotFoundError):
             _changed(target)
         raise
+    return False
 
 
 def _verify(aside: Path, target: Path, expected: str, folder: int, *, alone: bool = True) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.errors import Conflict, DiskFull
+from nanomem_tui.errors import Conflict, DiskFull, NanomemError
 from nanomem_tui.store import atomic, swap
 from tests.crash.harness import fork
 from tests.store.exchanging import needs_exchange
@@ -300,6 +300,16 @@ def test_where_files_cannot_change_places_they_are_renamed(
     assert (path.read_bytes(), names(path)) == (OURS, ["MEMORY.md"])
     swap.remove_expected(path, atomic.sha256(OURS))
     assert names(path) == []
+
+
+def test_a_rename_that_fails_leaves_nothing_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "MEMORY.md"
+    path.write_bytes(OLD)
+    monkeypatch.setattr(swap, "exchange", lambda *_: False)
+    monkeypatch.setattr(os, "replace", _unsupported)
+    with pytest.raises(NanomemError):
+        write_ours(path)
+    assert (path.read_bytes(), names(path)) == (OLD, ["MEMORY.md"])
 
 
 def _unsupported(*_: object, **__: object) -> None:
