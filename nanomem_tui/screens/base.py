@@ -158,6 +158,8 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
 
     def compose(self) -> ComposeResult:
         """Title, panes, filter, status, keys."""
+        self.set_class(bool(getattr(self.app, "ascii_only", False)), "-ascii")
+        self._class_by_size()  # while there is nothing in it that would be styled again
         yield TitleBar(self.SCREEN)
         with Horizontal(id="panes"):
             yield LineTable(self.columns(), self.row_id, sign=self.sign, dimmed=self.dimmed, id="list")
@@ -169,7 +171,6 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
 
     def on_mount(self) -> None:
         """Show the list and start to read."""
-        self.set_class(bool(getattr(self.app, "ascii_only", False)), "-ascii")
         self._arrange()
         self.table.focus()
         self.reload()
@@ -180,17 +181,22 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         self._read_detail()
 
     def _arrange(self) -> None:
-        width, height = self.app.size
-        both = width >= WIDE and not self._zoomed
-        self.set_class(both, "-wide")
-        self.set_class(both and width >= WIDEST, "-widest")
+        both, small = self._class_by_size()
         self.table.display = both or self._pane == "list"
         self.detail_pane.display = both or self._pane == "detail"
-        small = width < SMALLEST[0] or height < SMALLEST[1]
-        self.set_class(small, "-small")
         if small:
+            width, height = self.app.size
             wanted = f"nanomem needs {SMALLEST[0]}x{SMALLEST[1]} characters; this is {width}x{height}. q leaves."
             self.query_one("#too-small", Static).update(content(wanted))
+
+    def _class_by_size(self) -> tuple[bool, bool]:
+        """Whether both panes are shown, and whether the terminal is too small."""
+        width, height = self.app.size
+        both, small = width >= WIDE and not self._zoomed, width < SMALLEST[0] or height < SMALLEST[1]
+        self.set_class(both, "-wide")
+        self.set_class(both and width >= WIDEST, "-widest")
+        self.set_class(small, "-small")
+        return both, small
 
     # List and detail
 
