@@ -46,7 +46,7 @@ interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited
 crash: $(VENV)/.dev ## kills, cut points and full disks
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long"
 
-crash-long: $(VENV)/.dev ## a Dream killed, or its disk failing, at every step: half an hour
+crash-long: $(VENV)/.dev ## a Dream killed, or its disk failing, at every step: a quarter of an hour
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m long
 
 slow: $(VENV)/.dev ## the tests that take more than a few seconds each; ten times the drawn examples
