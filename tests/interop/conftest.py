@@ -8,14 +8,14 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.workspace import Workspace
-from tests.conftest import samples_archive
-from tests.interop.real_agent import PEER, Agent, need
+from tests.conftest import NO_SAMPLES, need, samples_archive
+from tests.interop.real_agent import PEER, Agent
 
 
 @pytest.fixture
 def agent(request: pytest.FixtureRequest) -> Agent:
     need(PEER.exists(), "no agent to drive: run `make peers`")
-    need(samples_archive() is not None, "no sample homes: set NANOMEM_SAMPLES to workspaces.tar.gz")
+    need(samples_archive() is not None, NO_SAMPLES)
     return Agent(request.getfixturevalue("sample_copy")("nb035"))
 
 

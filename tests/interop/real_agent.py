@@ -10,17 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT / ".peers" / "nanobot-0.3.5" / "bin" / "python"
 DRIVER = Path(__file__).with_name("nanobot_driver.py")
-
-
-def need(there: bool, what: str) -> None:
-    """Skip a test that cannot be run here. In CI that is a failure: a skipped suite proves nothing."""
-    if not there:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(what)
 
 
 @dataclass(frozen=True)

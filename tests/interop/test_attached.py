@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from nanomem_tui.attach import agents, tool
-from tests.interop.real_agent import PEER, ROOT, Agent, need
+from tests.conftest import need
+from tests.interop.real_agent import PEER, ROOT, Agent
 
 pytestmark = pytest.mark.interop
 

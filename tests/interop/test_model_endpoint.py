@@ -12,7 +12,8 @@ import pytest
 from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.dream.edits import TITLES
 from nanomem_tui.model.client import ModelClient, ModelConfig
-from tests.interop.real_agent import ROOT, need
+from tests.conftest import need
+from tests.interop.real_agent import ROOT
 
 pytestmark = pytest.mark.interop
 MODEL = ROOT / ".peers" / "model" / "bin" / "python"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 from nanomem_tui.model.providers import chosen, key_of, text_of
 from nanomem_tui.model.settings import _preset
+from tests.conftest import need
 from tests.interop.real_agent import PEER
 
 pytestmark = pytest.mark.interop
@@ -73,8 +73,7 @@ def ours(data: dict[str, Any]) -> list[str | None]:
 
 
 def test_we_ask_whom_the_agent_asks() -> None:
-    if not PEER.exists():
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("no agent to drive: run `make peers`")
+    need(PEER.exists(), "no agent to drive: run `make peers`")
     made = configurations(1500)
     done = subprocess.run([PEER, "-c", REAL], input=json.dumps(made), capture_output=True, text=True, check=True)
     for data, (name, key, base) in zip(made, json.loads(done.stdout), strict=True):

@@ -21,6 +21,7 @@ from nanomem_tui.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.atomic import quarantined
 from nanomem_tui.workspace import Workspace
+from tests.conftest import need
 from tests.store.homes import agent_runs
 
 OLD = """# History
@@ -341,8 +342,7 @@ def test_grep_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
 
 
 def test_jq_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
-    if shutil.which("jq") is None:
-        pytest.skip("jq is not installed")
+    need(shutil.which("jq") is not None, "jq is not installed")
     workspace = seed_archive(ws, memory)
     line = """cat memory/history.jsonl | jq -r 'select(.content | test("keyword"; "i")) | .content' | tail -20"""
     done = subprocess.run(["sh", "-c", line], cwd=workspace, capture_output=True, check=True, encoding="utf-8")

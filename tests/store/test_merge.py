@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui.store import merge
+from tests.store.git_samples import needs_git
 
 line = st.sampled_from(["alpha", "alphb", "c", "- x one", "- x two", "", "- z\r", "重庆", "u\u2028v", "# H"])
 text = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(line, max_size=9), st.sampled_from(["", "\n"]))
@@ -143,7 +143,7 @@ def _variant(data: st.DataObject, base: list[str], mark: str) -> list[str]:
     return out
 
 
-@pytest.mark.skipif(not shutil.which("git"), reason="needs the git binary as an oracle")
+@needs_git
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), size=st.integers(0, 12))
 def test_where_git_merges_cleanly_so_do_we_and_alike(
