@@ -119,6 +119,7 @@ def test_a_consolidation_killed_at_every_step(tmp_path: Path) -> None:
     assert kill_a_consolidation(tmp_path, every=1) > 50
 
 
+@pytest.mark.crash
 def test_a_process_that_only_looks_leaves_it_to_the_next_change(tmp_path: Path) -> None:
     """Killed between the entries and the offsets: any change of any process finishes it, with no second archive."""
     home = prepared(tmp_path / "saved")
@@ -138,6 +139,7 @@ def test_a_process_that_only_looks_leaves_it_to_the_next_change(tmp_path: Path) 
     assert state(trial) == state(model)
 
 
+@pytest.mark.crash
 def test_an_undo_killed_at_a_spread_of_steps(tmp_path: Path) -> None:
     before = state(prepared(tmp_path / "saved"))
     with open_workspace(opened(tmp_path / "saved").workspace) as ws:
@@ -165,6 +167,7 @@ def migrate(ws: Workspace) -> None:
     ws.history_changes.migrate()
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("action", [rewrite, migrate])
 def test_the_archive_rewritten_and_killed(tmp_path: Path, action: Action) -> None:
     home = prepared(tmp_path / "saved")

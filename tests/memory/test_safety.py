@@ -112,6 +112,7 @@ def test_a_public_corpus_is_caught_without_a_false_alarm() -> None:
     assert sum(bool(injection.reason(text)) for text in attacks) >= 80
 
 
+@pytest.mark.slow
 def test_the_memories_of_real_agents_raise_no_alarm(samples: Path) -> None:
     texts: set[str] = set()
     for path in samples.rglob("*"):

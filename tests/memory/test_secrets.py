@@ -219,6 +219,7 @@ def test_masking_leaves_no_secret_and_spans_never_overlap(around: str, kind: str
     assert VALUES[kind] not in mask(text)
 
 
+@pytest.mark.slow
 def test_the_memories_of_real_agents_hold_none(samples: Path) -> None:
     texts: set[str] = set()
     for path in samples.rglob("*"):

@@ -36,6 +36,7 @@ def leave(console: Terminal, text: str) -> None:
     console.hides(text)
 
 
+@pytest.mark.slow
 def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> None:
     home = tmp_path / ".nanobot"
     shutil.copytree(pictured_home, home, symlinks=True)
@@ -128,7 +129,8 @@ def walk(console: Terminal, *rows: str) -> None:
             pass
 
 
-@pytest.mark.parametrize("columns", [80, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 200])
 def test_nothing_in_a_memory_reaches_the_terminal(hostile_home: Path, tmp_path: Path, columns: int) -> None:
     home = tmp_path / ".nanobot"
     shutil.copytree(hostile_home.parent, home, symlinks=True)

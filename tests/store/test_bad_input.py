@@ -182,6 +182,7 @@ def test_junk_in_the_agents_files_costs_what_it_hit(tmp_path: Path, junk: bytes,
     assert agent.lessons["lesson_3"]["enabled"] is False
 
 
+@pytest.mark.slow
 def test_a_line_of_ten_megabytes_is_a_row_like_any_other(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     agent = Agent(workspace)

@@ -75,6 +75,7 @@ def test_its_first_changes_and_all_of_them_are_those_that_were_made(ws: Workspac
     assert json.loads(json.dumps(imported(ws).to_json()))["changes"][5][1] == "row_5"
 
 
+@pytest.mark.slow
 def test_it_is_taken_back_and_done_again(ws: Workspace) -> None:
     ws.undo()
     ws.undo()
