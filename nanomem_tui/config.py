@@ -1,219 +1,36 @@
 """Settings: our TOML files, then the environment, then the agent's own `config.json`, in that order of trust.
 
-One declaration per setting; reading, checking, showing and writing follow from it.
+Owns where values come from and who wins; what a setting is and may be, is told by `settings`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import BadInput, InvalidConfig, Problem, from_os_error
+from nanomem_tui.errors import InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.paths import Paths, user_settings
+from nanomem_tui.settings import ABOUT, NAMES, About, Settings, check, from_text, nearest
 
+__all__ = [
+    "ABOUT",
+    "NAMES",
+    "About",
+    "Loaded",
+    "Settings",
+    "check",
+    "from_text",
+    "load",
+    "nearest",
+    "read_toml",
+    "written",
+]
 
-class Settings(NamedTuple):
-    """Every setting with its default; the names are those of the TOML files and, as `NANOMEM_…`, of the environment."""
-
-    flush_every_updates: int = 8
-    flush_interval_seconds: float = 120.0
-    max_items: int = 100_000
-    export_max_items: int = 300
-    max_lessons: int = 200
-    lesson_confidence_decay_hours: float = 168.0
-    audit: bool = True
-    export: bool = True
-    session_keep_messages: int = 300
-    session_compact_threshold_messages: int = 400
-    session_compact_threshold_bytes: int = 2_000_000
-    memory_enabled: bool = True
-    short_term_turns: int = 12
-    pending_limit: int = 20
-    wal_enabled: bool = True
-    wal_state_dir: str = "memory/session-state"
-    retention_episodic_days: int = 90
-    retention_fact_days: int = 3650
-    retention_preference_days: int = 3650
-    retention_decision_days: int = 3650
-    mirrors: str = "auto"
-    memory_db_path: str = ""
-    recall_backend: str = "ram"
-    recall_profile: str = "default"
-    recall_max_results: int = 8
-    recall_max_prompt_chars: int = 2400
-    recall_user_layer_results: int = 2
-    recall_global: bool = True
-    capture_enabled: bool = True
-    capture_mode: str = "heuristic"
-    capture_min_confidence: float = 0.78
-    capture_min_importance: float = 0.6
-    capture_episodic_allowance: float = 0.05
-    capture_channels: tuple[str, ...] = ("cli", "telegram", "whatsapp", "discord", "feishu")
-    capture_assistant: bool = False
-    capture_tools: bool = False
-    capture_inbox_roles: tuple[str, ...] = ("assistant", "tool")
-    capture_senders: tuple[str, ...] = ()
-    capture_max_entries_per_turn: int = 4
-    capture_scopes: Mapping[str, str] = MappingProxyType({})
-    learning_enabled: bool = True
-    max_lessons_in_prompt: int = 5
-    min_lesson_confidence: float = 1.0
-    feedback_max_message_chars: int = 220
-    feedback_require_prefix: bool = True
-    promotion_enabled: bool = True
-    promotion_min_users: int = 3
-    promotion_triggers: tuple[str, ...] = ("response:length", "response:language")
-    dream_max_batch_size: int = 20
-    dream_max_iterations: int = 10
-    dream_dreamer: str = "rules"
-    dream_schedule: str = "auto"
-    dream_interval_h: float = 2.0
-    dream_cron: str = ""
-    consolidate_budget_tokens: int = 32_000
-    consolidate_chars_per_token: float = 4.0
-    model_base_url: str = ""
-    model_name: str = ""
-    model_key_env: str = "NANOMEM_MODEL_KEY"
-    model_timeout_seconds: float = 120.0
-    model_max_tokens: int = 4096
-    model_context_tokens: int = 32_000
-    model_price_in: float = 0.0
-    model_price_out: float = 0.0
-    theme: str = ""
-    ascii: bool = False
-    keys: Mapping[str, str] = MappingProxyType({})
-
-
-class About(NamedTuple):
-    """What there is to know of a setting: its help, the key in the agent's `config.json`, the smallest and the largest
-    number, the words that it (or each of its values) may be, the names that its table may hold."""
-
-    help: str
-    agent_key: str = ""
-    least: float | None = None
-    choices: tuple[str, ...] = ()
-    most: float | None = None
-    names: tuple[str, ...] = ()
-
-
-ABOUT: Mapping[str, About] = {
-    "flush_every_updates": About("checkpoint after this many changed rows", "agents.memory.flushEveryUpdates", 1),
-    "flush_interval_seconds": About(
-        "checkpoint after this many seconds with changes", "agents.memory.flushIntervalSeconds", 0
-    ),
-    "max_items": About("items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", least=0),
-    "export_max_items": About("items written to the agent's LTM_SNAPSHOT.json", least=1),
-    "max_lessons": About("lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1),
-    "lesson_confidence_decay_hours": About(
-        "hours after which a lesson's confidence is one less", "agents.selfImprovement.lessonConfidenceDecayHours", 1
-    ),
-    "audit": About("write the agent's audit logs where it keeps them"),
-    "export": About("write changes back to the files that the agent keeps"),
-    "session_keep_messages": About(
-        "messages that a session keeps when it is compacted", "agents.sessions.compactKeepMessages", 1
-    ),
-    "session_compact_threshold_messages": About(
-        "messages at which a session of ours is compacted", "agents.sessions.compactThresholdMessages", 1
-    ),
-    "session_compact_threshold_bytes": About(
-        "bytes at which a session of ours is compacted", "agents.sessions.compactThresholdBytes", 1
-    ),
-    "memory_enabled": About("remember and recall in turns (off: a turn reads and writes nothing)", "memory.enabled"),
-    "short_term_turns": About("turns of a session kept as working memory", "agents.memory.shortTermTurns", 0),
-    "pending_limit": About("pending items kept for a session", "agents.memory.pendingLimit", 0),
-    "wal_enabled": About("write each turn into the session state before and after the answer", "memory.wal.enabled"),
-    "wal_state_dir": About("folder of the session state, inside the workspace", "memory.wal.stateDir"),
-    **{
-        f"retention_{kind}_days": About(
-            f"days that a captured item of kind {kind} is kept (0: for good)", f"memory.retention.{kind}Days", 0
-        )
-        for kind in ("episodic", "fact", "preference", "decision")
-    },
-    "mirrors": About(
-        "append what is remembered to Markdown files in memory/ (auto: where they are kept)",
-        choices=("auto", "on", "off"),
-    ),
-    "memory_db_path": About("a database of the scoped system, to import from", "memory.dbPath"),
-    "recall_backend": About(
-        "what finds items: an index in RAM, or the full-text index of the database",
-        "memory.backend",
-        choices=("ram", "sqlite_fts"),
-    ),
-    "recall_profile": About(
-        "how items are ranked: our own way, or exactly as one of the systems that nanomem reads",
-        choices=("default", "seed000", "seed001"),
-    ),
-    "recall_max_results": About("items recalled for a message", "memory.recall.maxResults", 1),
-    "recall_max_prompt_chars": About("characters of recalled items in a prompt", "memory.recall.maxPromptChars", 1),
-    "recall_user_layer_results": About(
-        "items recalled because they are about the sender", "memory.recall.userPreferenceLayerResults", 0
-    ),
-    "recall_global": About("also recall what belongs to every chat"),
-    "capture_enabled": About("save what turns say by themselves (off: only recall)", "memory.capture.enabled"),
-    "capture_mode": About("how turns are read", "memory.capture.mode", choices=("heuristic",)),
-    "capture_min_confidence": About("confidence that a capture needs", "memory.capture.minConfidence", 0, most=1),
-    "capture_min_importance": About("importance that a capture needs", "memory.capture.minImportance", 0, most=1),
-    "capture_episodic_allowance": About("how much less confidence an episode needs than the rest", least=0, most=1),
-    "capture_channels": About("channels in which turns are captured", "memory.capture.channels"),
-    "capture_assistant": About("also read what the assistant says", "memory.capture.captureAssistant"),
-    "capture_tools": About("also read what tools give back"),
-    "capture_inbox_roles": About(
-        "whose words wait in the inbox until a person accepts them", choices=("user", "assistant", "tool")
-    ),
-    "capture_senders": About("senders who are captured at once, the others wait in the inbox (none: all are)"),
-    "capture_max_entries_per_turn": About("captures of one turn", "memory.capture.maxEntriesPerTurn", 0),
-    "capture_scopes": About(
-        "kind = scope, where a captured kind does not go where it goes by default",
-        choices=("chat", "user", "global"),
-        names=("preference", "fact", "decision", "episodic"),
-    ),
-    "learning_enabled": About("learn lessons and put them before the model", "agents.selfImprovement.enabled"),
-    "max_lessons_in_prompt": About("lessons put before the model", "agents.selfImprovement.maxLessonsInPrompt", 0),
-    "min_lesson_confidence": About(
-        "confidence that a lesson needs now to be put before the model", "agents.selfImprovement.minLessonConfidence", 0
-    ),
-    "feedback_max_message_chars": About(
-        "longest message that is read as a correction", "agents.selfImprovement.feedbackMaxMessageChars", 1
-    ),
-    "feedback_require_prefix": About(
-        "a correction begins with its word (off: the word may stand anywhere)",
-        "agents.selfImprovement.feedbackRequirePrefix",
-    ),
-    "promotion_enabled": About(
-        "make a lesson global that many people teach", "agents.selfImprovement.promotionEnabled"
-    ),
-    "promotion_min_users": About("how many people that are", "agents.selfImprovement.promotionMinUsers", 1),
-    "promotion_triggers": About("which lessons may become global", "agents.selfImprovement.promotionTriggers"),
-    "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
-    "dream_max_iterations": About("edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1),
-    "dream_dreamer": About("who dreams: fixed rules, offline, or a language model", choices=("rules", "model")),
-    "dream_schedule": About(
-        "Dreams by themselves, in the console and `dream schedule` (auto: unless the agent dreams by itself)",
-        choices=("auto", "on", "off"),
-    ),
-    "dream_interval_h": About("hours between two Dreams", "agents.defaults.dream.intervalH", 0.05),
-    "dream_cron": About("cron line that says when Dreams run, in place of the hours", "agents.defaults.dream.cron"),
-    "consolidate_budget_tokens": About("tokens of a session beyond which its oldest part is archived", least=1),
-    "consolidate_chars_per_token": About("bytes of text that are reckoned as a token there", least=0.1),
-    "model_base_url": About("address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"),
-    "model_name": About("model to ask, or a preset of the agent (empty: the one of the agent's Dream)"),
-    "model_key_env": About("environment variable that holds the key for model_base_url"),
-    "model_timeout_seconds": About("seconds for one question to the model, with its retries", least=1),
-    "model_max_tokens": About("tokens of one answer of the model", least=16),
-    "model_context_tokens": About("tokens of question and answer together that the model takes", least=1000),
-    "model_price_in": About("price of a million tokens asked, for the cost of a Dream (0: not known)", least=0),
-    "model_price_out": About("price of a million tokens answered", least=0),
-    "theme": About("colour theme of the console (empty: chosen by the terminal)"),
-    "ascii": About("draw without box characters"),
-    "keys": About("action = key, to remap the console"),
-}
-"""Each setting of `Settings`, by name."""
+ENVIRONMENT = "environment"
+"""How the environment is named as a source."""
 
 AGENT_SECTIONS = ("memory", "agents.memory", "agents.selfImprovement")
 """Sections of an agent's configuration that are only about memory: a key there that nobody knows is a mistake."""
@@ -230,33 +47,87 @@ class Loaded(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-NAMES = Settings._fields
-_DEFAULTS: Mapping[str, Any] = Settings._field_defaults
+def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
+    """Read every source. Raises InvalidConfig when one of our own TOML files does not parse, or holds a value that
+    cannot work; a broken or foreign agent configuration is only reported.
 
-
-def load(paths: Paths | None) -> Loaded:
-    """Read every source. Raises InvalidConfig when one of our own TOML files does not parse; a broken or foreign
-    agent configuration is only reported."""
+    `forgiving`: nothing is raised; what cannot be used is a problem of severity error with its place and what is used
+    instead, for who shows or repairs the settings.
+    """
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     problems: list[Problem] = []
-    for source, found in _sources(paths, problems):
+    refused: list[tuple[str, Problem]] = []
+    workspace = paths.workspace if paths else None
+    for source, found in _sources(paths, problems, forgiving=forgiving):
         for name, value in found.items():
-            if name in NAMES:
-                values.setdefault(name, check(name, value, source))
-                sources.setdefault(name, source)
-            else:
+            if name not in NAMES:
                 hint = nearest(name, NAMES)
                 problems.append(Problem(f"unknown setting `{name}`", source, fix=hint, severity="warning"))
-    return Loaded(Settings(**values), sources, tuple(problems))
+                continue
+            try:
+                good = _value(name, value, source, workspace)
+            except NanomemError as error:
+                if not forgiving:
+                    raise
+                refused.append((name, Problem(error.what, error.where, _line(source, name), error.fix)))
+                continue
+            values.setdefault(name, good)
+            sources.setdefault(name, source)
+    settings = Settings(**values)
+    for name, problem in refused:
+        used = f"{written(getattr(settings, name))} ({sources.get(name, 'default')}) is used instead"
+        problems.append(problem._replace(what=f"{problem.what}; {used}"))
+    return Loaded(settings, sources, tuple(problems))
 
 
-def _sources(paths: Paths | None, problems: list[Problem]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _value(name: str, value: Any, source: str, workspace: Path | None) -> Any:
+    if source == ENVIRONMENT:
+        return from_text(name, value, f"environment variable NANOMEM_{name.upper()}", workspace)
+    return check(name, value, source, workspace)
+
+
+def _sources(
+    paths: Paths | None, problems: list[Problem], *, forgiving: bool
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for file in ([paths.settings] if paths else []) + [user_settings()]:
-        yield str(file), read_toml(file)
-    yield "environment", _environment()
+        try:
+            yield str(file), read_toml(file)
+        except NanomemError as error:
+            if not forgiving:
+                raise
+            problems.append(Problem(f"{error.what}; nothing of it is used", error.where, fix=error.fix))
+    yield ENVIRONMENT, _environment()
     if paths is not None and paths.agent_config is not None:
-        yield str(paths.agent_config), _agent_values(paths.agent_config, problems)
+        yield str(paths.agent_config), _agent_values(paths.agent_config, problems, paths.workspace)
+
+
+def _line(source: str, name: str) -> int | None:
+    """The line of a settings file on which a name is set; None where it is in no line of its own."""
+    import re
+
+    try:
+        lines = Path(source).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    starts = re.compile(rf"""\s*(\[\s*)?["']?{re.escape(name)}["']?\s*[\].=]""")
+    return next((number for number, line in enumerate(lines, 1) if starts.match(line)), None)
+
+
+def written(value: Any) -> str:
+    """A value as TOML writes it, in one line."""
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_key(key)} = {written(entry)}" for key, entry in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value)
+
+
+def _key(text: str) -> str:
+    return text if text.replace("-", "a").replace("_", "a").isalnum() and text.isascii() else written(text)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -277,84 +148,18 @@ def read_toml(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def check(name: str, value: Any, source: str) -> Any:
-    """`value` in the type of the setting. Raises InvalidConfig."""
-    kind, about = _kind(name), ABOUT[name]
-    fits = isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
-    fits = fits and (kind != "float" or math.isfinite(value))
-    fits = fits and (about.least is None or value >= about.least) and (about.most is None or value <= about.most)
-    inside = (value if kind == "list" else value.values() if about.choices else ()) if kind in ("list", "table") else ()
-    if not fits or not all(isinstance(entry, str) for entry in inside):
-        raise InvalidConfig(
-            f"`{name}` must be {_KINDS[kind]}{_bound(about)}, not {value!r}", source, "see `nanomem config show`"
-        )
-    if about.names and (unknown := [key for key in value if key not in about.names]):
-        raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
-    for word in inside if kind in ("list", "table") else [value]:
-        if about.choices and word not in about.choices:
-            raise InvalidConfig(f"`{name}` cannot be {word!r}", source, f"one of {', '.join(about.choices)}")
-    return float(value) if kind == "float" else tuple(value) if kind == "list" else value
-
-
-_KINDS = {
-    "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "list": "a list of texts",
-    "table": "a table of texts",
-}  # fmt: skip
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "int": (int,), "float": (int, float), "bool": (bool,), "str": (str,), "list": (list, tuple), "table": (dict,),
-}  # fmt: skip
-
-
-def _bound(about: About) -> str:
-    if about.most is not None and about.least is not None:
-        return f" from {about.least:g} to {about.most:g}"
-    return f" of at least {about.least:g}" if about.least is not None else ""
-
-
-def from_text(name: str, text: str, source: str) -> Any:
-    """The value of a setting given as text, on the command line or in the environment. Raises BadInput."""
-    if name not in NAMES:
-        raise BadInput(f"unknown setting `{name}`", source, nearest(name, NAMES) or "see `nanomem config show`")
-    kind = _kind(name)
-    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-    value: Any = text
-    with contextlib.suppress(ValueError):
-        if kind == "bool":
-            value = words.get(text.strip().lower(), text)
-        elif kind in ("int", "float"):
-            value = int(text) if kind == "int" else float(text)
-        elif kind == "list" and not text.lstrip().startswith("["):
-            value = [word.strip() for word in text.split(",") if word.strip()]
-        elif kind != "str":
-            value = json.loads(text)
-    return check(name, value, source)
-
-
-def _kind(name: str) -> str:
-    """The type of a setting by name; a mapping is a `table`, a tuple of words a `list`."""
-    default = _DEFAULTS[name]
-    return "table" if isinstance(default, Mapping) else "list" if isinstance(default, tuple) else type(default).__name__
-
-
-def nearest(name: str, known: tuple[str, ...]) -> str:
-    """`did you mean …?` for a misspelt name, empty when nothing is near."""
-    import difflib
-
-    close = difflib.get_close_matches(name, known, 1, 0.5)
-    return f"did you mean `{close[0]}`?" if close else ""
-
-
-def _environment() -> dict[str, Any]:
+def _environment() -> dict[str, str]:
+    """The settings that the environment names, as texts."""
     reserved = {"NANOMEM_WORKSPACE", "NANOMEM_CONFIG"}
     found = {}
     for variable, text in os.environ.items():
         name = variable.removeprefix("NANOMEM_").lower()
         if variable.startswith("NANOMEM_") and variable not in reserved and name in NAMES:
-            found[name] = from_text(name, text, f"environment variable {variable}")
+            found[name] = text
     return found
 
 
-def _agent_values(path: Path, problems: list[Problem]) -> dict[str, Any]:
+def _agent_values(path: Path, problems: list[Problem], workspace: Path) -> dict[str, Any]:
     try:
         root = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -366,7 +171,7 @@ def _agent_values(path: Path, problems: list[Problem]) -> dict[str, Any]:
         if value is None:
             continue
         try:
-            found[name] = check(name, value, str(path))
+            found[name] = check(name, value, str(path), workspace)
         except InvalidConfig as error:
             problems.append(Problem(error.what, f"{path} {about.agent_key}", fix=error.fix, severity="warning"))
     problems += _unknown_keys(root, str(path))

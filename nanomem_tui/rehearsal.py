@@ -6,7 +6,6 @@ Owns what must differ from the real thing, and nothing else: a change that would
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from nanomem_tui import config, paths
 from nanomem_tui.errors import AccessDenied
@@ -17,12 +16,6 @@ from nanomem_tui.store.memory_store import CheckpointResult
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.rows import ROW_LAYERS
 from nanomem_tui.workspace import Workspace
-
-
-def open_rehearsal(path: Path | str | None = None) -> Rehearsal:
-    """The workspace at `path` for a rehearsal. Raises what `open_workspace` raises."""
-    found = paths.locate(path)
-    return Rehearsal(found, config.load(found))
 
 
 class Rehearsal(Workspace):

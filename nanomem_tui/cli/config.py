@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +14,10 @@ from nanomem_tui.cli import output, values
 from nanomem_tui.cli.shared import Group, Words, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import NanomemError
+from nanomem_tui.errors import NanomemError, NothingToDo
 
 if TYPE_CHECKING:
+    from nanomem_tui.config import Loaded
     from nanomem_tui.paths import Paths
 
 here_option = click.option("--here", is_flag=True, help="The settings of this workspace, not those of the user.")
@@ -47,7 +50,7 @@ def _file(state: State, *, here: bool) -> Path:
 @config.command()
 @pass_state
 def show(state: State) -> None:
-    """Every setting with its value and where that comes from.
+    """Every setting with its value and where that comes from, also where a file holds what cannot be used.
 
     \b
     Example:
@@ -55,7 +58,7 @@ def show(state: State) -> None:
     """
     from nanomem_tui import config as settings
 
-    loaded = settings.load(_located(state))
+    loaded = settings.load(_located(state), forgiving=True)
     body = {
         "settings": values.plain(loaded.settings),
         "sources": values.plain(loaded.sources),
@@ -68,8 +71,8 @@ def show(state: State) -> None:
         Column("Meaning", limit=100, drop=1),
     ]
     rows = [
-        (name, str(value), loaded.sources.get(name, "default"), settings.ABOUT[name].help)
-        for name, value in values.plain(loaded.settings).items()
+        (name, settings.written(value), loaded.sources.get(name, "default"), settings.ABOUT[name].help)
+        for name, value in loaded.settings._asdict().items()
     ]
     notes = [entry.text() for entry in loaded.problems]
     state.show(body, lambda: [*table(columns, rows, output.terminal_width()), *notes])
@@ -91,18 +94,45 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     from nanomem_tui import config as settings
     from nanomem_tui.store import settings_file
 
-    file = _file(state, here=here)
+    file, found = _file(state, here=here), _located(state)
+    workspace = found.workspace if found else None
+    saved = settings_file.save(file, key, value, workspace=workspace, dry_run=dry_run)
+    back = _way_back(key, saved.was, here=here)
+    said = f"{key} = {settings.written(saved.value)} in {file}"
+    body = {"key": key, "value": values.plain(saved.value), "was": values.plain(saved.was), "path": str(file)}
     if dry_run:
-        settings.read_toml(file)
-        meant = settings.from_text(key, value, "")
-        body = {"operation": None, "dry_run": True, "key": key, "value": values.plain(meant), "path": str(file)}
-        state.show(body, [f"Would set {key} = {meant} in {file}"])
+        state.show({"operation": None, "dry_run": True, **body}, [f"Would set {said}"])
         return
-    saved = settings_file.save(file, key, value)
-    winner = settings.load(_located(state)).sources.get(key, "")
-    state.show({"key": key, "value": values.plain(saved), "path": str(file)}, [f"{key} = {saved} in {file}"])
-    if winner and winner != str(file):
+    was = "it was not set there" if saved.was is None else f"it was {settings.written(saved.was)}"
+    state.show({**body, "undo": back}, [f"{said}; {was}{_told(back)}"])
+    _notes(settings.load(found, forgiving=True), key, str(file))
+
+
+def _way_back(key: str, was: object, *, here: bool) -> str:
+    """The command that makes a setting again what it was; "" where that cannot be set. `undo` knows no settings."""
+    from nanomem_tui import config as settings
+
+    where = " --here" if here else ""
+    if was is None:
+        return f"nanomem config unset {key}{where}"
+    text = was if isinstance(was, str) else json.dumps(was, ensure_ascii=False)
+    try:
+        settings.from_text(key, text, "")
+    except NanomemError:
+        return ""
+    return f"nanomem config set {key} {shlex.quote(text)}{where}"
+
+
+def _told(back: str) -> str:
+    return f"; `{back}` takes it back" if back else ""
+
+
+def _notes(loaded: Loaded, key: str, file: str) -> None:
+    """Who else sets it, and what in the files cannot be used: that stands after what was written."""
+    winner = loaded.sources.get(key, "")
+    if winner and winner != file:
         output.notes([f"Note: {winner} sets {key} too, and has the last word."])
+    output.notes(f"Note: {entry.text()}" for entry in loaded.problems if entry.severity == "error")
 
 
 @config.command("unset")
@@ -121,15 +151,23 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
     from nanomem_tui.store import settings_file
 
     file = _file(state, here=here)
-    was = values.plain(settings_file.drop(file, key, dry_run=dry_run))
-    body = {"key": key, "was": was, "path": str(file)}
-    if dry_run:
-        state.show({"operation": None, "dry_run": True, **body}, [f"Would unset {key} = {was} in {file}"])
+    try:
+        was = settings_file.drop(file, key, dry_run=dry_run)
+    except NothingToDo as nothing:  # what was asked for is so already
+        state.show({"key": key, "was": None, "path": str(file)}, [nothing.line()])
         return
-    state.show(body, [f"{key} is not set in {file} any more; it was {was}"])
-    loaded = settings.load(_located(state))
+    body = {"key": key, "was": values.plain(was), "path": str(file)}
+    if dry_run:
+        body = {"operation": None, "dry_run": True, **body}
+        state.show(body, [f"Would unset {key} = {settings.written(was)} in {file}"])
+        return
+    back = _way_back(key, was, here=here) if key in settings.NAMES else ""
+    said = f"{key} is not set in {file} any more; it was {settings.written(was)}{_told(back)}"
+    state.show({**body, "undo": back}, [said])
+    loaded = settings.load(_located(state), forgiving=True)
     if key in loaded.sources:
         output.notes([f"Note: {loaded.sources[key]} still sets {key}."])
+    output.notes(f"Note: {entry.text()}" for entry in loaded.problems if entry.severity == "error")
 
 
 @config.command()

@@ -21,7 +21,7 @@ def doctor(state: State) -> int:
     Example:
       nanomem doctor
     """
-    with state.open() as ws:
+    with state.open(forgiving=True) as ws:
         found = ws.doctor()
     state.show(
         [values.problem(entry) for entry in found],

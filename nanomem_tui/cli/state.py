@@ -29,14 +29,15 @@ class State:
         self.json = json
 
     @contextlib.contextmanager
-    def open(self, *, dry_run: bool = False, starting: bool = False) -> Iterator[Workspace]:
+    def open(self, *, dry_run: bool = False, starting: bool = False, forgiving: bool = False) -> Iterator[Workspace]:
         """The workspace asked for, closed at the end; `dry_run`: one in which nothing is recorded or written;
-        `starting`: an empty folder will do, what is written first makes it one.
+        `starting`: an empty folder will do, what is written first makes it one; `forgiving`: settings that cannot be
+        used are problems of the workspace, and no errors.
 
         Says on stderr which files a write had to set aside, and when what was done is in the ledger alone: a change is
         acknowledged by that, whatever became of the database. Raises WorkspaceMissing, NotAWorkspace or AccessDenied.
         """
-        ws = self._opened(dry_run, starting)
+        ws = self._opened(dry_run=dry_run, starting=starting, forgiving=forgiving)
         before = _names(ws.paths.quarantine)
         try:
             yield ws
@@ -48,20 +49,18 @@ class State:
             kept = ws.paths.quarantine / name
             output.notes([f"Note: {original_name(name)} could not be read whole; as it was it is kept in {kept}"])
 
-    def _opened(self, dry_run: bool, starting: bool) -> Workspace:
-        if starting:
-            from nanomem_tui import config, paths
-            from nanomem_tui.workspace import Workspace
+    def _opened(self, *, dry_run: bool, starting: bool, forgiving: bool) -> Workspace:
+        from nanomem_tui import config, paths
 
-            found = paths.locate(self.workspace, starting=True)
-            return Workspace(found, config.load(found))
+        found = paths.locate(self.workspace, starting=starting)
+        loaded = config.load(found, forgiving=forgiving)
         if dry_run:
-            from nanomem_tui.rehearsal import open_rehearsal
+            from nanomem_tui.rehearsal import Rehearsal
 
-            return open_rehearsal(self.workspace)
-        from nanomem_tui import open_workspace
+            return Rehearsal(found, loaded)
+        from nanomem_tui.workspace import Workspace
 
-        return open_workspace(self.workspace)
+        return Workspace(found, loaded)
 
     @staticmethod
     def tell_damage(ws: Workspace) -> None:

@@ -17,6 +17,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import ModelError, ModelUnavailable, NanomemError, NothingToDo, Refused, in_words
 from nanomem_tui.formats import agent_home
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import cron_trouble
 from nanomem_tui.store import atomic
 from nanomem_tui.text import counted, one_line
 
@@ -340,21 +341,6 @@ def _uses(paths: Paths, configured: object) -> bool:
         return not place.exists() or place.samefile(paths.workspace)
     except OSError:
         return True
-
-
-def cron_trouble(cron: str) -> str:
-    """Why a cron expression cannot be used; "" when it can, or when there is none."""
-    if not cron:
-        return ""
-    from cronsim import CronSim, CronSimError
-
-    if len(cron.split()) != 5:
-        return "five fields are wanted"
-    try:
-        next(CronSim(cron, datetime(2026, 1, 1)))
-    except (CronSimError, StopIteration) as error:
-        return str(error) or "it names no time"
-    return ""
 
 
 def _cron_next(cron: str, after: datetime, zone: tzinfo | None) -> datetime:

@@ -6,18 +6,30 @@ Comments in the file are lost. Must not decide which file: callers name it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nanomem_tui import config
 from nanomem_tui.errors import BadInput, NothingToDo
 from nanomem_tui.store import atomic
 
 
-def save(file: Path, name: str, text: str) -> Any:
-    """Set `name` to the value that `text` means; returns the value. Raises BadInput or InvalidConfig."""
-    value = config.from_text(name, text, "")
-    _write(file, {**config.read_toml(file), name: value})
-    return value
+class Saved(NamedTuple):
+    """What was set, and what stood there before (None: nothing)."""
+
+    value: Any
+    was: Any = None
+
+
+def save(file: Path, name: str, text: str, *, workspace: Path | None = None, dry_run: bool = False) -> Saved:
+    """Set `name` to the value that `text` means; `workspace`: the one it is for. Nothing else is judged.
+
+    Raises BadInput or InvalidConfig, and has written nothing then.
+    """
+    value = config.from_text(name, text, "", workspace)
+    table = config.read_toml(file)
+    if not dry_run:
+        _write(file, {**table, name: value})
+    return Saved(value, table.get(name))
 
 
 def drop(file: Path, name: str, *, dry_run: bool = False) -> Any:

@@ -316,7 +316,8 @@ def test_settings_are_shown_set_and_found(ramfirst: Path, run, tmp_path: Path, m
     assert list(shown) == ["settings", "sources", "problems"]
     assert shown["settings"]["flush_every_updates"] == 8
     done = run("config", "set", "flush_every_updates", "16", "--json").json
-    assert done == {"key": "flush_every_updates", "value": 16, "path": str(file)}
+    undo = "nanomem config unset flush_every_updates"
+    assert done == {"key": "flush_every_updates", "value": 16, "was": None, "path": str(file), "undo": undo}
     assert tomllib.loads(file.read_text()) == {"flush_every_updates": 16}
     assert run("config", "show", "--json").json["sources"]["flush_every_updates"] == str(file)
     assert "flush_every_updates" in run("config", "show").out

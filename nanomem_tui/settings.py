@@ -1,0 +1,342 @@
+"""Every setting: its default, what it means, and which values can work.
+
+Owns the declarations and the checks of one value. Must not know where values come from: that is `config`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os.path
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from nanomem_tui.errors import BadInput, InvalidConfig
+
+
+class Settings(NamedTuple):
+    """Every setting with its default; the names are those of the TOML files and, as `NANOMEM_…`, of the environment."""
+
+    flush_every_updates: int = 8
+    flush_interval_seconds: float = 120.0
+    max_items: int = 100_000
+    export_max_items: int = 300
+    max_lessons: int = 200
+    lesson_confidence_decay_hours: float = 168.0
+    audit: bool = True
+    export: bool = True
+    session_keep_messages: int = 300
+    session_compact_threshold_messages: int = 400
+    session_compact_threshold_bytes: int = 2_000_000
+    memory_enabled: bool = True
+    short_term_turns: int = 12
+    pending_limit: int = 20
+    wal_enabled: bool = True
+    wal_state_dir: str = "memory/session-state"
+    retention_episodic_days: int = 90
+    retention_fact_days: int = 3650
+    retention_preference_days: int = 3650
+    retention_decision_days: int = 3650
+    mirrors: str = "auto"
+    memory_db_path: str = ""
+    recall_backend: str = "ram"
+    recall_profile: str = "default"
+    recall_max_results: int = 8
+    recall_max_prompt_chars: int = 2400
+    recall_user_layer_results: int = 2
+    recall_global: bool = True
+    capture_enabled: bool = True
+    capture_mode: str = "heuristic"
+    capture_min_confidence: float = 0.78
+    capture_min_importance: float = 0.6
+    capture_episodic_allowance: float = 0.05
+    capture_channels: tuple[str, ...] = ("cli", "telegram", "whatsapp", "discord", "feishu")
+    capture_assistant: bool = False
+    capture_tools: bool = False
+    capture_inbox_roles: tuple[str, ...] = ("assistant", "tool")
+    capture_senders: tuple[str, ...] = ()
+    capture_unnamed_channels: tuple[str, ...] = ("cli",)
+    capture_max_entries_per_turn: int = 4
+    capture_scopes: Mapping[str, str] = MappingProxyType({})
+    learning_enabled: bool = True
+    max_lessons_in_prompt: int = 5
+    min_lesson_confidence: float = 1.0
+    feedback_max_message_chars: int = 220
+    feedback_require_prefix: bool = True
+    promotion_enabled: bool = True
+    promotion_min_users: int = 3
+    promotion_triggers: tuple[str, ...] = ("response:length", "response:language")
+    dream_max_batch_size: int = 20
+    dream_max_iterations: int = 10
+    dream_dreamer: str = "rules"
+    dream_schedule: str = "auto"
+    dream_interval_h: float = 2.0
+    dream_cron: str = ""
+    consolidate_budget_tokens: int = 32_000
+    consolidate_chars_per_token: float = 4.0
+    model_base_url: str = ""
+    model_name: str = ""
+    model_key_env: str = "NANOMEM_MODEL_KEY"
+    model_timeout_seconds: float = 120.0
+    model_max_tokens: int = 4096
+    model_context_tokens: int = 32_000
+    model_price_in: float = 0.0
+    model_price_out: float = 0.0
+    theme: str = ""
+    ascii: bool = False
+    keys: Mapping[str, str] = MappingProxyType({})
+
+
+THEMES = (
+    "auto", "dark", "light", "nanomem-dark", "nanomem-light", "ansi-dark", "ansi-light", "atom-one-dark",
+    "atom-one-light", "catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula",
+    "flexoki", "gruvbox", "monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon", "solarized-dark",
+    "solarized-light", "textual-dark", "textual-light", "tokyo-night",
+)  # fmt: skip
+"""The themes of the console: who chooses among ours, ours, and those of the library it is made with."""
+
+
+class About(NamedTuple):
+    """What there is to know of a setting: its help, the key in the agent's `config.json`, the smallest and the largest
+    number, the words that it (or each of its values) may be, the names that its table may hold."""
+
+    help: str
+    agent_key: str = ""
+    least: float | None = None
+    choices: tuple[str, ...] = ()
+    most: float | None = None
+    names: tuple[str, ...] = ()
+
+
+ABOUT: Mapping[str, About] = {
+    "flush_every_updates": About("checkpoint after this many changed rows", "agents.memory.flushEveryUpdates", 1),
+    "flush_interval_seconds": About(
+        "checkpoint after this many seconds with changes", "agents.memory.flushIntervalSeconds", 0
+    ),
+    "max_items": About("items kept before a checkpoint compacts by itself (beyond 1.1 times this; 0: never)", least=0),
+    "export_max_items": About("items written to the agent's LTM_SNAPSHOT.json", least=1),
+    "max_lessons": About("lessons written to the agent's LESSONS.jsonl", "agents.selfImprovement.maxLessons", 1),
+    "lesson_confidence_decay_hours": About(
+        "hours after which a lesson's confidence is one less", "agents.selfImprovement.lessonConfidenceDecayHours", 1
+    ),
+    "audit": About("write the agent's audit logs where it keeps them"),
+    "export": About("write changes back to the files that the agent keeps"),
+    "session_keep_messages": About(
+        "messages that a session keeps when it is compacted", "agents.sessions.compactKeepMessages", 1
+    ),
+    "session_compact_threshold_messages": About(
+        "messages at which a session of ours is compacted", "agents.sessions.compactThresholdMessages", 1
+    ),
+    "session_compact_threshold_bytes": About(
+        "bytes at which a session of ours is compacted", "agents.sessions.compactThresholdBytes", 1
+    ),
+    "memory_enabled": About("remember and recall in turns (off: a turn reads and writes nothing)", "memory.enabled"),
+    "short_term_turns": About("turns of a session kept as working memory", "agents.memory.shortTermTurns", 0),
+    "pending_limit": About("pending items kept for a session", "agents.memory.pendingLimit", 0),
+    "wal_enabled": About("write each turn into the session state before and after the answer", "memory.wal.enabled"),
+    "wal_state_dir": About("folder of the session state, inside the workspace", "memory.wal.stateDir"),
+    **{
+        f"retention_{kind}_days": About(
+            f"days that a captured item of kind {kind} is kept (0: for good)", f"memory.retention.{kind}Days", 0
+        )
+        for kind in ("episodic", "fact", "preference", "decision")
+    },
+    "mirrors": About(
+        "append what is remembered to Markdown files in memory/ (auto: where they are kept)",
+        choices=("auto", "on", "off"),
+    ),
+    "memory_db_path": About("a database of the scoped system, to import from", "memory.dbPath"),
+    "recall_backend": About(
+        "what finds items: an index in RAM, or the full-text index of the database",
+        "memory.backend",
+        choices=("ram", "sqlite_fts"),
+    ),
+    "recall_profile": About(
+        "how items are ranked: our own way, or exactly as one of the systems that nanomem reads",
+        choices=("default", "seed000", "seed001"),
+    ),
+    "recall_max_results": About("items recalled for a message", "memory.recall.maxResults", 1),
+    "recall_max_prompt_chars": About("characters of recalled items in a prompt", "memory.recall.maxPromptChars", 1),
+    "recall_user_layer_results": About(
+        "items recalled because they are about the sender", "memory.recall.userPreferenceLayerResults", 0
+    ),
+    "recall_global": About("also recall what belongs to every chat"),
+    "capture_enabled": About("save what turns say by themselves (off: only recall)", "memory.capture.enabled"),
+    "capture_mode": About("how turns are read", "memory.capture.mode", choices=("heuristic",)),
+    "capture_min_confidence": About("confidence that a capture needs", "memory.capture.minConfidence", 0, most=1),
+    "capture_min_importance": About("importance that a capture needs", "memory.capture.minImportance", 0, most=1),
+    "capture_episodic_allowance": About("how much less confidence an episode needs than the rest", least=0, most=1),
+    "capture_channels": About("channels in which turns are captured", "memory.capture.channels"),
+    "capture_assistant": About("also read what the assistant says", "memory.capture.captureAssistant"),
+    "capture_tools": About("also read what tools give back"),
+    "capture_inbox_roles": About(
+        "whose words wait in the inbox until a person accepts them", choices=("user", "assistant", "tool")
+    ),
+    "capture_senders": About("senders who teach at once, what the others say waits in the inbox (none: all named ones)"),
+    "capture_unnamed_channels": About("channels of one person: what comes without a sender waits in all others"),
+    "capture_max_entries_per_turn": About("captures of one turn (0: none)", "memory.capture.maxEntriesPerTurn", 0),
+    "capture_scopes": About(
+        "kind = scope, where a captured kind does not go where it goes by default",
+        choices=("chat", "user", "global"),
+        names=("preference", "fact", "decision", "episodic"),
+    ),
+    "learning_enabled": About("learn lessons and put them before the model", "agents.selfImprovement.enabled"),
+    "max_lessons_in_prompt": About("lessons put before the model", "agents.selfImprovement.maxLessonsInPrompt", 0),
+    "min_lesson_confidence": About(
+        "confidence that a lesson needs now to be put before the model",
+        "agents.selfImprovement.minLessonConfidence",
+        0,
+        most=10,
+    ),
+    "feedback_max_message_chars": About(
+        "longest message that is read as a correction", "agents.selfImprovement.feedbackMaxMessageChars", 1
+    ),
+    "feedback_require_prefix": About(
+        "a correction begins with its word (off: the word may stand anywhere)",
+        "agents.selfImprovement.feedbackRequirePrefix",
+    ),
+    "promotion_enabled": About(
+        "make a lesson global that many people teach", "agents.selfImprovement.promotionEnabled"
+    ),
+    "promotion_min_users": About("how many people that are", "agents.selfImprovement.promotionMinUsers", 1),
+    "promotion_triggers": About(
+        "which corrections may become global lessons",
+        "agents.selfImprovement.promotionTriggers",
+        choices=("response:length", "response:language", "response:accuracy", "response:alignment"),
+    ),
+    "dream_max_batch_size": About("history entries that one Dream reads", "agents.defaults.dream.maxBatchSize", 1),
+    "dream_max_iterations": About("edit steps that one Dream takes", "agents.defaults.dream.maxIterations", 1),
+    "dream_dreamer": About("who dreams: fixed rules, offline, or a language model", choices=("rules", "model")),
+    "dream_schedule": About(
+        "Dreams by themselves, in the console and `dream schedule` (auto: unless the agent dreams by itself)",
+        choices=("auto", "on", "off"),
+    ),
+    "dream_interval_h": About("hours between two Dreams", "agents.defaults.dream.intervalH", 0.05),
+    "dream_cron": About("cron line that says when Dreams run, in place of the hours", "agents.defaults.dream.cron"),
+    "consolidate_budget_tokens": About("tokens of a session beyond which its oldest part is archived", least=1),
+    "consolidate_chars_per_token": About("bytes of text that are reckoned as a token there", least=0.1),
+    "model_base_url": About("address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"),
+    "model_name": About("model to ask, or a preset of the agent (empty: the one of the agent's Dream)"),
+    "model_key_env": About("environment variable that holds the key for model_base_url"),
+    "model_timeout_seconds": About("seconds for one question to the model, with its retries", least=1),
+    "model_max_tokens": About("tokens of one answer of the model", least=16),
+    "model_context_tokens": About("tokens of question and answer together that the model takes", least=1000),
+    "model_price_in": About("price of a million tokens asked, for the cost of a Dream (0: not known)", least=0),
+    "model_price_out": About("price of a million tokens answered", least=0),
+    "theme": About("colour theme of the console (empty: chosen by the terminal)", choices=("", *THEMES)),
+    "ascii": About("draw without box characters"),
+    "keys": About("action = key, to remap the console"),
+}
+"""Each setting of `Settings`, by name."""
+
+NAMES = Settings._fields
+_DEFAULTS: Mapping[str, Any] = Settings._field_defaults
+
+
+def check(name: str, value: Any, source: str, workspace: Path | None = None) -> Any:
+    """`value` in the type of the setting; `workspace`: the one that it is for, where that is known.
+
+    Raises InvalidConfig for a value that cannot work.
+    """
+    kind, about = _kind(name), ABOUT[name]
+    fits = isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
+    fits = fits and (kind != "float" or math.isfinite(value))
+    fits = fits and (about.least is None or value >= about.least) and (about.most is None or value <= about.most)
+    inside = (value if kind == "list" else value.values() if about.choices else ()) if kind in ("list", "table") else ()
+    if not fits or not all(isinstance(entry, str) for entry in inside):
+        raise InvalidConfig(
+            f"`{name}` must be {_KINDS[kind]}{_bound(about)}, not {value!r}", source, "see `nanomem config show`"
+        )
+    if about.names and (unknown := [key for key in value if key not in about.names]):
+        raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
+    for word in inside if kind in ("list", "table") else [value]:
+        if about.choices and word not in about.choices:
+            fix = nearest(str(word), about.choices) or f"one of {', '.join(filter(None, about.choices))}"
+            raise InvalidConfig(f"`{name}` cannot be {word!r}", source, fix)
+    trouble = _folder_trouble(value, workspace) if name == "wal_state_dir" else ""
+    trouble = cron_trouble(value) if name == "dream_cron" else trouble
+    if trouble:
+        raise InvalidConfig(f"`{name}` cannot be {value!r}: {trouble}", source, f"see `{_EXAMPLES[name]}`")
+    return float(value) if kind == "float" else tuple(value) if kind == "list" else value
+
+
+_EXAMPLES = {
+    "wal_state_dir": "nanomem config set wal_state_dir memory/session-state",
+    "dream_cron": "nanomem config set dream_cron '0 4 * * *'",
+}
+
+
+def _folder_trouble(value: str, workspace: Path | None) -> str:
+    """Why session state cannot lie there; a path that is not relative is one of a certain workspace."""
+    base = str(workspace or "/workspace")
+    folder = os.path.normpath(os.path.join(base, value))
+    if folder != base and folder.startswith(os.path.join(base, "")):
+        return ""
+    return "it must be a folder inside the workspace"
+
+
+def cron_trouble(cron: str) -> str:
+    """Why a cron expression cannot be used; "" when it can, or when there is none."""
+    if not cron:
+        return ""
+    from cronsim import CronSim, CronSimError  # only where one is set
+
+    if len(cron.split()) != 5:
+        return "five fields are wanted"
+    try:
+        next(CronSim(cron, datetime(2026, 1, 1)))
+    except (CronSimError, StopIteration) as error:
+        return str(error) or "it names no time"
+    return ""
+
+
+_KINDS = {
+    "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "list": "a list of texts",
+    "table": "a table of texts",
+}  # fmt: skip
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "bool": (bool,), "str": (str,), "list": (list, tuple), "table": (dict,),
+}  # fmt: skip
+
+
+def _bound(about: About) -> str:
+    if about.most is not None and about.least is not None:
+        return f" from {about.least:g} to {about.most:g}"
+    return f" of at least {about.least:g}" if about.least is not None else ""
+
+
+def from_text(name: str, text: str, source: str, workspace: Path | None = None) -> Any:
+    """The value of a setting given as text, on the command line or in the environment. Raises BadInput."""
+    if name not in NAMES:
+        raise BadInput(f"unknown setting `{name}`", source, nearest(name, NAMES) or "see `nanomem config show`")
+    kind = _kind(name)
+    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    value: Any = text
+    with contextlib.suppress(ValueError):
+        if kind == "bool":
+            value = words.get(text.strip().lower(), text)
+        elif kind in ("int", "float"):
+            value = int(text) if kind == "int" else float(text)
+        elif kind == "list" and not text.lstrip().startswith("["):
+            value = [word.strip() for word in text.split(",") if word.strip()]
+        elif kind != "str":
+            value = json.loads(text)
+    return check(name, value, source, workspace)
+
+
+def _kind(name: str) -> str:
+    """The type of a setting by name; a mapping is a `table`, a tuple of words a `list`."""
+    default = _DEFAULTS[name]
+    return "table" if isinstance(default, Mapping) else "list" if isinstance(default, tuple) else type(default).__name__
+
+
+def nearest(name: str, known: tuple[str, ...]) -> str:
+    """`did you mean …?` for a misspelt name, empty when nothing is near."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, 1, 0.5)
+    return f"did you mean `{close[0]}`?" if close else ""

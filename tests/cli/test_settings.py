@@ -1,0 +1,118 @@
+"""`nanomem config` where a file holds what cannot be used, what can never work, and the way back from each change."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+from textual.theme import BUILTIN_THEMES
+
+from nanomem_tui import config, settings
+from nanomem_tui.widgets.look import THEME_NAMES
+from tests.cli.conftest import Run
+from tests.store.homes import make_home
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's settings file, beside a small home that is the default one."""
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(make_home(tmp_path)))
+    monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
+    return tmp_path / "config.toml"
+
+
+BROKEN = 'theme = "nord"\nrecall_max_results = "many"\n'
+
+
+def test_a_bad_value_is_shown_with_its_line_and_what_is_used_instead(file: Path, run: Run) -> None:
+    file.write_text(BROKEN)
+    shown = run("config", "show", "--json").json
+    assert (shown["settings"]["recall_max_results"], shown["settings"]["theme"]) == (8, "nord")
+    (problem,) = shown["problems"]
+    assert (problem["where"], problem["line"], problem["severity"]) == (str(file), 2, "error")
+    assert problem["what"].endswith("not 'many'; 8 (default) is used instead")
+    assert "8 (default) is used instead" in run("config", "show").out
+    told = run("doctor", "--json")
+    assert told.code == 1
+    assert [entry for entry in told.json if "recall_max_results" in entry["what"]]
+    assert (run("memory", "list").code, run("memory", "list").err.count("\n")) == (2, 1)
+
+
+def test_a_file_that_does_not_parse_is_shown_and_never_written(file: Path, run: Run) -> None:
+    file.write_text("max_items = \n")
+    assert "do not parse" in run("config", "show").out
+    assert "do not parse" in run("doctor").out
+    assert run("config", "set", "max_items", "9").code == 2
+    assert file.read_text() == "max_items = \n"
+
+
+def test_a_file_with_a_bad_value_is_written_and_repaired(file: Path, run: Run) -> None:
+    file.write_text(BROKEN)
+    done = run("config", "set", "max_items", "9")
+    assert (done.code, "max_items = 9" in done.out, "recall_max_results" in done.err) == (0, True, True)
+    assert tomllib.loads(file.read_text())["max_items"] == 9
+    repaired = run("config", "unset", "recall_max_results")
+    assert (repaired.code, repaired.err) == (0, "")
+    assert "takes it back" not in repaired.out  # what cannot be set is no way back
+    assert run("memory", "list").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("wal_state_dir", "../x"),
+        ("wal_state_dir", "/etc"),
+        ("wal_state_dir", "."),
+        ("theme", "nope"),
+        ("dream_cron", "nope"),
+        ("dream_cron", "61 * * * *"),
+        ("promotion_triggers", "foo"),
+        ("min_lesson_confidence", "99"),
+    ],
+)
+def test_what_cannot_work_is_refused_when_it_is_set_and_when_it_is_read(
+    file: Path, run: Run, name: str, text: str
+) -> None:
+    refused = run("config", "set", name, text)
+    assert (refused.code, refused.err.count("\n"), name in refused.err) == (2, 1, True)
+    assert not file.exists()
+    value = {"promotion_triggers": [text], "min_lesson_confidence": float(text) if text == "99" else text}.get(
+        name, text
+    )
+    file.write_text(f"{name} = {config.written(value)}\n")
+    assert name in run("memory", "list").err
+    assert run("config", "show", "--json").json["settings"][name] == _plain(settings.Settings()._asdict()[name])
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "toml"),
+    [
+        ("capture_channels", "telegram", '["telegram"]'),
+        ("keys", '{"undo": "X"}', '{ undo = "X" }'),
+        ("audit", "off", "false"),
+        ("theme", "nord", '"nord"'),
+        ("dream_cron", "0 4 * * *", '"0 4 * * *"'),
+        ("capture_max_entries_per_turn", "0", "0"),
+    ],
+)
+def test_what_was_set_is_told_in_toml_and_can_be_taken_back(
+    file: Path, run: Run, name: str, text: str, toml: str
+) -> None:
+    done = run("config", "set", name, text)
+    assert done.out.startswith(f"{name} = {toml} in {file}; it was not set there; `nanomem config unset {name}` takes")
+    assert tomllib.loads(f"{name} = {toml}") == tomllib.loads(file.read_text())
+    assert toml in run("config", "show").out
+    was = file.read_text()
+    back = run("config", "unset", name, "--json").json["undo"]
+    assert run(*shlex.split(back)[1:]).code == 0
+    assert file.read_text() == was
+
+
+def test_the_themes_that_may_be_set_are_those_of_the_console() -> None:
+    assert set(settings.THEMES) - {"auto", "dark", "light"} >= {*THEME_NAMES, *BUILTIN_THEMES}
