@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nanomem_tui.dream import dates, details, tidy
+from nanomem_tui.dream import dates, details, orders, tidy
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats.history import HistoryEntry
@@ -109,8 +109,8 @@ def evidence_of(entries: Sequence[HistoryEntry]) -> dict[int, str]:
 
 
 def orders_the_agent(text: str) -> bool:
-    """Whether `text` reads as an instruction to a model rather than as a memory."""
-    return bool(injection.reason(text))
+    """Whether `text` reads as an instruction to a model, or an order to the agent, rather than as a memory."""
+    return bool(injection.reason(text) or orders.reason(text))
 
 
 def _filled(text: str) -> int:
@@ -137,7 +137,7 @@ def _content(edit: LineEdit, limits: Limits) -> str:
         return why
     if kinds := {secret.kind for secret in secrets.find(text)} - {secret.kind for secret in secrets.find(edit.old)}:
         return f"it holds a secret: {', '.join(sorted(kinds))}"
-    return "it reads as an instruction to the agent" if orders_the_agent(text) else ""
+    return next((orders.WHY for one in (edit.new, edit.section) if one and orders_the_agent(one)), "")
 
 
 def _loses(edit: LineEdit, after: Mapping[str, str]) -> bool:

@@ -91,7 +91,7 @@ def test_a_line_that_is_gone_is_refused_and_the_rest_applied() -> None:
 )  # fmt: skip
 def test_what_orders_the_agent_about_is_refused(text: str) -> None:
     assert orders_the_agent(text)
-    assert why(LineEdit("add", "memory/MEMORY.md", new=f"- {text}")) == "it reads as an instruction to the agent"
+    assert why(LineEdit("add", "memory/MEMORY.md", new=f"- {text}")) == "it reads like an order to the agent"
 
 
 @pytest.mark.parametrize(
