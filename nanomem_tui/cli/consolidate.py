@@ -31,11 +31,11 @@ _SHOWN = 20  # things left out
 @pass_state
 def consolidate(
     state: State, key: str | None, every: bool, budget: int | None, dreamer: str | None, yes: bool, dry_run: bool
-) -> int:
+) -> None:
     """Summarise the oldest part of a session into the archive; the transcript keeps every message.
 
     What is archived leaves the agent's prompt; a summary takes its place. `nanomem undo` takes it back while nothing
-    came after it. Refused while an agent runs on this workspace. Exit code 1 when the session named needs nothing.
+    came after it. Refused while an agent runs on this workspace.
 
     \b
     Example:
@@ -51,10 +51,11 @@ def consolidate(
         preview = {"sessions": [plan.to_json() for plan in plans]}
         possible = [plan for plan in plans if not plan.refused and not plan.nothing]
         if not possible:
-            return _nothing(state, plans, preview)
+            _nothing(state, plans, preview)
+            return
         question = f"Archive the oldest part of {words.counted(len(possible), 'session')}?"
         if not agreed(state, preview, _lines(plans), question, yes=yes, dry_run=dry_run):
-            return 0
+            return
         done = _applied(ws, possible, alone=key is not None)
     operations = [op for op, _ in done]
     body = {
@@ -65,7 +66,6 @@ def consolidate(
     left = [f"Left as it is: {plan.key} ({plan.refused})" for plan in plans if plan.refused]
     notes = [f"{plan.key}: {plan.note}" for _, plan in done if plan.note]
     state.show(body, [*(f"{op.label}, {_entries(plan)}" for op, plan in done), *notes, *left])
-    return 0
 
 
 def _plans(ws: Workspace, key: str | None, budget: int | None, dreamer: str | None) -> list[Consolidation]:
@@ -88,14 +88,13 @@ def _applied(ws: Workspace, plans: Sequence[Consolidation], *, alone: bool) -> l
     return done
 
 
-def _nothing(state: State, plans: Sequence[Consolidation], preview: dict[str, Any]) -> int:
+def _nothing(state: State, plans: Sequence[Consolidation], preview: dict[str, Any]) -> None:
     """Say why nothing can be archived. Raises Refused where that is the reason."""
     for plan in plans:
         if plan.refused and not plan.nothing:
             raise errors.Refused(plan.refused, plan.key, "nothing was changed")
     why = [f"{plan.key}: {plan.nothing}, {plan.tokens:,} of {plan.budget:,} tokens." for plan in plans]
     state.show({"operation": None, **preview}, why or ["Every session is within its budget."])
-    return errors.NothingToDo.exit_code if plans else 0
 
 
 def _lines(plans: Sequence[Consolidation]) -> list[str]:

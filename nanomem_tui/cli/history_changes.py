@@ -29,7 +29,11 @@ def migrate(state: State, yes: bool, dry_run: bool) -> int:
       nanomem history migrate --dry-run
     """
     with state.open() as ws:
-        plan = ws.history_changes.migration()
+        try:
+            plan = ws.history_changes.migration()
+        except errors.NothingToDo as nothing:  # it was done before, or an agent of today wrote here from the start
+            state.show({"operation": None, "entries": 0}, [f"Nothing to migrate: {nothing.what}."])
+            return 0
         if plan.refused and not dry_run:
             raise errors.Refused(plan.refused, "memory/HISTORY.md", "nothing was changed")
         if not agreed(state, plan.to_json(), _migration(plan), "Migrate HISTORY.md?", yes=yes, dry_run=dry_run):

@@ -16,6 +16,7 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.errors import NotFound, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.evidence import EntryEvidence
@@ -116,7 +117,7 @@ def show(state: State, row_id: str) -> None:
     with state.open() as ws:
         ws.store.load("item")
         waits = _waits(ws)
-        one = waits.get(row_id)
+        one = _waiting(waits, [row_id])[0]
         body = _json(ws, waits, one)
         if isinstance(one, WaitingEdit):
             body["now"] = waits.now(one)
@@ -173,6 +174,8 @@ def evidence_lines(entries: Sequence[EntryEvidence]) -> list[str]:
 def accept(state: State, ids: Sequence[str], everything: bool, text: str | None, yes: bool, dry_run: bool) -> None:
     """Make what waits active, and edits in their files. Only `--all` asks, as nobody may have read all of it.
 
+    What was accepted before is so already: that is said, and is no failure.
+
     \b
     Example:
       nanomem inbox accept ltm_1739443200123_1 --text "Prefers aisle seats"
@@ -182,7 +185,9 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
         raise click.UsageError("--text goes with one ID", click.get_current_context())
     with state.open(dry_run=dry_run) as ws:
         waits = _waits(ws)
-        found = _chosen(ws, waits, ids)
+        ws.store.load("item")
+        asked = [row_id for row_id in ids if text is not None or not _decided(waits, row_id)]
+        found = waits.list() if everything else _waiting(waits, asked) if asked else []
         preview = {"accepted": [_json(ws, waits, one) for one in found]}
         question = f"Accept {words.counted(len(found), 'thing')}?"
         lines = ["Would accept:", *_table(found)]
@@ -194,7 +199,25 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
         left = [{"id": one.id, "reason": error.what} for one, error in (done.left if done else ())]
         body = {"accepted": accepted, "left": left, "warnings": warnings}
     warn(state, [*warnings, *(f"{entry['id']} waits on: {entry['reason']}" for entry in left)])
-    tell(state, [done.operation] if done else [], body, NOTHING, dry_run=dry_run)
+    otherwise = NOTHING if everything else f"It does not wait in the inbox any more: {', '.join(ids)}"
+    tell(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)
+
+
+def _decided(waits: Waits, row_id: str) -> bool:
+    """Whether that is here and does not wait: accepted before."""
+    try:
+        waits.get(row_id)
+    except NothingToDo:
+        return True
+    return False
+
+
+def _waiting(waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
+    """What waits under those ids, each once. Raises NotFound also for what is here and does not wait."""
+    try:
+        return waits.named(ids)
+    except NothingToDo as error:
+        raise NotFound(error.what, error.where, "see `nanomem inbox list`") from None
 
 
 def _after(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
@@ -236,7 +259,8 @@ def reject(state: State, ids: Sequence[str], everything: bool, yes: bool, dry_ru
     _one_way(ids, everything=everything)
     with state.open() as ws:
         waits = _waits(ws)
-        found = _chosen(ws, waits, ids)
+        ws.store.load("item")
+        found = _waiting(waits, ids) if ids else waits.list()
         preview = {"rejected": [_json(ws, waits, one) for one in found]}
         op = None
         if found:
@@ -251,9 +275,3 @@ def reject(state: State, ids: Sequence[str], everything: bool, yes: bool, dry_ru
 def _one_way(ids: Sequence[str], *, everything: bool) -> None:
     if bool(ids) is everything:
         raise click.UsageError("name the IDs, or --all alone", click.get_current_context())
-
-
-def _chosen(ws: Workspace, waits: Waits, ids: Sequence[str]) -> Sequence[Held]:
-    """What the IDs name, each once; without any, everything that waits."""
-    ws.store.load("item")
-    return waits.named(ids) if ids else waits.list()

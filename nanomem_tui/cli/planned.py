@@ -59,8 +59,12 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
         yield f"{name}{'no longer' if after is None else 'is'} remembered as rejected"
     elif change.layer == "hunk":
         yield f"{name}{'leaves' if after is None else 'to'} the inbox"
+    elif change.layer == "pending":
+        yield from (f"{name}{line}" for line in _pending(before, after))
     elif after is None:
         yield f"{name}goes: {_value(_words_of(before or {}))}"
+    elif before is None and not alone:
+        yield f"{name}{after.get('kind') or 'lesson'}: {_value(_words_of(after))}"
     elif before is None:
         yield from (f"{name}{field}: {_value(after[field])}" for field in NEW if after.get(field) not in (None, ""))
     else:
@@ -71,6 +75,20 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
                 yield name + ("there → deleted" if new else "deleted → back")
             else:
                 yield f"{name}{field}: {_value(old)} → {_value(new)}"
+
+
+def _pending(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:
+    """What becomes of the recovered turns of a session: each row is when it began, what was asked, and whether it was
+    answered since."""
+    old, new = ([(row[0], row[1], row[2:3] == [True]) for row in _rows(value)] for value in (before, after))
+    yield from (f"pending: {_value(text)}" for at, text, done in new if not done and (at, text, done) not in old)
+    yield from (f"answered: {_value(text)}" for at, text, done in new if done and (at, text, done) not in old)
+    left = {(at, text) for at, text, _ in new}
+    yield from (f"no longer pending: {_value(text)}" for at, text, _ in old if (at, text) not in left)
+
+
+def _rows(value: Mapping[str, Any] | None) -> list[list[Any]]:
+    return [list(row) for row in (value or {}).get("items", ())]
 
 
 def _words_of(row: Mapping[str, Any]) -> Any:

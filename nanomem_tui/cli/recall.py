@@ -111,7 +111,7 @@ def recall(
                 saved_questions.forget(state, _saved(ws), forget) if forget else saved_questions.show(state, _saved(ws))
             )
         if check is not None:
-            return _check(state, ws, Path(check) if check else _saved(ws))
+            return _check(state, ws, Path(check) if check else _saved(ws), named=bool(check))
         text = checked(message or "")
         question = Question(
             text,
@@ -253,13 +253,14 @@ def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -
     return 0
 
 
-def _check(state: State, ws: Workspace, path: Path) -> int:
-    """Exit code 1 when an item got lost. Raises BadInput for a file that cannot be read."""
+def _check(state: State, ws: Workspace, path: Path, *, named: bool) -> int:
+    """Exit code 1 when an item got lost. Raises BadInput for a file that cannot be read, and for one that a person
+    `named` and that holds no question; where none was ever saved nothing is lost."""
     from nanomem_tui.memory import regressions
 
-    saved, broken = regressions.read(path)
+    saved, broken = regressions.read(path) if named or path.exists() else ([], [])
     saved_questions.tell_broken(broken)
-    if not saved:
+    if not saved and named:
         raise errors.BadInput("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`")
     done = regressions.check(saved, ws.recall.ask, ws.recall.why_not)
     lost = [one for one in done if one.lost]
@@ -286,4 +287,6 @@ def _check_lines(done: Sequence[Checked], lost: int) -> list[str]:
     lines = []
     for one in done:
         lines += [f"lost {key} for {quoted(one.regression.question.text)}: {why}" for key, why in one.lost]
+    if not done:
+        return ["No saved questions: save one with `nanomem recall MESSAGE --save ID`."]
     return [*lines, f"{words.counted(len(done), 'question')}, {lost} with a loss."]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nanomem_tui.errors import Problem
     from nanomem_tui.memory.transfer.values import Entry, Exported, ImportPlan
     from nanomem_tui.operations import Operation
+    from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
 
 SHOWN = 20
@@ -88,7 +89,7 @@ def import_(
 def _only_source(ws: Workspace) -> Path:
     found = ws.transfer.candidates()
     if not found:
-        raise errors.NothingToDo("no database of another system lies in the agent's home", "", "name a file to import")
+        raise errors.BadInput("no database of another system lies in the agent's home", "", "name a file to import")
     if len(found) > 1:
         names = " or ".join(str(one.path) for one in found)
         raise errors.BadInput(f"{len(found)} databases could be meant", "", f"name one: {names}")
@@ -263,5 +264,16 @@ def restore(state: State, ids: Sequence[str], dry_run: bool) -> None:
             shown = [*item_lines(rows[:SHOWN]), *([f"… {len(rows):,} in all"] if len(rows) > SHOWN else [])]
             state.show([values.item(row) for row in rows], shown or ["Nothing is deleted."])
             return
-        operation, restored = retention.restore(ws.store, ws.settings, ids, ws.perform)
-    tell(state, [operation], {"items": [values.item(row) for row in restored]}, dry_run=dry_run)
+        gone = [item_id for item_id in ids if not _is_here(ws, item_id)]
+        done: list[Operation] = []
+        restored: list[Item] = []
+        if gone:
+            operation, restored = retention.restore(ws.store, ws.settings, gone, ws.perform)
+            done = [operation]
+    tell(state, done, {"items": [values.item(row) for row in restored]}, "Not deleted.", dry_run=dry_run)
+
+
+def _is_here(ws: Workspace, item_id: str) -> bool:
+    """Whether an item of exactly that id is there, and not deleted."""
+    row = ws.store.load("item").items.get(item_id)
+    return row is not None and not row.is_deleted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Group, Words, all_read, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.errors import NothingToDo
 from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
@@ -172,10 +174,13 @@ def recover(state: State, key: str | None, dry_run: bool) -> None:
         found = [turn for turn in ws.wal.check() if key in (None, turn.session_key)]
         if key is not None and not found:
             ws.wal.get(key)  # an unknown session is an error of its own
-        done = recovery.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+        done: recovery.Recovery | None = None
+        with contextlib.suppress(NothingToDo):  # so that it may run again and again
+            done = recovery.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
     body = {
         "recovered": [values.open_turn(turn) for turn in found],
-        "captured": [values.item(item) for item in done.captured],
-        "quarantined": [values.item(item) for item in done.held],
+        "captured": [values.item(item) for item in (done.captured if done else ())],
+        "quarantined": [values.item(item) for item in (done.held if done else ())],
     }
-    tell(state, [done.operation], body, dry_run=dry_run)
+    otherwise = "Nothing to recover: every turn was finished, or is recovered already."
+    tell(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)

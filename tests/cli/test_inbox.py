@@ -92,7 +92,8 @@ def test_one_is_shown_whole(workspace: Path, run: Run) -> None:
     assert "a lesson" in run("inbox", "show", "lesson").out
     unknown = run("inbox", "show", "none")
     assert (unknown.code, unknown.err.count("\n")) == (2, 1)
-    assert run("inbox", "show", "ltm_1").code == 1
+    assert run("inbox", "show", "ltm_1").code == 2
+    assert run("inbox", "reject", "ltm_1", "--yes").code == 2
 
 
 def test_accepting_makes_it_active(workspace: Path, run: Run) -> None:
@@ -101,7 +102,9 @@ def test_accepting_makes_it_active(workspace: Path, run: Run) -> None:
     assert [row["enabled"] for row in body["accepted"]] == [True, True]
     assert waiting(run) == ["held_2"]
     assert "held_1" in run("memory", "list").out
-    assert run("inbox", "accept", "held_1").code == 1
+    again = run("inbox", "accept", "held_1")
+    assert (again.code, again.out) == (0, "It does not wait in the inbox any more: held_1\n")
+    assert run("inbox", "accept", "held_1", "--text", "other words").code == 2
     run("undo")
     assert len(waiting(run)) == 3
 
