@@ -157,5 +157,5 @@ def _file(files: FileLayer, name: str, before: str, after: str) -> Change:
 
 
 def _told(edits: Sequence[LineEdit]) -> str:
-    words = edits[0].new or edits[0].old
+    words = secrets.mask(edits[0].new or edits[0].old)
     return f"{edits[0].op} {quoted(words.lstrip(' -*+'))}" if len(edits) == 1 else counted(len(edits), "edit")

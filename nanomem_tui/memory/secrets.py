@@ -108,6 +108,12 @@ def _chosen(value: str) -> bool:
     )
 
 
+def _mixed(value: str) -> bool:
+    """Whether a value behind a name to log in with is a password: letters with digits or marks, no path or address."""
+    letters = sum(c.isalpha() for c in value)
+    return letters >= 2 and _chosen(value) and re.search(r"/|\.\w{2,4}$|://", value) is None
+
+
 def _random(value: str) -> bool:
     """Whether a value beside the word key or token is one: letters and digits mixed, no placeholder, varied."""
     bare = value.strip("\"'`")
@@ -121,6 +127,9 @@ _LABEL = (
     r"{0,14}(?<![+\d])"
 )
 """What may stand between the name of a number and the number."""
+
+_OF_WHAT = r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?:of|for|on|to|at|in) [^\n.:=：]{1,48}?)?"
+"""What a password is for, between its name and its value."""
 
 _SHAPES: tuple[_Shape, ...] = (
     _Shape(
@@ -181,10 +190,18 @@ _SHAPES: tuple[_Shape, ...] = (
     _Shape(
         "password",
         "assw|pwd|Pwd|PWD|PASSW|passphrase|assphrase|密码|密碼|口令|pin|PIN|Pin",
-        r"(?i:(?:passw(?:or)?d|\b(?:passphrase|pwd))\b[\"']?\s*(?:is now|is|was|=>|:=|[:=：]|to)\s*"
+        rf"(?i:(?:passw(?:or)?d|\b(?:passphrase|pwd))\b[\"']?{_OF_WHAT}\s*(?:is now|is|was|=>|:=|[:=：]|to)\s*"
         r"|(?:密码|密碼|口令)\s*(?:是|为|為|设为|改成|[:=：])\s*|\bpin(?: code)?\s*(?:is|[:=：])\s*(?=\d{4,8}\b))"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|[!-~]{4,64}(?<![.,;:?)]))",
         _chosen,
+        guessable=True,
+    ),
+    _Shape(
+        "password",
+        "ogin|OGIN|redential|creds|Creds|sername|ser name",
+        r"(?i:\b(?:log-?in|credentials?|creds|user ?name)\b[\s:=：]*(?:is |are |as |with |user )?)"
+        r"[\w.@+-]{2,64}\s*(?:[/:|,]|(?i:and|with))\s*(?i:passw(?:or)?d |pw )?(?P<v>[!-~]{6,64}(?<![.,;:?)]))",
+        _mixed,
         guessable=True,
     ),
     _Shape(

@@ -303,3 +303,13 @@ def test_a_refused_secret_stands_masked_wherever_the_dream_tells_of_it(tmp_path:
     assert len(result.refused) == len(on.review.waiting()) == 1
     assert token not in str(result.to_json())
     assert token not in str([operation.to_json() for operation in on.done])
+
+
+def test_a_label_and_a_commit_never_hold_the_secret_that_a_person_accepts(on: Bench) -> None:
+    ids = [hunk.id for hunk in on.review.waiting() if hunk.edit.op != "remove"]
+    for hunk_id, text in zip(
+        ids, ("- the key is sk-proj-AbCd1234EfGh5678IjKl", "password: hunter2secret!"), strict=True
+    ):
+        done = on.review.accept([hunk_id], text)
+        assert text.removeprefix("- ") in (on.texts()[USER] or "")
+        assert not any(part in f"{done.label}\n{done.meta['commit']}" for part in ("AbCd1234", "hunter2secret"))

@@ -89,6 +89,13 @@ def test_every_kind_has_an_example() -> None:
         "the PIN is 4821",
         "DB_PASSWORD='tulip-42x'",
         'password => "correct-horse"',
+        "Password of the NAS is hunter2secret!",
+        "The password for the NAS is hunter2secret!",
+        "Password (router): abc123xyz",
+        "I changed the password for the NAS to hunter2! today",
+        "login root / toor1234 on srv1",
+        "credentials: admin:Sup3rSecret",
+        "username anna and password s3cret99",
     ],
 )
 def test_passwords_in_words_of_two_languages(text: str) -> None:
@@ -128,6 +135,11 @@ def test_cards_and_accounts_by_checksum_and_by_label(text: str, kind: str) -> No
     "text",
     [
         "The password is stored in the vault",
+        "The password for the NAS is stored in the vault",
+        "password for srv1 is in 1Password",
+        "The password policy for 2025 is strict: 12 characters",
+        "login page / docs are at https://x.example/a1",
+        "Login with user anna, works since 2024",
         "I forgot my password again",
         "password: ********",
         "PASSWORD=${DB_PASSWORD}",
