@@ -141,7 +141,9 @@ ABOUT: Mapping[str, About] = {
     "wal_state_dir": About("folder of the session state, inside the workspace", "memory.wal.stateDir"),
     **{
         f"retention_{kind}_days": About(
-            f"days that a captured item of kind {kind} is kept (0: for good)", f"memory.retention.{kind}Days", 0
+            f"days that a captured item of kind {kind} is kept (0: for good, also those that are there)",
+            f"memory.retention.{kind}Days",
+            0,
         )
         for kind in ("episodic", "fact", "preference", "decision")
     },
@@ -176,7 +178,9 @@ ABOUT: Mapping[str, About] = {
     "capture_inbox_roles": About(
         "whose words wait in the inbox until a person accepts them", choices=("user", "assistant", "tool")
     ),
-    "capture_senders": About("senders who teach at once, what the others say waits in the inbox (none: all named ones)"),
+    "capture_senders": About(
+        "senders who teach at once, what the others say waits in the inbox (none: all named ones)"
+    ),
     "capture_unnamed_channels": About("channels of one person: what comes without a sender waits in all others"),
     "capture_max_entries_per_turn": About("captures of one turn (0: none)", "memory.capture.maxEntriesPerTurn", 0),
     "capture_scopes": About(

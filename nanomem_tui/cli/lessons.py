@@ -143,7 +143,8 @@ def show(state: State, lesson_id: str) -> None:
         ("Learned from", f"{row['source']} {row['actor_key']}".strip()),
         ("Confidence", f"{row['confidence']}, now {row['effective']:.1f}"),
         ("Hits", str(row["hits"])),
-        ("Helps", f"{record.verdict}: shown {record.shown}, followed {record.followed}, failed {record.recurred}"),
+        ("Helps", record.words()),
+        ("Last shown", words.when(record.last_shown_at) if record.last_shown_at else ""),
         ("Created", words.when(row["created_at"])),
         ("Updated", words.when(row["updated_at"])),
         ("Applied", words.when(row["last_applied_at"]) if row["last_applied_at"] else ""),
@@ -218,7 +219,8 @@ def edit(
             from nanomem_tui.cli.editor import edit_text
 
             fields = {"better_action": edit_text(row.better_action)}
-        changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
+        # A confidence that it has already is a confirmation: the lesson does not fade before its time once more.
+        changed = {name: value for name, value in fields.items() if name == "confidence" or value != getattr(row, name)}
         done = [ws.lessons.edit(row.id, **changed)] if changed else []
         after = _json(ws, [ws.lessons.get(row.id)])[0]
     tell(state, done, {"lesson": after}, "Nothing changed.", dry_run=dry_run)

@@ -98,13 +98,16 @@ def show(state: State, item_id: str) -> None:
     Example:
       nanomem memory show ltm_1739443200123_1
     """
+    from nanomem_tui.memory import retention
+
     with state.open() as ws:
         ws.store.load("item")
         row = next((row for row in ws.items.foreign() if row.id == item_id), None) or ws.items.get(item_id)
-    state.show(values.item(row), lambda: _item_detail(row))
+        until = retention.expiry(row, ws.settings)
+    state.show(values.item(row), lambda: _item_detail(row, until))
 
 
-def _item_detail(row: Item) -> list[str]:
+def _item_detail(row: Item, until: str | None) -> list[str]:
     pairs = [
         ("ID", row.id),
         ("Kind", row.kind),
@@ -121,7 +124,7 @@ def _item_detail(row: Item) -> list[str]:
         ("Created", words.when(row.created_at)),
         ("Updated", words.when(row.updated_at)),
         ("Last used", words.when(row.last_accessed_at) if row.last_accessed_at else ""),
-        ("Expires", words.when(row.expires_at) if row.expires_at else ""),
+        ("Expires", words.when(until) if until else ""),
     ]
     return [*paragraph(row.text, output.terminal_width()), "", *output.fields(pairs)]
 

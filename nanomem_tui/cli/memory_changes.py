@@ -293,7 +293,11 @@ def compact(state: State, max_items: int | None, yes: bool, dry_run: bool) -> No
 
 @click.command(cls=Command)
 @click.option("--older-than-days", "days", type=click.IntRange(min=0), help="Age in days.")
-@click.option("--expired", is_flag=True, help="What the retention settings let expire, as a turn does once an hour.")
+@click.option(
+    "--expired",
+    is_flag=True,
+    help="What is past its expiry, as a turn does once an hour; nothing of a kind that is kept for good.",
+)
 @click.option("--kind", type=Words(), help="Only this kind.")
 @click.option("--scope", type=click.Choice(["chat", "user", "global"]), help="Only this scope.")
 @decided

@@ -14,10 +14,14 @@ from nanomem_tui.config import Settings
 
 
 class Correction(NamedTuple):
-    """What a correction is about: response:length, response:language, response:accuracy or response:alignment."""
+    """What a correction is about: response:length, response:language, response:accuracy or response:alignment.
+
+    `is_empty`: it says that the answer was wrong, and nothing of what would have been right.
+    """
 
     trigger: str
     text: str
+    is_empty: bool = False
 
 
 _LEAD = (
@@ -35,7 +39,12 @@ _WORDS = (
     r"formal|much)\b|"
     r"(?:make it |be |keep it |a bit |much )?(?:shorter|longer|briefer|more (?:concise|brief|detailed))\b|"
     r"be (?:brief|concise)\b|"
-    r"(?:don't|do not|stop|never) (?:use|write|reply|answer|speak|do|say|add|ask|repeat|apologi[sz])\w*|i (?:said|"
+    r"(?:don't|do not|stop|never) (?:us(?:e|ing)|writ(?:e|ing)|reply|answer|speak|do|say|add|ask|repeat|put|end|start|"
+    r"apologi[sz]|mak(?:e|ing) (?:it|them|your))\w*|no (?:more )?(?:emojis?|emoticons?|bullet points|lists|markdown|"
+    r"jokes|small talk)\b|(?:please )?keep (?:it|them|this|(?:your |the )?(?:answers?|repl(?:y|ies)|responses?|"
+    r"messages?|sentences|explanations?)) (?:\w+ ){0,2}(?:short|shorter|brief|briefer|concise|simple|simpler|formal|"
+    r"informal|"
+    r"detailed|longer|technical)\b|i (?:said|"
     r"meant|asked for|"
     r"didn't (?:ask|mean|say)|did not (?:ask|mean|say))\b|(?:in|use|speak|answer in|reply in|"
     r"respond in) (?:english|chinese|german|"
@@ -43,11 +52,13 @@ _WORDS = (
     r"(?:please )?(?:fix|redo|"
     r"try) (?:it|that|this)"
     r"(?: again)?\b|"
-    r"不对|不對|错了|錯了|不是(?!吗|么|吧)|不准确|不正确|不要(?:这样|这么|再)|别(?:这样|这么|再|用)|太长|太長|太短|"
+    r"不对|不對|错了|錯了|不是(?!吗|么|吧)|不准确|不正确|不要(?:这样|这么|再)|别(?:这样|这么|再|用)|不要用|少用|太长|太長|太短|"
     r"太啰嗦|太罗嗦|太复杂|太简单|太多|简短|简洁|短一点|短点|长一点|"
     r"详细(?:一点|点)|精简|说重点|我(?:说的|的意思|要的|问的)(?:是|不是)|你(?:理解错|搞错|弄错|记错|说错|答错|"
     r"误会)|答非所问|(?:请)?(?:用|说|讲)"
-    r"(?:中文|英文|英语|汉语|日语|日文|德语|法语)|应该是|應該是|纠正|更正|重新(?:来|写|说|回答)|有误|搞错了"
+    r"(?:中文|英文|英语|汉语|日语|日文|德语|法语)|(?:请)?(?:把)?(?:你的?)?(?:回答|回复|答案|解释|说话|说|讲|写)(?:写|说|讲)?"
+    r"(?:得|要|请|尽量|可以|能不能|的)?(?:再|更|太)?(?:简短|简洁|精简|详细|啰嗦|(?:短|长|简单|正式)(?:一点|点|一些|些|了))|"
+    r"应该是|應該是|纠正|更正|重新(?:来|写|说|回答)|有误|搞错了"
 )
 _PREFIX = re.compile(rf"^\s*{_LEAD}(?:{_WORDS})", re.IGNORECASE)
 _NO = re.compile(r"^\W*(?:no|nope)\b", re.IGNORECASE)
@@ -77,6 +88,46 @@ _ABOUT: Mapping[str, re.Pattern[str]] = {
 """What a correction is about, the first that fits; else it is about response:alignment."""
 
 
+TOPICS: Mapping[str, re.Pattern[str]] = {
+    "response:language": re.compile(
+        r"\b(?:english|chinese|mandarin|german|french|spanish|italian|japanese|portuguese|russian|korean)\b|"
+        r"中文|英文|英语|汉语|普通话|日语|日文|德语|法语",
+        re.IGNORECASE,
+    ),
+    "response:length": _ABOUT["response:length"],
+}
+"""Of what an answer can be only one way, and the words of a correction that say which."""
+
+
+def topic(trigger: str, text: str) -> str:
+    """What a correction decides for every answer, so that a later one about it takes its place; empty for none."""
+    pattern = TOPICS.get(trigger)
+    return trigger if pattern is not None and pattern.search(text) else ""
+
+
+_ONLY_WRONG = re.compile(
+    r"[\W_]*(?:(?:no|nope|sorry|hey|hm+|oh|well|actually|please|but|and|ok(?:ay)?|just|really|at all|again|still|"
+    r"either|wrong(?: again| answer)?|incorrect|not (?:quite )?(?:true|right|correct|it|like that|good)|try again|"
+    r"correction|"
+    r"(?:that|this|it)(?:'s| is| was) (?:just |simply |totally |completely |still |so )?(?:wrong|incorrect|false|"
+    r"not it|"
+    r"a mistake|an error|(?:not |n't )(?:quite |really )?(?:right|true|correct|good|like that|helpful))|"
+    r"(?:that|this|it) (?:isn't|wasn't|is not|was not) (?:quite |really )?(?:right|true|correct|good|it|helpful|"
+    r"like that)|"
+    r"(?:(?:that|this|it)(?:'s| is| was) |(?:that|this|it) (?:isn't|wasn't) )?(?:not )?what i (?:asked|meant|wanted|"
+    r"said|"
+    r"asked for|was asking)(?: for| about)?|i (?:didn't|did not) (?:ask|mean|say|want)(?: for)? (?:that|this|it)|"
+    r"you(?:'re| are) (?:wrong|mistaken)|you (?:misunderstood|got (?:it|that|this|me) wrong)(?: me| it| that)?|"
+    r"(?:fix|redo|try) (?:it|that|this)(?: again)?|"
+    r"不对|不對|错了|錯了|錯|错|有误|不准确|不正确|搞错了?|答非所问|纠正|更正|"
+    r"不是(?:这样|這樣|那样|这个|那个|这么回事|我(?:要|问|说|想要)的)?(?:子)?(?:的|啊|呀)?(?:意思)?|"
+    r"我(?:说|问|要|想要|想问)的不是(?:这|那)(?:个|样|些)?|我不是(?:这个|那个|这)意思|"
+    r"你(?:又|都|全|完全)?(?:理解错|搞错|弄错|记错|说错|答错|误会|理解)了?(?:我)?(?:的)?(?:意思)?|"
+    r"重新(?:来|写|说|回答)(?:一下|一遍|一次)?|再(?:来|试|说)一(?:次|遍)|请|啊|吧|呀|呢|了|的|嗯|哎|唉|喂|呃|又)[\W_]*)+",
+    re.IGNORECASE,
+)
+NOTHING_BETTER = "a correction that does not say what would be better"
+
 _EMPTY_WORDS = (
     r"(?:(?:i(?:'m| am) )?(?:so |very |really )?sorry(?: about that| for that)?|(?:my )?apolog(?:ies|y)|i apologi[sz]e|"
     r"my (?:mistake|bad)|(?:you(?:'re| are) )?right|ok(?:ay)?|sure(?: thing)?|yes|no|nope|done|understood|got it|"
@@ -104,4 +155,4 @@ def detect(text: str, settings: Settings, answer: str = "") -> Correction | None
     trigger = next((name for name, pattern in _ABOUT.items() if pattern.search(line)), "response:alignment")
     if trigger == "response:alignment" and answer.rstrip().endswith(("?", "？")) and _NO.match(line):
         return None
-    return Correction(trigger, line)
+    return Correction(trigger, line, is_empty=len(line) < 100 and _ONLY_WRONG.fullmatch(line) is not None)

@@ -2,13 +2,14 @@
 
 Owns the record in the lesson's free fields (`meta["efficacy"]`) and the verdict that follows from it. Pure.
 A lesson is followed in a turn in which it was shown and what it warns of did not happen, although it could have: its
-tool was called, or, for lessons about answers, the person did not correct the answer.
+tool was called, or, for lessons about answers, the person got an answer and did not correct it. Only who corrects
+such a thing at all tells by silence that it was heeded: a lesson of all chats is decided in those that taught it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -40,6 +41,13 @@ class Efficacy(NamedTuple):
             return "neutral"
         share = self.followed / decided
         return "validated" if share >= GOOD else "harmful" if share <= BAD else "neutral"
+
+    def words(self) -> str:
+        """The record as a person reads it."""
+        if not self.shown:
+            return "never shown"
+        counts = f"shown {self.shown:,}, followed {self.followed:,}, recurred {self.recurred:,}"
+        return f"{counts}; {self.verdict}"
 
     def to_json(self) -> dict[str, object]:
         """The record with its verdict, as `lessons show` prints it."""
@@ -80,12 +88,13 @@ def after_turn(shown: Iterable[Lesson], failed: Mapping[str, bool], now: datetim
     return found
 
 
-def after_answer(shown: Iterable[Lesson], corrected: str) -> list[Judged]:
+def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str] = ()) -> list[Judged]:
     """The lessons about answers that stood before the model when it gave the answer before this message. `corrected`:
-    the trigger of the correction that the message makes, empty when it makes none."""
+    the trigger of the correction that the message makes, empty when it makes none. `taught`: the triggers that this
+    chat corrected before; a lesson of all chats that is about anything else is not decided here."""
     found = []
     for lesson in shown:
-        if lesson.trigger.startswith("response:"):
+        if lesson.trigger.startswith("response:") and (lesson.scope == "session" or lesson.trigger in taught):
             outcome: Outcome = "recurred" if corrected == lesson.trigger else "followed"
             found.append(Judged(with_record(lesson, _counted(of(lesson), outcome)), lesson, outcome))
     return found

@@ -28,7 +28,8 @@ NEAR = 500
 class Injected(NamedTuple):
     """One turn: `items` and `lessons` are the ids that its block held, `chars` the block's length in characters.
 
-    `ended_at` is empty while the turn is open; `saved` and `learned` are the ids that came of it. Times are UTC ISO.
+    `ended_at` is empty while the turn is open; `saved` and `learned` are the ids that came of it, `held` those that it
+    only put into the inbox. Times are UTC ISO.
     """
 
     turn: str
@@ -46,6 +47,7 @@ class Injected(NamedTuple):
     ended_at: str = ""
     saved: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
 
     @property
     def state_key(self) -> str:
@@ -69,9 +71,10 @@ class Injections:
         fields = {name: value for name, value in turn._asdict().items() if value not in (None, "", (), 0)}
         self._append({**fields, "user": logged_words(turn.user)} if turn.user else fields)
 
-    def ended(self, turn: str, at: str, saved: Sequence[str], learned: Sequence[str]) -> None:
+    def ended(self, turn: str, at: str, saved: Sequence[str], learned: Sequence[str], held: Sequence[str] = ()) -> None:
         """Record what came of a turn."""
-        self._append({"turn": turn, "ended_at": at, "saved": list(saved), "learned": list(learned)})
+        came = {"saved": list(saved), "learned": list(learned), **({"held": list(held)} if held else {})}
+        self._append({"turn": turn, "ended_at": at, **came})
 
     def check(self) -> None:
         """Raise AccessDenied where no turn can be logged: one that began then is not known, and cannot be kept."""
@@ -100,8 +103,8 @@ class Injections:
         return self._load().get(turn)
 
     def of_item(self, key: str) -> list[Injected]:
-        """The turns that were given this item or lesson, or that saved it; newest first."""
-        return [t for t in self.turns() if key in t.items or key in t.lessons or key in t.saved or key in t.learned]
+        """The turns that were given this item or lesson, or from which it came; newest first."""
+        return [t for t in self.turns() if key in {*t.items, *t.lessons, *t.saved, *t.learned, *t.held}]
 
     def _append(self, value: Mapping[str, Any]) -> None:
         size = append(self._file, dump_line(value), "writing the injection log")
@@ -148,7 +151,7 @@ def logged_words(text: str) -> str:
 
 def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
     """The known fields of a line in their types; others and wrong ones are left out."""
-    lists = {"items", "lessons", "saved", "learned"}
+    lists = {"items", "lessons", "saved", "learned", "held"}
     found: dict[str, Any] = {}
     for name in Injected._fields:
         given = value.get(name)

@@ -7,10 +7,11 @@ never taught, enabled or deleted by an event; how lessons fare once shown is `ef
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -30,11 +31,11 @@ PROMOTED = 5
 FIRST = {"tool_feedback": 1, "user_feedback": 2}
 """Confidence that one event gives: a person counts twice a tool."""
 
-What = Literal["learned", "confirmed", "reinforced", "promoted", "dropped"]
+What = Literal["learned", "confirmed", "reinforced", "promoted", "dropped", "recurred", "held"]
 
 
 class ToolResult(NamedTuple):
-    """What a tool gave back. `error`: the text of an exception, empty when there was none."""
+    """What a tool gave back. `error`: the text of an exception, empty when there was none. `tool`: see `tool_name`."""
 
     tool: str
     result: str = ""
@@ -71,6 +72,18 @@ def shorten(text: str, limit: int = ACTION, head: int = HEAD) -> str:
     return line if len(line) <= limit else f"{line[:head]} … {line[len(line) - (limit - head - 3) :]}"
 
 
+_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+
+def tool_name(name: str) -> str:
+    """A tool's name as lessons have it: a name as it is; of anything else, which stands in no block, only which it is.
+
+    It comes with a call, so it is anybody's text, and a lesson about it stands before the model."""
+    if _NAME.fullmatch(name) and not injection.reason(re.sub(r"[_.:-]+", " ", name)):
+        return name
+    return f"unnamed-{hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+
+
 def learn(
     event: ToolResult | Feedback,
     lessons: Mapping[str, Lesson],
@@ -79,21 +92,35 @@ def learn(
     *,
     session_key: str,
     actor_key: str = "",
+    shown: Collection[str] = (),
 ) -> list[Taught]:
-    """What an event teaches; `lessons` are all of them by id, deleted ones too. `actor_key` names who corrects."""
+    """What an event teaches; `lessons` are all of them by id, deleted ones too. `actor_key` names who corrects.
+
+    `shown`: the ids of the lessons that stood before the model: a failure that came again in spite of one makes it no
+    surer."""
     if not (settings.memory_enabled and settings.learning_enabled):
         return []
     active = [lesson for lesson in lessons.values() if not lesson.is_deleted]
     if isinstance(event, Feedback):
         taught = _from_feedback(event, active, settings, now, session_key, actor_key)
     elif failure := event.failed:
-        taught = _from_failure(event, failure, active, now, session_key)
+        event = event._replace(tool=tool_name(event.tool))
+        taught = [_in_spite(one, shown) for one in _from_failure(event, failure, active, now, session_key)]
     else:
-        taught = _from_success(event, active, now, session_key)
+        taught = _from_success(event._replace(tool=tool_name(event.tool)), active, now, session_key)
     changed = {one.lesson.id for one in taught}
     beyond = over_cap([*(one for one in active if one.id not in changed), *(one.lesson for one in taught)], settings)
     dropped = [Taught(one._replace(is_deleted=True), one, "dropped") for one in beyond if one.id not in changed]
     return [*taught, *dropped]
+
+
+def _in_spite(taught: Taught, shown: Collection[str]) -> Taught:
+    """What a failure taught; of a lesson that was shown only that it came again."""
+    before = taught.before
+    if before is None or before.id not in shown:
+        return taught
+    after = taught.lesson._replace(confidence=before.confidence, updated_at=before.updated_at)
+    return Taught(after, before, "recurred")
 
 
 def _from_failure(
@@ -122,7 +149,7 @@ def _from_feedback(
     event: Feedback, lessons: Sequence[Lesson], settings: Settings, now: datetime, session_key: str, actor_key: str
 ) -> list[Taught]:
     found = corrections.detect(event.text, settings, event.answer)
-    if found is None:
+    if found is None or found.is_empty:
         return []
     why = injection.reason(found.text)
     bad = "" if corrections.says_nothing(event.answer) else event.answer
@@ -131,7 +158,7 @@ def _from_feedback(
         # Kept for a person to look at, disabled, so that nothing teaches or shows it; once accepted it is accepted.
         held = json.dumps({"inbox": {"why": why, "finding": "injection"}}, ensure_ascii=False)
         return [
-            one._replace(lesson=one.lesson._replace(enabled=False, meta_json=held)) if one.before is None else one
+            Taught(one.lesson._replace(enabled=False, meta_json=held), None, "held") if one.before is None else one
             for one in taught
         ]
     rest = [one for one in lessons if one.id not in {one.lesson.id for one in taught}]
@@ -147,7 +174,7 @@ def _teach(
     at, step = clock.iso(now), FIRST[source]
     same = next((one for one in lessons if one.key == key), None)
     if same is not None and not same.enabled:
-        return []
+        return [Taught(same, same, "held")] if same.waits else []
     if same is None:
         lesson = Lesson(
             id=new_key("lesson"), key=key, trigger=trigger, bad_action=bad, better_action=better, scope="session",
@@ -268,17 +295,21 @@ def ranked(
     lessons: Iterable[Lesson], text: str, settings: Settings, now: datetime, *, session_key: str
 ) -> list[Lesson]:
     """Every lesson that may be given with a message, best first: what shares words with it and is recent, then what is
-    surer now, then what happened more often. None that faded or proved harmful, and each thing that is said once."""
+    surer now, then what happened more often. None that faded or proved harmful, each thing that is said once, and of
+    what people said of one topic the last that counts (`superseded`)."""
     if not (settings.memory_enabled and settings.learning_enabled):
         return []
     words = set(tokens(text))
     scored = []
     shown: set[tuple[str, str]] = set()
-    for lesson in sorted(lessons, key=lambda one: one.scope != "session"):
-        if not _shows(lesson, session_key) or _weak(sure := effective(lesson, settings, now), settings):
-            continue
+    given = [
+        (one, sure) for one in lessons
+        if _shows(one, session_key) and not _weak(sure := effective(one, settings, now), settings)
+    ]  # fmt: skip
+    older = superseded(one for one, _ in given)
+    for lesson, sure in sorted(given, key=lambda one: one[0].scope != "session"):
         same = (fold(lesson.trigger), fold(lesson.better_action))
-        if same in shown:
+        if same in shown or lesson.id in older:
             continue
         shown.add(same)
         mine = _words_of(f"{lesson.trigger} {lesson.better_action} {lesson.bad_action}")
@@ -288,6 +319,25 @@ def ranked(
         scored.append((overlap + 0.2 * recency, sure, lesson.hits, lesson))
     scored.sort(key=lambda entry: entry[:3], reverse=True)
     return [lesson for *_, lesson in scored]
+
+
+def superseded(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
+    """Of lessons that would stand before one model: those that another takes the place of, by id, with that one.
+
+    Of an answer's language and length only one thing can hold: what was said last, and in a chat what was said there.
+    What a person wrote as a lesson is neither. So an older one is kept, and counts again when the newer one is gone."""
+    last: dict[str, Lesson] = {}
+    older: dict[str, Lesson] = {}
+    for one in sorted(lessons, key=lambda one: (one.scope == "session", one.updated_at, one.id)):
+        topic = corrections.topic(one.trigger, one.better_action) if one.source in _SAID else ""
+        if topic and topic in last:
+            older[last[topic].id] = one
+        if topic:
+            last[topic] = one
+    return older
+
+
+_SAID = frozenset({"user_feedback", "auto_promoted"})
 
 
 @lru_cache(2_048)  # the same lessons are ranked in every turn

@@ -110,10 +110,8 @@ class Lessons:
         if learning.is_weak(row, settings, now):
             sure = learning.effective(row, settings, now)
             since = max(row.last_applied_at or "", row.updated_at)[:10]
-            stronger = (
-                f"nanomem memory lessons edit {row.id} --confidence {row.confidence + 1 if row.confidence < 10 else 9}"
-            )
-            return f"its confidence of {row.confidence} faded to {sure:.1f} since {since}: {stronger}"
+            again = f"to confirm it: nanomem memory lessons edit {row.id} --confidence {row.confidence}"
+            return f"its confidence of {row.confidence} faded to {sure:.1f} since {since}; {again}"
         if row.scope != "global" and row.session_key != session_key:
             return f"of another session: {row.session_key}"
         rows = self.all(include_disabled=False)
@@ -121,7 +119,9 @@ class Lessons:
         rank = next((at for at, one in enumerate(ranked, 1) if one.id == row.id), 0)
         most = settings.max_lessons_in_prompt
         if not rank:
-            return "another lesson says the same"
+            given = [one for one in rows if one.scope == "global" or one.session_key == session_key]
+            newer = learning.superseded(given).get(row.id)
+            return f"{newer.id} says otherwise of {row.trigger}" if newer else "another lesson says the same"
         return f"rank {rank} of {len(ranked)}, {most} are given (max_lessons_in_prompt)" if rank > most else ""
 
     def add(
@@ -159,7 +159,8 @@ class Lessons:
         return self._perform(operation)
 
     def edit(self, lesson_id: str, *, expected: Lesson | None = None, **fields: Any) -> Operation:
-        """Change fields of a lesson. `expected`: the lesson as it was shown to who edits it.
+        """Change fields of a lesson. `expected`: the lesson as it was shown to who edits it. Who gives the confidence
+        that it has confirms it: its time begins anew.
 
         Raises Conflict when somebody changed one of the fields since, BadInput, NotFound, NothingToDo, and Refused for
         a lesson that waits in the inbox, as every change does.
@@ -171,11 +172,13 @@ class Lessons:
         row = self._active(lesson_id)
         after = row._replace(**_checked(fields))
         as_shown(row, expected, fields)
-        if after == row:
+        if after == row and "confidence" not in fields:
             raise NothingToDo("nothing to change", row.id)
         key = _key(after) if _key(after) != _key(row) else row.key
         after = after._replace(key=key, updated_at=clock.iso(clock.now()))
-        label = f"edit lesson {quoted(after.trigger)}"
+        label = (
+            f"{'edit' if after._replace(updated_at=row.updated_at) != row else 'confirm'} lesson {quoted(row.trigger)}"
+        )
         return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import questions, scoring
+from nanomem_tui.memory import questions, retention, scoring
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
 from nanomem_tui.memory.scoring import PROFILES, Scored
@@ -144,7 +144,7 @@ class Recall:
             return "waits in the inbox to be accepted"
         if not row.enabled:
             return "disabled"
-        if _expired(row, clock.iso(clock.now())):
+        if self._expired(row, clock.iso(clock.now())):
             return "expired"
         profile = question.profile or self._settings.recall_profile
         if question.kinds and row.kind not in question.kinds:
@@ -198,7 +198,7 @@ class Recall:
         wanted = limit + SPARE if limit else 0
         while True:
             pool = self._pool(question, words, wanted, layer_of, beside, slack)
-            alive = [one for one in pool.candidates if not _expired(one.item, moment)]
+            alive = [one for one in pool.candidates if not self._expired(one.item, moment)]
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
@@ -285,7 +285,7 @@ class Recall:
     ) -> tuple[list[Hit], _Pool]:
         now = clock.now()
         moment = clock.iso(now)
-        rows = [row for row in rows if not _expired(row, moment)]
+        rows = [row for row in rows if not self._expired(row, moment)]
         text = questions.asked(question)
         pool = _Pool([], query_weights(text), {}, "ram", more=False)
         if profile == "seed000":
@@ -305,6 +305,12 @@ class Recall:
         return _hits(
             scoring.seed001(text, rated[: None if not question.whole else limit], weights, now), layer_of
         ), pool
+
+    def _expired(self, item: Item, moment: str) -> bool:
+        if item.expires_at is None or item.expires_at > moment or retention.expiry(item, self._settings) is None:
+            return False
+        at, now = clock.parse(item.expires_at), clock.parse(moment)
+        return at is not None and now is not None and at <= now
 
     # -- bounds -------------------------------------------------------------------------------------------------
 
@@ -338,13 +344,6 @@ class Recall:
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:
     """The hits, each in its layer: what is not visible is never one, whatever a backend found."""
     return [Hit(item, score, parts, layer) for item, score, parts in scored if (layer := layer_of(item)) is not None]
-
-
-def _expired(item: Item, moment: str) -> bool:
-    if item.expires_at is None or item.expires_at > moment:
-        return False
-    at, now = clock.parse(item.expires_at), clock.parse(moment)
-    return at is not None and now is not None and at <= now
 
 
 def _one_of(value: str, known: tuple[str, ...], where: str) -> str:

@@ -54,6 +54,15 @@ def longest(items: Iterable[Item]) -> str | None:
     return None if None in times else max((time for time in times if time), default=None)
 
 
+def expiry(item: Item, settings: Settings) -> str | None:
+    """When an item expires as things are now, UTC ISO; None: never, as it is pinned or its kind is kept for good.
+
+    It has the date of the settings under which it was remembered. `0` holds at once, also for what is there, and as the
+    date stays, another number lets it expire again; how many days else holds for what is remembered from then on.
+    """
+    return item.expires_at if days(item.kind, settings) and not item.pinned else None
+
+
 def is_expired(item: Item, now: datetime) -> bool:
     """Whether the time of an item is over; a pinned one's never is."""
     if item.pinned or not item.expires_at:
@@ -65,9 +74,7 @@ def is_expired(item: Item, now: datetime) -> bool:
 def expired(items: Iterable[Item], settings: Settings, now: datetime) -> list[Item]:
     """The active items whose time is over; none of a kind that is kept for good, and none that waits in the inbox."""
     return [
-        row
-        for row in items
-        if not row.is_deleted and days(row.kind, settings) and is_expired(row, now) and not row.waits
+        row for row in items if not row.is_deleted and expiry(row, settings) and is_expired(row, now) and not row.waits
     ]
 
 
@@ -126,10 +133,10 @@ def _anew(change: Change, row: Item | None, now: datetime, settings: Settings) -
 
 
 def deleted(store: MemoryStore) -> list[Item]:
-    """The deleted items, the last touched first."""
+    """The deleted memories, the last touched first; what was only a wish to forget one is none."""
     snapshot = store.load("item")
     with snapshot.lock:
-        rows = [row for row in snapshot.items.values() if row.is_deleted]
+        rows = [row for row in snapshot.items.values() if _is_deleted_memory(row)]
     return sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
 
 
@@ -138,7 +145,7 @@ def find_deleted(store: MemoryStore, item_id: str) -> Item:
     rows = store.load("item").items
     row = rows.get(item_id)
     if row is None:
-        near = [item for key, item in rows.items() if item_id and key.startswith(item_id) and item.is_deleted]
+        near = [row for key, row in rows.items() if item_id and key.startswith(item_id) and _is_deleted_memory(row)]
         if len(near) > 1:
             raise BadInput(f"{len(near)} deleted items begin with that id", item_id, "give more of it")
         row = near[0] if near else None
@@ -146,7 +153,15 @@ def find_deleted(store: MemoryStore, item_id: str) -> Item:
         raise NotFound("no deleted item of that id", item_id, "see `nanomem log` for what was deleted")
     if not row.is_deleted:
         raise NothingToDo("the item is not deleted", row.id)
+    if not _is_deleted_memory(row):
+        raise NothingToDo("it was a wish to forget something, and is decided", row.id, "`nanomem undo` takes that back")
     return row
+
+
+def _is_deleted_memory(row: Item) -> bool:
+    from nanomem_tui.memory.forgetting import target_of
+
+    return row.is_deleted and not target_of(row)
 
 
 def restore(

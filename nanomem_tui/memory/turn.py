@@ -17,7 +17,7 @@ from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
 from nanomem_tui.formats.wal_state import parse_wal
-from nanomem_tui.memory import backfill, learning, prompt, retention
+from nanomem_tui.memory import backfill, corrections, learning, prompt, retention
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.recall import Cut, Question, Recall
@@ -309,18 +309,18 @@ class Engine:
             return kept.ended._replace(operation=done.id)
 
     def _before(self, given: TurnInput, shown: Begun) -> Before:
-        """The turn that ended before this one in its session."""
-        answers = (turn.assistant for turn in reversed(self.working.turns(given.state_key)) if turn.at != given.at)
-        lessons = self.traces.injections.lessons_before(given.state_key, shown.turn)
+        """The turn that ended before this one in its session. One that gave no answer says nothing of its lessons."""
+        answers = [turn.assistant for turn in reversed(self.working.turns(given.state_key)) if turn.at != given.at]
+        said = bool(answers) and not corrections.says_nothing(answers[0] or "")
+        lessons = self.traces.injections.lessons_before(given.state_key, shown.turn) if said else ()
         return Before(next((answer for answer in answers if answer), ""), lessons)
 
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> None:
         """What follows the operation: it is acknowledged whatever becomes of these."""
         now = clock.iso(clock.now())
         self._try("the session state", lambda: self._post(end, given, now))
-        saved = [kept.item.id for kept in ended.saved] + [held.item.id for held in ended.quarantined]
-        learned = [taught.lesson.id for taught in ended.lessons if taught.is_change]
-        self._try("the injection log", lambda: self.traces.injections.ended(ended.turn, now, saved, learned))
+        came = ([kept.item.id for kept in ended.saved], ended.learned, [held.item.id for held in ended.quarantined])
+        self._try("the injection log", lambda: self.traces.injections.ended(ended.turn, now, *came))
         self.working.ended(given.state_key, given.at, end.assistant, given.speaker, given.text)
         self.working.add_pending(given.state_key, end.pending_actions)
         self.working.done(given.state_key, end.done_actions)

@@ -38,6 +38,14 @@ class Before(NamedTuple):
     lessons: tuple[str, ...] = ()
 
 
+class Learned(NamedTuple):
+    """What a turn taught, what of it waits for a person, and what it could not teach, with the reason."""
+
+    taught: tuple[Taught, ...] = ()
+    held: tuple[Quarantined, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
 class Draft:
     """The rows as the operation will leave them; several changes of one row become one."""
 
@@ -93,18 +101,24 @@ class Keeper:
         draft = Draft(self._store, self._twins)
         used = _use(draft, shown)
         captured = list(self._captured(draft, end, given, shown, before))
-        taught = self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else []
+        learned = self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else Learned()
         fresh = [row.item for part in captured for row in part.rows if row.before is None and not row.why]
         ended = Ended(
             shown.turn,
             saved=tuple(Saved(row.item, merged=row.before is not None) for part in captured for row in part.saved),
-            dropped=tuple(_dropped(candidate.text, why) for part in captured for candidate, why in part.dropped),
-            quarantined=tuple(
-                Quarantined(row.item, row.why, again=row.before is not None)
-                for part in captured
-                for row in part.quarantined
+            dropped=(
+                *(_dropped(candidate.text, why) for part in captured for candidate, why in part.dropped),
+                *learned.dropped,
             ),
-            lessons=tuple(taught),
+            quarantined=(
+                *(
+                    Quarantined(row.item, row.why, again=row.before is not None)
+                    for part in captured
+                    for row in part.quarantined
+                ),
+                *learned.held,
+            ),
+            lessons=learned.taught,
         )
         changes = [
             *draft.changes(),
@@ -158,28 +172,47 @@ class Keeper:
                 return capture.Captured(tuple(rows), durable=True)
         return capture.Captured()
 
-    def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> list[Taught]:
+    def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Learned:
         """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
         now = clock.now()
         said = corrections.detect(given.text, self._settings, before.answer)
-        tools = [learning.ToolResult(tool.name, tool.result, tool.error, tool.arguments) for tool in end.tools]
+        tools = [
+            learning.ToolResult(learning.tool_name(tool.name), tool.result, tool.error, tool.arguments)
+            for tool in end.tools
+        ]
         failed: dict[str, bool] = {}
         for tool in tools:
             failed[tool.tool] = failed.get(tool.tool, False) or bool(tool.failed)
-        judged = efficacy.after_answer(filter(None, map(draft.lesson, before.lessons)), said.trigger if said else "")
+        corrected = said.trigger if said else ""
+        judged = efficacy.after_answer(
+            filter(None, map(draft.lesson, before.lessons)), corrected, self._corrected_here(draft, given)
+        )
         taught = _judged(draft, judged)
         here = filter(None, (draft.lesson(lesson.id) for lesson in shown.lessons))
         taught += _judged(draft, efficacy.after_turn(here, failed, now))
         events: list[learning.ToolResult | learning.Feedback] = [learning.Feedback(given.text, before.answer), *tools]
+        waiting_now: list[Quarantined] = []
+        stood = frozenset(lesson.id for lesson in shown.lessons)
         for event in events:
             found = learning.learn(
                 event, draft.lessons(), self._settings, now,
-                session_key=given.state_key, actor_key=given.audience.user_key or "",
+                session_key=given.state_key, actor_key=given.audience.user_key or "", shown=stood,
             )  # fmt: skip
             for one in found:
                 draft.put("lesson", one.lesson)
-                taught.append(Taught(one.lesson, one.what))
-        return taught
+                if one.what == "held":
+                    why = str(one.lesson.meta["inbox"]["why"])
+                    waiting_now.append(Quarantined(one.lesson, why, again=one.before is not None))
+                elif one.what != "recurred":  # that was told when it was judged
+                    taught.append(Taught(one.lesson, one.what))
+        empty = said is not None and said.is_empty
+        dropped = (Dropped(given.text, corrections.NOTHING_BETTER),) if empty else ()
+        return Learned(tuple(taught), tuple(waiting_now), dropped)
+
+    def _corrected_here(self, draft: Draft, given: TurnInput) -> frozenset[str]:
+        """What this chat corrected before, by its lessons."""
+        rows = (row for row in draft.lessons().values() if row.source == "user_feedback" and not row.is_deleted)
+        return frozenset(row.trigger for row in rows if row.session_key == given.state_key and not row.waits)
 
 
 def _use(draft: Draft, shown: Begun) -> int:
@@ -215,7 +248,7 @@ def _label(ended: Ended, used: int, shown: int) -> str:
     parts = [
         f"{counted(saved, 'item')} saved" if saved else "",
         f"{counted(merged, 'item')} confirmed" if merged else "",
-        f"{counted(len(ended.quarantined), 'item')} in the inbox" if ended.quarantined else "",
+        f"{counted(len(ended.quarantined), 'thing')} in the inbox" if ended.quarantined else "",
         f"{counted(changed, 'lesson')} changed" if changed else "",
         f"{counted(used, 'item')} used" if used else "",
         f"{counted(shown, 'lesson')} shown" if shown else "",

@@ -15,7 +15,7 @@ from nanomem_tui.memory.recall import Cut, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
 from nanomem_tui.memory.wal_writer import checked_key
 from nanomem_tui.memory.working import Exchange
-from nanomem_tui.store.values import Hit, Item, Lesson
+from nanomem_tui.store.values import Hit, Item, Lesson, Row
 
 MAX_TEXT = 500_000
 """Characters of a message, a reply or an answer that are read; the rest is cut off, and the turn says so."""
@@ -137,9 +137,9 @@ class Dropped(NamedTuple):
 
 
 class Quarantined(NamedTuple):
-    """A candidate that waits in the inbox for a person, and why; `again`: it waited there already."""
+    """What waits in the inbox for a person, an item or a lesson, and why; `again`: it waited there already."""
 
-    item: Item
+    item: Row
     why: str
     again: bool = False
 
@@ -147,6 +147,11 @@ class Quarantined(NamedTuple):
     def is_unsafe(self) -> bool:
         """Whether it was kept from memory just now; not a wish that something be forgotten, which is none."""
         return not self.again and "forgets" not in self.item.meta["inbox"]
+
+    @property
+    def text(self) -> str:
+        """Its words; of a lesson what it would have the model do."""
+        return self.item.text if isinstance(self.item, Item) else self.item.better_action
 
 
 class Taught(NamedTuple):
@@ -174,6 +179,11 @@ class Ended(NamedTuple):
     counters: Mapping[str, int] = {}
     clipped: tuple[str, ...] = ()
 
+    @property
+    def learned(self) -> list[str]:
+        """The ids of the lessons that it changed."""
+        return [taught.lesson.id for taught in self.lessons if taught.is_change]
+
     def to_json(self) -> dict[str, Any]:
         """The object that `turn end` prints."""
         return {
@@ -183,7 +193,7 @@ class Ended(NamedTuple):
                 {"id": item.id, "text": item.text, "kind": item.kind, "merged": merged} for item, merged in self.saved
             ],
             "dropped": [{"text": shortened(drop.text), "why": drop.why} for drop in self.dropped],
-            "quarantined": [{"id": item.id, "text": item.text, "why": why} for item, why, _ in self.quarantined],
+            "quarantined": [{"id": held.item.id, "text": held.text, "why": held.why} for held in self.quarantined],
             "lessons": [{"id": lesson.id, "trigger": lesson.trigger, "what": what} for lesson, what in self.lessons],
             "counters": dict(self.counters),
             **clipped_json(self.clipped),

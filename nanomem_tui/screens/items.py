@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.memory import retention
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.operations import Operation
@@ -138,7 +139,7 @@ class ItemsScreen(RowsScreen[Item]):
             ("created", when(row.created_at)),
             ("updated", when(row.updated_at)),
             ("recalled", when(row.last_accessed_at) if row.last_accessed_at else None),
-            ("expires", when(row.expires_at) if row.expires_at else None),
+            ("expires", when(until) if (until := retention.expiry(row, self.ws.settings)) else None),
             ("id", row.id),
         )
         blocks += [Field(name, str(value)) for name, value in named if value]

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.errors import BadInput
+from nanomem_tui.memory import efficacy
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.rows import RowsScreen, age_of, when
@@ -16,6 +17,9 @@ from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 
 #: The parts of a lesson as a person edits them, each under its own line.
 FORM: Mapping[str, str] = {"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_action"}
+
+#: The free fields that are told in words.
+TOLD = frozenset({"conflict", "efficacy"})
 
 
 class LessonsScreen(RowsScreen[Lesson]):
@@ -119,7 +123,7 @@ class LessonsScreen(RowsScreen[Lesson]):
             blocks.append(Body(told, "warn"))
         for name, theirs in row.meta.get("conflict", {}).items():
             blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
-        sure = self._confidence(row)
+        sure, record = self._confidence(row), efficacy.of(row)
         named = (
             ("sure", f"{sure:.1f} of 10 now; {row.confidence} when it was last confirmed"),
             ("hits", f"{row.hits:,}"),
@@ -130,11 +134,13 @@ class LessonsScreen(RowsScreen[Lesson]):
             ("learned", when(row.created_at)),
             ("updated", when(row.updated_at)),
             ("applied", when(row.last_applied_at) if row.last_applied_at else "never"),
+            ("helps", record.words()),
+            ("last shown", when(record.last_shown_at) if record.last_shown_at else ""),
             ("promoted", row.promoted_global_key),
             ("id", row.id),
         )
         blocks += [Heading("Fields"), *(Field(name, str(value)) for name, value in named if value)]
-        blocks += [Field(name, str(value)) for name, value in row.meta.items() if name != "conflict" and value]
+        blocks += [Field(name, str(value)) for name, value in row.meta.items() if name not in TOLD and value]
         return Document(tuple(blocks + self.history_blocks(row)), copy=self.edit_form(row))
 
     # Actions

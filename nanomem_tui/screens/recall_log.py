@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 
 NEAR = 600.0  # seconds between a turn and its message at most
 NO_WORDS = "(no words are kept: the session state is off)"
+TONES = {"given": "accent", "held": "warn"}
+"""How the parts of a turn are painted; what came of it is good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An item or a lesson of a turn, as it is now; `text` is empty when it is gone. `how`: given or saved."""
+    """An item or a lesson of a turn, as it is now; `text` is empty when it is gone. `how`: given, saved, learned, or
+    held for a person, in the inbox."""
 
     what: str
     id: str
@@ -48,7 +51,7 @@ class Given:
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
         """What it is, and its text."""
         text = (self.text, "") if self.text else ("(deleted since)", "warn")
-        block = Spans(((f"{self.how} {self.what}  ", "accent" if self.how == "given" else "good"), text), 2)
+        block = Spans(((f"{self.how} {self.what}  ", TONES.get(self.how, "good")), text), 2)
         return [*lay_out((block, Body(self.id, "dim", indent=2)), width, wrapped), ()]
 
     def plain(self) -> str:
@@ -70,8 +73,9 @@ class InjectionsScreen(PartsScreen["Injected"]):
     SCREEN = "injections"
     EMPTY = "No turn yet: the log begins with the first turn that an agent takes with our memory (nanomem attach)."
     HELP = (
-        "Each real turn with the items and lessons that were put before the model, and what the turn saved; the newest "
-        "first. enter goes to its items, enter there to the item; o to what was said. Signs: ! a turn without an end."
+        "Each real turn with the items and lessons that were put before the model, and what the turn saved, without "
+        "what it put into the inbox; the newest first. enter goes to its items, enter there to the item; o to what was "
+        "said. Signs: ! a turn without an end."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "session": "text", "channel": "text", "sender": "text", "age": "age", "item": "text", "lesson": "text",
@@ -114,7 +118,8 @@ class InjectionsScreen(PartsScreen["Injected"]):
         """The fields of the filter language; `item` and `lesson` are those given and those saved."""
         values: dict[str, Any] = {
             "session": row.session_key, "channel": row.channel or "", "sender": row.sender_id or "", "age": row.at,
-            "item": {*row.items, *row.saved}, "lesson": {*row.lessons, *row.learned}, "items": len(row.items),
+            "item": {*row.items, *row.saved, *row.held}, "lesson": {*row.lessons, *row.learned, *row.held},
+            "items": len(row.items),
             "chars": row.chars, "open": not row.ended_at,
         }  # fmt: skip
         return values[name]
@@ -145,6 +150,10 @@ class InjectionsScreen(PartsScreen["Injected"]):
         given += [Given("lesson", key, lesson(key)) for key in row.lessons]
         given += [Given("item", key, item(key), "saved") for key in row.saved]
         given += [Given("lesson", key, lesson(key), "learned") for key in row.learned]
+        given += [
+            Given("lesson", key, lesson(key), "held") if key in rows.lessons else Given("item", key, item(key), "held")
+            for key in row.held
+        ]
         return Turned(row.turn, (Preface(tuple(_facts(row))), *given))
 
     def show_detail(self, detail: Any) -> None:
@@ -167,7 +176,9 @@ class InjectionsScreen(PartsScreen["Injected"]):
         part = self.view.current
         if not isinstance(part, Given):
             return
-        if part.text:
+        if part.text and _waits(self.ws, part):
+            self.console.go("inbox", part.id)
+        elif part.text:
             self.console.go(f"{part.what}s", part.id)
         else:
             say(self, "It was deleted since; U is the ledger, which can bring it back", "warning")
@@ -194,6 +205,13 @@ class InjectionsScreen(PartsScreen["Injected"]):
             wal.call_later(wal.show_turn, row.session_key, number)
         else:
             say(self, "Neither a transcript nor a log of that session is here any more", "warning")
+
+
+def _waits(ws: Workspace, part: Given) -> bool:
+    """Whether it still waits in the inbox."""
+    table = ws.store.snapshot.items if part.what == "item" else ws.store.snapshot.lessons
+    row = table.get(part.id)
+    return row is not None and not row.is_deleted and row.waits
 
 
 def show_turns_of(console: NanomemApp, field: str, key: str) -> None:
@@ -246,4 +264,5 @@ def _facts(row: Injected) -> Iterable[Block]:
     yield Field("block", f"{row.chars:,} characters")
     yield Field("id", row.turn)
     count = len(row.items) + len(row.lessons)
-    yield Heading(f"Given {count:,}, saved or learned {len(row.saved) + len(row.learned):,}")
+    held = f", in the inbox {len(row.held):,}" if row.held else ""
+    yield Heading(f"Given {count:,}, saved or learned {len(row.saved) + len(row.learned):,}{held}")

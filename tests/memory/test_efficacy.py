@@ -50,12 +50,26 @@ def test_a_turn_tells_about_the_tools_that_it_called() -> None:
 def test_the_next_message_tells_about_the_answer() -> None:
     (shown,) = after_turn([ANSWER], {}, NOW)
     assert shown.outcome == ""
-    (good,) = after_answer([shown.lesson], "")
-    (bad,) = after_answer([good.lesson], "response:length")
-    (other,) = after_answer([bad.lesson], "response:language")
+    here = {"response:length"}
+    (good,) = after_answer([shown.lesson], "", here)
+    (bad,) = after_answer([good.lesson], "response:length", here)
+    (other,) = after_answer([bad.lesson], "response:language", here)
     assert [one.outcome for one in (good, bad, other)] == ["followed", "recurred", "followed"]
     assert of(other.lesson) == Efficacy(1, 2, 1, clock.iso(NOW))
-    assert after_answer([TOOL], "response:length") == []
+    assert after_answer([TOOL], "response:length", here) == []
+
+
+def test_where_nobody_ever_complained_silence_decides_nothing_about_a_lesson_of_all_chats() -> None:
+    assert after_answer([ANSWER], "") == []
+    assert after_answer([ANSWER], "response:length", {"response:language"}) == []
+    own = ANSWER._replace(scope="session")
+    assert [one.outcome for one in after_answer([own], "")] == ["followed"]
+
+
+def test_a_record_is_told_in_words() -> None:
+    assert Efficacy().words() == "never shown"
+    assert Efficacy(4, 1, 0).words() == "shown 4, followed 1, recurred 0; neutral"
+    assert Efficacy(9, 0, 5).words() == "shown 9, followed 0, recurred 5; harmful"
 
 
 def test_a_harmful_lesson_is_no_longer_shown() -> None:

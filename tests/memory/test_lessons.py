@@ -10,6 +10,8 @@ import pytest
 
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, make_home
@@ -61,9 +63,35 @@ def test_an_edit_keeps_a_key_that_the_agent_made_unless_its_words_change(tmp_pat
         ws.lessons.edit("lesson_1", trigger="New")
         assert ws.lessons.get("lesson_1").key == "new|better 1|global|"
         with pytest.raises(NothingToDo):
-            ws.lessons.edit("lesson_1", confidence=9)
+            ws.lessons.edit("lesson_1", trigger="New")
         with pytest.raises(BadInput, match="cannot edit hits"):
             ws.lessons.edit("lesson_1", hits=3)
+
+
+def test_a_faded_lesson_is_confirmed_by_the_confidence_that_it_has(ws: Workspace) -> None:
+    long_ago = clock.iso(clock.now() - timedelta(days=90))
+    lesson = Lesson("old", "old:k", "asked for a map", "", "send a link", "global", confidence=10, updated_at=long_ago)
+    ws.perform(new_operation("lessons.add", "an old lesson", [change_of("lesson", None, lesson)]))
+    assert ws.lessons.faded([lesson]) == {"old"}
+    why = ws.lessons.why_not("old", "a map please")
+    assert why.endswith("to confirm it: nanomem memory lessons edit old --confidence 10")
+    operation = ws.lessons.edit("old", confidence=10)
+    assert operation.label == "confirm lesson “asked for a map”"
+    row = ws.lessons.get("old")
+    assert (row.confidence, ws.lessons.faded([row]), ws.lessons.why_not("old", "a map please")) == (10, frozenset(), "")
+    ws.undo()
+    assert ws.lessons.get("old").updated_at == long_ago
+
+
+def test_why_an_older_word_is_not_given(ws: Workspace) -> None:
+    now = clock.now()
+    first = Lesson("first", "k1", "response:language", "", "answer in English", "session", "cli:direct")
+    first = first._replace(source="user_feedback", updated_at=clock.iso(now - timedelta(hours=1)))
+    last = first._replace(id="last", key="k2", better_action="请用中文回答", updated_at=clock.iso(now))
+    for row in (first, last):
+        ws.perform(new_operation("lessons.add", row.id, [change_of("lesson", None, row)], actor="agent"))
+    assert ws.lessons.why_not("first", "answer", "cli:direct") == "last says otherwise of response:language"
+    assert ws.lessons.why_not("last", "answer", "cli:direct") == ""
 
 
 def test_disabled_ones_stay_and_are_told_apart(ws: Workspace) -> None:

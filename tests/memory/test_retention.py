@@ -12,10 +12,13 @@ from nanomem_tui import clock, open_workspace
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.memory import retention
+from nanomem_tui.memory.forgetting import target_of
+from nanomem_tui.memory.recall import Question, Recall
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
+from tests.memory.turns import turn
 from tests.store.homes import make_home, state
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -71,6 +74,35 @@ def test_a_kind_that_is_kept_for_good_does_not_expire_any_more(ws: Workspace) ->
     expiring(ws, "over", -1)
     with pytest.raises(NothingToDo):
         retention.prune_expired(ws.store, ws.settings._replace(retention_fact_days=0), NOW)
+
+
+def test_what_is_kept_for_good_is_recalled_and_shown_so_and_expires_again_when_it_is_not(ws: Workspace) -> None:
+    row = put(ws, "over", text="a quokka sings", expires_at=clock.iso(clock.now() - timedelta(days=1)))
+    forever = ws.settings._replace(retention_fact_days=0)
+    assert retention.expiry(row, ws.settings) == row.expires_at
+    assert retention.expiry(row, forever) is None
+    assert retention.expiry(row._replace(pinned=True), ws.settings) is None
+
+    def recalled(settings: Settings) -> list[str]:
+        return [hit.item.id for hit in Recall(ws.store, settings).ask(Question("quokka")).hits]
+
+    assert recalled(ws.settings) == []
+    assert recalled(forever) == ["over"]
+    assert retention.prune_expired(ws.store, ws.settings).changes[0].key == "over"
+
+
+def test_a_wish_to_forget_is_no_deleted_memory(ws: Workspace) -> None:
+    turn(ws, "I like rhubarb pie very much")
+    (pie,) = [row for row in ws.items.all() if "rhubarb" in row.text]
+    turn(ws, "Please forget that I like rhubarb pie")
+    (wish,) = ws.inbox.list()
+    assert target_of(wish.row) == pie.id
+    ws.inbox.accept([wish.id])
+    assert [row.id for row in retention.deleted(ws.store)] == [pie.id]
+    with pytest.raises(NothingToDo, match="a wish to forget"):
+        retention.restore(ws.store, ws.settings, [wish.id])
+    retention.restore(ws.store, ws.settings, [pie.id], ws.perform)
+    assert retention.deleted(ws.store) == []
 
 
 def test_hygiene_looks_at_most_once_an_hour(ws: Workspace) -> None:
