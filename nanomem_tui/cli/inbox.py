@@ -194,7 +194,7 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
         if everything and found and not agreed(state, preview, lines, question, yes=yes or dry_run, dry_run=False):
             return
         done = waits.accept([one.id for one in found], text) if found else None
-        warnings = _warnings(ws, found[0]) if text is not None else []
+        warnings = _warnings(ws, found[0], text) if text is not None and found else []
         accepted = [_after(ws, waits, one) for one in (done.rows if done else ())]
         left = [{"id": one.id, "reason": error.what} for one, error in (done.left if done else ())]
         body = {"accepted": accepted, "left": left, "warnings": warnings}
@@ -231,15 +231,13 @@ def _after(ws: Workspace, waits: Waits, one: Held) -> dict[str, Any]:
     return _json(ws, waits, one)
 
 
-def _warnings(ws: Workspace, one: Held) -> list[str]:
+def _warnings(ws: Workspace, one: Held, text: str) -> list[str]:
     """What is odd about the words that a person gave instead."""
     if one.layer == "item":
         return ws.items.warnings(ws.items.get(one.id))
-    if one.layer != "lesson":
-        return []
     from nanomem_tui.memory import safety
 
-    return safety.warnings(ws.lessons.get(one.id).better_action)
+    return safety.warnings(ws.lessons.get(one.id).better_action if one.layer == "lesson" else text)
 
 
 @inbox.command()

@@ -278,3 +278,11 @@ def test_an_automatic_dream_says_what_it_left_for_a_person(workspace: Path, run:
 def test_review_goes_with_a_dream_only(workspace: Path, run: Run) -> None:
     assert run("--review").code == 2
     assert run("--review", "memory", "status").code == 2
+
+
+def test_a_secret_in_the_words_of_a_person_is_told(workspace: Path, run: Run) -> None:
+    run("dream", "run", "--review")
+    first = run("inbox", "list", "--json").json[0]["id"]
+    done = run("inbox", "accept", first, "--text", "- password: hunter2secret!")
+    assert (done.code, "Warning: it holds a secret: password" in done.err) == (0, True)
+    assert "hunter2secret" not in done.out + run("log").out
