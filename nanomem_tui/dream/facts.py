@@ -18,6 +18,8 @@ from nanomem_tui.sentences import split
 
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
 MAX_FACT = 600
+MAX_HELD = 1900
+"""Characters of a line that waits for a person: what is longer waits in parts."""
 ALWAYS_KEPT = ("permanent", "correction")
 KEEP_MARKS = (*ALWAYS_KEPT, "durable")
 """Marks by which the agent asks that a line is kept; the first two are its judgement, and no line is talk then."""
@@ -137,6 +139,8 @@ class Fact:
     """The file that the line itself names; else `route` decides."""
     person: bool = False
     """Said by somebody in a conversation: `Name: what was said`."""
+    held: str = ""
+    """Why a person has to look at it first; secrets in `text` are masked then. "" for what may be remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,20 +173,35 @@ def skipped_summary(skipped: Sequence[Skipped]) -> str:
 
 
 def facts_of(entry: HistoryEntry) -> tuple[list[Fact], list[Skipped]]:
-    """The facts of one entry in order, and the lines left out with the reason."""
+    """The facts of one entry in order, those included that are `held`, and the lines left out with the reason."""
     if entry.raw:
         return [], [Skipped(entry.cursor, entry.content[:80], "a dump of messages, no summary")]
     facts: list[Fact] = []
     skipped: list[Skipped] = []
     for mark, text, is_bullet in _lines_of(entry.content.removesuffix(TRUNCATED_SUFFIX)):
         found = _fact(entry.cursor, mark, text, is_bullet=is_bullet)
-        if isinstance(found, Fact) and (kinds := {secret.kind for secret in secrets.find(found.text)}):
-            found = f"it holds a secret: {', '.join(sorted(kinds))}"
         if isinstance(found, Fact):
-            facts.append(replace(found, text=dates.absolute(found.text, entry.timestamp)))
+            if kinds := {secret.kind for secret in secrets.find(found.text)}:
+                why = f"it holds a secret: {', '.join(sorted(kinds))}"
+                found = replace(found, text=secrets.mask(found.text), held=why)
+            told = dates.absolute(found.text, entry.timestamp)
+            facts += [replace(found, text=part) for part in (_parts(told) if found.held else (told,))]
         else:
             skipped.append(Skipped(entry.cursor, secrets.mask(text), found, mark))
     return facts, skipped
+
+
+def _parts(text: str) -> list[str]:
+    """A held line as lines that a file can take, cut between sentences where that is possible."""
+    parts = [""]
+    for sentence in split(text, spaced=True):
+        for at in range(0, len(sentence), MAX_HELD):
+            piece = sentence[at : at + MAX_HELD]
+            if parts[-1] and len(parts[-1]) + 1 + len(piece) > MAX_HELD:
+                parts.append(piece)
+            else:
+                parts[-1] = f"{parts[-1]} {piece}".strip()
+    return list(filter(None, parts))
 
 
 def _lines_of(content: str) -> list[tuple[str | None, str, bool]]:
@@ -212,8 +231,14 @@ def _fact(cursor: int, mark: str | None, text: str, *, is_bullet: bool) -> Fact 
         text = text[named.end() :]
     if len(text) < 3 or _EMPTY.fullmatch(text):
         return "nothing said"
-    if len(text) > MAX_FACT:
-        return f"longer than {MAX_FACT} characters"
+    found = _read(cursor, mark, text, file, is_bullet=is_bullet)
+    if isinstance(found, Fact) and len(text) > MAX_FACT:
+        return replace(found, held=f"longer than {MAX_FACT} characters")
+    return found
+
+
+def _read(cursor: int, mark: str | None, text: str, file: str, *, is_bullet: bool) -> Fact | str:
+    """The fact in a line without marks, or why there is none."""
     if speech := _speech(text):
         if mark is None and _SPEECH.fullmatch(text):
             return "talk"

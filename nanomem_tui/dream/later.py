@@ -71,7 +71,7 @@ class Archive:
 
 @lru_cache(maxsize=4096)
 def _read(cursor: int, timestamp: str, content: str) -> tuple[Fact, ...]:
-    return tuple(facts_of(HistoryEntry(cursor, timestamp, content))[0])
+    return tuple(fact for fact in facts_of(HistoryEntry(cursor, timestamp, content))[0] if not fact.held)
 
 
 def _facts(entry: HistoryEntry) -> tuple[Fact, ...]:

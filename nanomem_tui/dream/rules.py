@@ -15,7 +15,7 @@ from nanomem_tui.dream.claims import Claim, claim_of, old_value
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import Fact, Skipped, facts_of, route
-from nanomem_tui.dream.guards import Gate, Limits, evidence_of
+from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.later import Archive
 from nanomem_tui.dream.lines import Line, Lines, Part
 from nanomem_tui.dream.tidy import tidied
@@ -80,16 +80,19 @@ class RulesDreamer:
             watch("looking for copies and lines that are over")
             cleared = work.clear(entries[-1].cursor, steps)
         skipped: list[Skipped] = []
+        held: list[Refusal] = []
         for entry in entries:
             facts, left_out = facts_of(entry)
             skipped += left_out
             for fact in facts:
-                known = work.remember(fact)
-                if known:
+                known = work.known(fact) if fact.held else work.remember(fact)
+                if fact.held and not known:
+                    held.append(Refusal(work.new_line(fact), fact.held))
+                elif known:
                     skipped.append(Skipped(fact.cursor, fact.text, known, fact.mark))
         edits = work.edits
         room = max(0, steps - (len(edits) - cleared)) if cleared else 0
-        return Proposal((*edits[: min(room, cleared)], *edits[cleared:]), tuple(skipped))
+        return Proposal((*edits[: min(room, cleared)], *edits[cleared:]), tuple(skipped), refused=tuple(held))
 
 
 class _Work:
@@ -121,13 +124,19 @@ class _Work:
         else:
             self._lines.make(edit, self._gate.files)
 
+    def known(self, fact: Fact) -> str:
+        """Which line says what the fact says; "" when none does."""
+        for line in self._lines.alike(fact.text):
+            if details.says(fact.text, line.text):
+                return f"known: {line.file}:{line.number}"
+        return ""
+
     def remember(self, fact: Fact) -> str:
         """Make the edit that the fact asks for; returns why there is none."""
         plain = fact.text
-        for line in self._lines.alike(plain):
-            if details.says(plain, line.text):
-                return f"known: {line.file}:{line.number}"
-        file, topic = route(fact)
+        if known := self.known(fact):
+            return known
+        file, _ = route(fact)
         found = self._contradicted(fact, file)
         if isinstance(found, str):
             return found
@@ -141,9 +150,14 @@ class _Work:
                 return self._ask(_replace(line, plain, fact, "", "says more"))
         if why := self._outdated(fact):
             return why
-        section = _section(self._lines.parts(file), plain, file, topic)
+        return self._ask(self.new_line(fact))
+
+    def new_line(self, fact: Fact) -> LineEdit:
+        """The edit that puts the fact at the end of the section that fits."""
+        file, topic = route(fact)
+        section = _section(self._lines.parts(file), fact.text, file, topic)
         why = fact.mark or "unmarked"
-        return self._ask(LineEdit("add", file, section, new=f"- {plain}", evidence=(fact.cursor,), why=why))
+        return LineEdit("add", file, section, new=f"- {fact.text}", evidence=(fact.cursor,), why=why)
 
     def _ask(self, edit: LineEdit) -> str:
         if (edit.file, edit.old, edit.new) in self._refused:

@@ -79,7 +79,6 @@ def test_a_fact_is_routed_to_its_file(text: str, file: str) -> None:
         ("- Thanks, see you!", "talk"),
         ("- (nothing)", "nothing said"),
         ("Some prose about the day.", "prose"),
-        ("- " + "x" * 700, "longer than"),
     ],
 )
 def test_what_is_no_memory_is_left_out_with_the_reason(content: str, why: str) -> None:
@@ -283,7 +282,6 @@ def test_what_the_agent_marked_is_remembered_with_its_speaker(content: str, kept
         ("[durable] John said: I'll let you know when I'm free. Bye!", "talk"),
         ("[durable] Tim said: Your support means a lot to me.", "talk"),
         ("[durable] Evan said: You got this!", "talk"),
-        ("[permanent] The deploy token is ghp_" + "a1B2c3D4e5F6" * 3, "it holds a secret"),
     ],
 )  # fmt: skip
 def test_a_marked_line_that_is_left_out_is_named_with_its_mark(content: str, why: str) -> None:
@@ -293,7 +291,6 @@ def test_a_marked_line_that_is_left_out_is_named_with_its_mark(content: str, why
     assert line.why.startswith(why)
     assert line.reason.startswith(f"{content.partition(' ')[0]} {why}")
     assert line.to_json()["mark"] == content[1 : content.index("]")]
-    assert "a1B2c3D4e5F6" not in line.text
 
 
 def test_what_two_lines_quote_of_one_person_is_kept_twice() -> None:
