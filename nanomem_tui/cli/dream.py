@@ -179,7 +179,18 @@ def log_commits(state: State, sha: str | None, dreams: bool, limit: int | None, 
         return
     with state.open() as ws:
         body = logged(ws, dreams=dreams, limit=limit, offset=offset)
-    state.show(body, lambda: log_lines(body) or ["No Dream has run yet."])
+        none = nothing_shown(ws, dreams=dreams) if not body else ""
+    state.show(body, lambda: log_lines(body) or [none])
+
+
+def nothing_shown(ws: Workspace, *, dreams: bool) -> str:
+    """Why a page of the log is empty: there is nothing at all, or nothing within the limits."""
+    everything = ws.dream.commits()
+    of_dreams = [commit for commit in everything if commit.is_dream]
+    if not (of_dreams if dreams else everything):
+        return "No Dream has run yet."
+    what = words.counted(len(of_dreams), "Dream") if dreams else words.counted(len(everything), "change")
+    return f"None of {what} within that limit and offset."
 
 
 def logged(ws: Workspace, *, dreams: bool, limit: int | None, offset: int) -> list[dict[str, Any]]:

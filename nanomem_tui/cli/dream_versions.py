@@ -46,8 +46,11 @@ def versions(state: State, file: str, sha: str | None, limit: int | None, offset
             _show(state, ws, path, sha)
             return
         found = ws.dream.versions
-        body = [_version(found, saved, path) for saved in page(list(found.of(path)), limit, offset)]
-    state.show(body, lambda: _version_lines(body) or ["No version of it is kept yet."])
+        all_of_it = list(found.of(path))
+        body = [_version(found, saved, path) for saved in page(all_of_it, limit, offset)]
+    number = counted(len(all_of_it), "version")
+    none = f"None of {number} within that limit and offset." if all_of_it else "No version of it is kept yet."
+    state.show(body, lambda: _version_lines(body) or [none])
 
 
 def _show(state: State, ws: Workspace, path: str, sha: str) -> None:
@@ -104,7 +107,12 @@ def survival(state: State, sha: str | None, limit: int | None, offset: int) -> N
     if sha is None:
         shown = page(found, limit, offset)
         body = [_lasting(one, subjects, lines=False) for one in shown]
-        state.show(body, lambda: _survival_lines(shown, subjects) or ["No Dream has run yet."])
+        none = (
+            f"None of {counted(len(found), 'Dream')} within that limit and offset."
+            if found
+            else "No Dream has run yet."
+        )
+        state.show(body, lambda: _survival_lines(shown, subjects) or [none])
         return
     one = next((one for one in found if one.sha == wanted), None)
     if one is None:

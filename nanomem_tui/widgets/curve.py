@@ -34,17 +34,21 @@ def curve(shares: Sequence[float], width: int, height: int, signs: Glyphs = UNIC
 
 
 def small_curve(shares: Sequence[float], width: int, signs: Glyphs = UNICODE) -> str:
-    """`shares` (0 to 1, in order) as one line of at most `width` signs; of several in one sign the lowest is shown."""
+    """`shares` (0 to 1, in order) as one line of at most `width` signs; of several in one sign the lowest is shown.
+
+    The last sign is the last share.
+    """
     top = len(signs.steps) - 1
     lowest = _lowest(shares, min(width, len(shares)))
     return "".join(signs.steps[round(max(0.0, min(1.0, share)) * top)] for share in lowest)
 
 
 def _lowest(shares: Sequence[float], columns: int) -> list[float]:
-    """The lowest share of each of so many columns."""
+    """The lowest share of each of so many columns; the last one is how things are now, whatever was before."""
     edges = [x * len(shares) // columns for x in range(columns)] if shares else []
     stops = [*edges[1:], len(shares)]
-    return [min(shares[start : max(stop, start + 1)]) for start, stop in zip(edges, stops, strict=False)]
+    lowest = [min(shares[start : max(stop, start + 1)]) for start, stop in zip(edges, stops, strict=False)]
+    return [*lowest[:-1], shares[-1]] if lowest else []
 
 
 def _places(shares: Sequence[float], columns: int, rows: int) -> list[tuple[int, int]]:

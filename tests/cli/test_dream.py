@@ -48,6 +48,18 @@ def test_the_log_lists_every_commit_newest_first(nb035: Path, run) -> None:
     assert run("dream", "log", "--limit", "3", "--offset", "1", "--json").json == rows[1:4]
 
 
+@pytest.mark.parametrize("page", [("--limit", "0"), ("--offset", "99")])
+def test_a_page_with_nothing_on_it_does_not_say_that_no_dream_ran(page: tuple[str, str], nb035: Path, run) -> None:
+    changes = len(run("dream", "log", "--json").json)
+    dreams = len(run("dream", "log", "--dreams", "--json").json)
+    said = "within that limit and offset.\n"
+    assert run("dream", "log", *page).out == f"None of {changes} changes {said}"
+    assert run("dream", "log", "--dreams", *page).out == f"None of {dreams} Dreams {said}"
+    assert run("dream", "restore", *page).out == f"None of {dreams} Dreams {said}"
+    assert run("dream", "survival", *page).out == f"None of {dreams} Dreams {said}"
+    assert run("dream", "versions", "USER.md", *page).out.endswith(said)
+
+
 def test_the_log_fits_80_columns(nb035: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = run("dream", "log").out.splitlines()

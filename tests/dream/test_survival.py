@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.dream.survival import Fate, Lasting, Version, survival
+from nanomem_tui.widgets.curve import small_curve
 
 FILES = ("USER.md", "memory/MEMORY.md")
 texts = st.one_of(
@@ -93,3 +95,13 @@ def test_a_line_that_comes_back_stands_and_one_that_moves_never_went() -> None:
 
 def test_headings_blanks_and_rules_are_no_lines_of_a_dream() -> None:
     assert last("# User\n\n---\n- tea", "# Other").added == 1
+
+
+@pytest.mark.parametrize("later", [12, 13, 14, 15, 19, 40, 200])
+def test_the_last_cell_of_a_curve_is_how_things_are_now(later: int) -> None:
+    back = [1.0] * (later - 5) + [0.0] * 4 + [1.0]
+    gone = [1.0] * (later - 1) + [0.0]
+    assert small_curve(back, 14).endswith("█")
+    assert "▁" in small_curve([*back, 1.0, *([1.0] * later)], 14), "what was lost for a while is not hidden"
+    assert (small_curve(gone, 14)[-1], small_curve([0.5], 14)) == ("▁", "▅")
+    assert max(len(small_curve(back, width)) for width in range(1, 20)) <= 19
