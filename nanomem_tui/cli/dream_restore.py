@@ -8,7 +8,7 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import values
-from nanomem_tui.cli.dream import log_lines, logged
+from nanomem_tui.cli.dream import log_lines, logged, nothing_shown
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("restore", cls=Command)
 @click.argument("sha", type=Words(), required=False)
 @click.option("--file", type=Words(), help="Only this file of it.")
-@click.option("--hunk", type=click.IntRange(min=1), help="Only this place in the file, counted from 1.")
+@click.option("--hunk", type=click.IntRange(min=1), help="Only this run of changed lines, counted from 1.")
 @click.option("--whole", is_flag=True, help="All files as they were before it: later edits are lost.")
 @click.option("--as-of", is_flag=True, help="The --file as it was after it: later edits of the file are lost.")
 @click.option(
@@ -49,13 +49,14 @@ def restore(
 
     \b
     Example:
-      nanomem dream restore 6acc935a --file USER.md --dry-run
-      nanomem dream restore 6acc935a --file USER.md --as-of --dry-run
+      nanomem dream restore SHA --file USER.md --dry-run
+      nanomem dream restore SHA --file USER.md --as-of --dry-run
     """
     if sha is None:
         with state.open() as ws:
             body = logged(ws, dreams=True, limit=limit, offset=offset)
-        state.show(body, lambda: log_lines(body) or ["No Dream has run yet."])
+            none = nothing_shown(ws, dreams=True) if not body else ""
+        state.show(body, lambda: log_lines(body) or [none])
         return 0
     at = None if hunk is None else hunk - 1
     with state.open() as ws:

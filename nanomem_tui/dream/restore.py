@@ -21,6 +21,7 @@ from nanomem_tui.store import merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.git_values import Commit, FileDiff
+from nanomem_tui.text import counted
 
 Side = Literal["now", "then"]
 """Of lines that a later edit changed as well: those that stand now, or those that stood before the commit."""
@@ -119,12 +120,12 @@ class DreamRestore:
         settle: Side | None = None,
         as_of: bool = False,
     ) -> RestorePreview:
-        """What taking back the commit `sha`, one `file` of it or one `hunk` of that file (from 0) would do. Reads only.
+        """What taking back the commit `sha`, a `file` of it or a `hunk` of that file (from 0, of `places`) would do.
 
-        The cursor stays unless `rewind_cursor`; `whole` moves it unless that is False. It only ever goes back: entries
-        that no Dream has read are not skipped. `settle` is the side to take of lines that a later edit changed as well:
-        then nothing conflicts. `as_of`: not taken back, but the `file` as it was after the commit. Raises NotFound,
-        Refused, BadInput for what does not go together.
+        Reads only. The cursor stays unless `rewind_cursor`; `whole` moves it unless that is False. It only ever goes
+        back: entries that no Dream has read are not skipped. `settle` is the side to take of lines that a later edit
+        changed as well: then nothing conflicts. `as_of`: not taken back, but the `file` as it was after the commit.
+        Raises NotFound, Refused, BadInput for what does not go together.
         """
         git = self._history(sha)
         commit = git.commit(sha)
@@ -259,14 +260,19 @@ class DreamRestore:
             diffs = [diff for diff in diffs if diff.path == file or diff.path.rsplit("/", 1)[-1] == file]
             if not diffs:
                 raise NotFound("that commit did not change the file", file, "see `nanomem dream show`")
-        if hunk is not None and (len(diffs) != 1 or not 0 <= hunk < len(diffs[0].hunks)):
+        if hunk is not None and len(diffs) != 1:
             raise NotFound("no such hunk", f"{hunk + 1}", "name the file and one of its hunks")
+        count = len(places(diffs[0])) if hunk is not None else 0
+        if hunk is not None and not 0 <= hunk < count:
+            raise NotFound(
+                "no such hunk", f"{hunk + 1}", f"{diffs[0].path} has {counted(count, 'hunk')} in that commit"
+            )
         files: list[RestoredFile] = []
         conflicts: list[RestoreConflict] = []
         for diff in diffs:
             now = self._files.read(diff.path)
             base, then = diff.after or "", _wanted(diff, hunk)
-            merged = merge.merge_lines(base, now or "", then, keep_both=True, theirs_win=settle == "then")
+            merged = merge.merge_lines(base, now or "", then, keep_both=True, theirs_win=settle == "then", by_line=True)
             found = () if settle else merged.conflicts
             conflicts += [RestoreConflict(diff.path, c.line, c.ours, c.theirs) for c in found]
             gone = not merged.text and diff.before is None and hunk is None
@@ -278,7 +284,12 @@ class DreamRestore:
 def _wanted(diff: FileDiff, hunk: int | None) -> str:
     if hunk is None:
         return diff.before or ""
-    return merge.revert_hunk(diff.before or "", diff.after or "", hunk)
+    return merge.revert_hunk(diff.before or "", diff.after or "", hunk, 0)
+
+
+def places(diff: FileDiff) -> tuple[merge.Hunk, ...]:
+    """The hunks of a restore: the runs of changed lines, with at least one unchanged line between two of them."""
+    return merge.hunks(diff.before or "", diff.after or "", 0)
 
 
 def _value(text: str | None) -> dict[str, str] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
@@ -27,8 +28,10 @@ from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.store.git_values import Commit
+from nanomem_tui.text import one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
+from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk
 from nanomem_tui.widgets.document import Block, Body, Field
 from nanomem_tui.widgets.toast import say, say_error
 
@@ -250,10 +253,28 @@ class DreamScreen(DiffScreen[Commit]):
         if current is not None and number is not None and self._shown == row.sha:
             file = current[0]
             before = sum(len(other.hunks) for other in self.view.files[: self.view.files.index(file)])
-            hunk = (f"Hunk {number - before + 1} of {file.path}", Part(file.path, number - before))
+            hunks = _hunks(file, number - before)
             whole_file = (f"All that it changed in {file.path}", Part(file.path))
-            parts = [hunk, whole_file, *parts] if self.view.has_focus else [*parts, whole_file, hunk]
+            parts = [*hunks, whole_file, *parts] if self.view.has_focus else [*parts, whole_file, *hunks]
         return [*parts, (f"Back to before {what}; later changes are lost", Part(whole=True))]
+
+
+def _hunks(file: FileDiff, shown: int) -> list[tuple[str, Part]]:
+    """Each run of changed lines in a hunk as it is shown, with the lines around it: alone it can be taken back."""
+    runs = [run for hunk in file.hunks[:shown] for run in _runs(hunk)]
+    own = list(_runs(file.hunks[shown]))
+    found = []
+    for number, lines in enumerate(own, len(runs)):
+        words = f": {lines[-1].sign} {one_line(lines[-1].text, 60)}" if len(own) > 1 else ""
+        found.append((f"Hunk {number + 1} of {file.path}{words}", Part(file.path, number)))
+    return found
+
+
+def _runs(hunk: Hunk) -> Iterator[list[DiffLine]]:
+    """The changed lines of a hunk, in runs without a kept line between them."""
+    for changed, lines in groupby(hunk.lines, lambda line: line.sign != " "):
+        if changed:
+            yield list(lines)
 
 
 def _before_run(ws: Workspace) -> tuple[list[Block], str]:

@@ -106,18 +106,26 @@ def count_changes(before: str, after: str) -> tuple[int, int]:
     return sum(e.new_stop - e.new_start for e in changes), sum(e.stop - e.start for e in changes)
 
 
-def merge_lines(base: str, ours: str, theirs: str, *, keep_both: bool = False, theirs_win: bool = False) -> Merged:
+def merge_lines(
+    base: str, ours: str, theirs: str, *, keep_both: bool = False, theirs_win: bool = False, by_line: bool = False
+) -> Merged:
     """Apply to `ours` what `theirs` changed since `base`.
 
     Changes conflict when they touch a same line of the base or insert different lines at one place; with `keep_both`
     such insertions are both kept, ours first, a line that ours has already not twice. A line that one side removed is
     no conflict with a line of the other side that stands in its place and is nothing like it. At a conflict the text
-    holds our lines, with `theirs_win` theirs.
+    holds our lines, with `theirs_win` theirs. `by_line`: neighbouring lines are changes of their own, as far as it can
+    be told which became which, so that a conflict takes no more lines than those that both sides changed.
     """
     base_lines, base_open = _closed(base)
     our_lines, our_open = _closed(ours)
     their_lines, their_open = _closed(theirs)
     our_edits, their_edits = edits(base_lines, our_lines), edits(base_lines, their_lines)
+    if by_line:
+        our_edits, their_edits = (
+            _by_line(base_lines, our_lines, our_edits),
+            _by_line(base_lines, their_lines, their_edits),
+        )
     out: list[str] = []
     conflicts: list[ConflictHunk] = []
     at = 0
@@ -143,6 +151,32 @@ def merge_lines(base: str, ours: str, theirs: str, *, keep_both: bool = False, t
     is_open = their_open if our_open == base_open else our_open
     text = "".join(out)
     return Merged(text[:-1] if is_open and text else text, tuple(conflicts))
+
+
+def _by_line(base: list[str], side: list[str], changes: list[Edit]) -> list[Edit]:
+    """The same changes, each as small as can be: a line removed, or one that became another."""
+    return [small for edit in changes for small in _split(base, side, edit)]
+
+
+def _split(base: list[str], side: list[str], edit: Edit) -> list[Edit]:
+    """An edit in parts; lines that look alike belong together, as many against as many do as well."""
+    start, stop, new_start, new_stop = edit
+    gone, come = stop - start, new_stop - new_start
+    if gone == come or not come:
+        return [
+            Edit(start + n, start + n + 1, new_start + min(n, come), new_start + min(n + 1, come)) for n in range(gone)
+        ]
+    if not gone or gone * come > _MAX_PAIRS:
+        return [edit]
+    at = next(
+        ((n, m) for n in range(gone) for m in range(come) if _alike([base[start + n]], [side[new_start + m]])), None
+    )
+    if at is None:
+        return [edit]
+    n, m = start + at[0], new_start + at[1]
+    parts = [Edit(start, n, new_start, m), Edit(n, n + 1, m, m + 1), Edit(n + 1, stop, m + 1, new_stop)]
+    whole = [part for part in parts if part.start < part.stop or part.new_start < part.new_stop]
+    return [small for part in whole for small in (_split(base, side, part) if part != parts[1] else [part])]
 
 
 _Side = tuple[list[str], list[Edit]]

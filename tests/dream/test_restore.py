@@ -249,3 +249,51 @@ def test_taking_back_a_dream_of_nb035_that_is_in_force_keeps_the_rest_byte_for_b
             for file in preview.files:
                 changed = {row.text for hunk in file.hunks for row in hunk.lines if row.tag != "equal"}
                 assert changed <= own
+
+
+def memory_of_five(tmp_path: Path) -> Bench:
+    """A Dream that changed MEMORY.md in three places, at the second of which three lines side by side."""
+    on = dreamt(tmp_path)
+    file = "memory/MEMORY.md"
+    before = "# M\n- one\n- two\n- three\n"
+    for text in (before, "# M\n- one\n- new\n- two\n- tea\n- rain\n- snow\n- three\n- last\n"):
+        write(on.paths.workspace, {file: text})
+        git(on.paths.workspace, "commit", "-q", "-a", "-m", "dream: places")
+    return on
+
+
+def test_each_run_of_changed_lines_is_a_hunk_that_goes_alone(tmp_path: Path) -> None:
+    on = memory_of_five(tmp_path)
+    newest, file = sha(on, 0), "memory/MEMORY.md"
+    after = on.texts()[file] or ""
+    for number, lines in enumerate(("- new\n", "- tea\n- rain\n- snow\n", "- last\n")):
+        assert on.dreams.restore_preview(newest, file, number).files[0].after == after.replace(lines, "")
+    with pytest.raises(NotFound, match="no such hunk") as caught:
+        on.dreams.restore(newest, file, 3)
+    assert caught.value.fix == "memory/MEMORY.md has 3 hunks in that commit"
+
+
+def test_one_edited_line_keeps_neither_its_neighbours_nor_the_other_hunks(tmp_path: Path) -> None:
+    on = memory_of_five(tmp_path)
+    newest, file = sha(on, 0), "memory/MEMORY.md"
+    edited = (on.texts()[file] or "").replace("- rain\n", "- rain in May\n")
+    write(on.paths.workspace, {file: edited})
+    found = on.dreams.restore_preview(newest)
+    assert [(one.now, one.then) for one in found.conflicts] == [(("- rain in May\n",), ())]
+    now = on.dreams.restore_preview(newest, settle="now")
+    assert now.files[0].after == "# M\n- one\n- two\n- rain in May\n- three\n"
+    then = on.dreams.restore_preview(newest, settle="then")
+    assert then.files[0].after == "# M\n- one\n- two\n- three\n"
+    on.dreams.restore(newest, file, 2)
+    assert on.texts()[file] == edited.replace("- last\n", "")
+
+
+def test_lines_that_a_dream_reworded_side_by_side_go_back_one_by_one(tmp_path: Path) -> None:
+    on = dreamt(tmp_path)
+    texts = ("# M\n- likes tea\n- lives in Bremen\n", "# M\n- likes black tea\n- owns a cat\n- lives in Berlin\n")
+    for text in texts:
+        write(on.paths.workspace, {"memory/MEMORY.md": text})
+        git(on.paths.workspace, "commit", "-q", "-a", "-m", "dream: reworded")
+    write(on.paths.workspace, {"memory/MEMORY.md": texts[1].replace("Berlin", "Berlin, Kreuzberg")})
+    found = on.dreams.restore_preview(sha(on, 0), settle="now")
+    assert found.files[0].after == "# M\n- likes tea\n- lives in Berlin, Kreuzberg\n"
