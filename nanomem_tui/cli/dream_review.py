@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 QUESTION = "+ accept, - reject, e edit, a all, q later, ? help: "
+WRONG = "The answers are + (or y), -, e, a, q and ?."
 HELP = (
     "  +  make this edit    -  let it go for good    e  make it in other words",
     "  a  make all that follow; those that were refused go to the inbox",
@@ -59,11 +60,13 @@ class Answers:
 def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
     """The Dream that was `proposed`, with what the person at the terminal makes of each edit.
 
+    An accepted edit whose line somebody changed meanwhile goes to the inbox with the reason.
     Raises what `Dreams.apply` does, and KeyboardInterrupt with nothing changed.
     """
     from nanomem_tui.dream.edits import TITLES
     from nanomem_tui.dream.guards import Refusal
     from nanomem_tui.dream.review import WAITS
+    from nanomem_tui.dream.standing import apply_standing
 
     questions = [*(Refusal(edit, "") for edit in proposed.edits), *proposed.refused]
     answers = Answers({name: ws.documents.read(name) or "" for name in TITLES})
@@ -78,10 +81,20 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
                 answers.left.append(waits)
         elif answer == "-":
             answers.rejected.append(asked)
+    result, stale = apply_standing(ws.dream, ws.documents.read, proposed, answers.made, answers.left, answers.rejected)
     if questions:
-        made, rejected, left = len(answers.made), len(answers.rejected), len(answers.left)
+        made, rejected, left = len(answers.made) - len(stale), len(answers.rejected), len(answers.left) + len(stale)
         output.notes([f"{made} accepted, {rejected} rejected, {left} to the inbox"])
-    return ws.dream.apply(proposed, answers.made, answers.left, answers.rejected)
+        output.notes(f"Could not be made any more, and waits: {_words(one.edit)} ({one.why})" for one in stale)
+    return result
+
+
+def _words(edit: LineEdit) -> str:
+    from nanomem_tui.dream.review import masked
+    from nanomem_tui.text import one_line
+
+    shown = masked(edit)
+    return f"{shown.op} in {shown.to_file or shown.file}: {one_line((shown.new or shown.old).strip(), 200)}"
 
 
 def _made(answers: Answers, edit: LineEdit) -> bool:
@@ -100,7 +113,7 @@ def _ask(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry], answer
         if answer is None or answer in ("q", "a", "-"):
             return answer or "q"
         if answer not in ("+", "y", "e"):
-            output.notes(HELP)
+            output.notes(HELP if answer in ("?", "h", "help") else [WRONG])
             continue
         try:
             answers.make(_reworded(asked.edit) if answer == "e" else asked.edit)

@@ -16,6 +16,7 @@ from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.dream.evidence import plain
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import WAITS
+from nanomem_tui.dream.standing import standing
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory import secrets
 from nanomem_tui.screens.diff_dialog import Shown
@@ -43,7 +44,7 @@ _PIECE = re.compile(
 
 class Proposed(NamedTuple):
     """One proposed edit: `edit` as it would be made, `words` whether a person worded it, `refused` why the guards did
-    not let it through ("" when they did), and what was decided.
+    not let it through ("" when they did), what was decided, and `stale` why the files as they are now do not allow it.
     """
 
     number: int
@@ -51,10 +52,13 @@ class Proposed(NamedTuple):
     refused: str = ""
     decision: Decision = ""
     worded: bool = False
+    stale: str = ""
 
     @property
     def state(self) -> str:
         """What was decided, in a word."""
+        if self.stale and self.decision != "reject":
+            return "stale"
         if self.decision == "accept":
             return "reworded" if self.worded else "accepted"
         return "rejected" if self.decision else "refused" if self.refused else "open"
@@ -87,6 +91,11 @@ def rejected(rows: Iterable[Proposed], result: DreamResult, keep: bool) -> list[
     proposed = rows_of(result)
     gone = [row.number for row in rows if row.decision == "reject" or not (row.decision or keep)]
     return [Refusal(proposed[number].edit, proposed[number].refused) for number in gone]
+
+
+def looked_at(rows: Sequence[Proposed], files: Mapping[str, str]) -> list[Proposed]:
+    """The rows, those marked stale whose line is not in the files any more; `files` are those of now."""
+    return [row._replace(stale=_based(row, rows[: row.number], files)[1]) for row in rows]
 
 
 def decided(rows: Sequence[Proposed]) -> int:
@@ -129,18 +138,28 @@ def hunk_shown(
 
 def _diffs(row: Proposed, before: Sequence[Proposed], files: Mapping[str, str]) -> tuple[list[FileDiff], str]:
     """What the edit changes, alone, or where that cannot be, on top of those before it that are not rejected."""
+    texts, problem = _based(row, before, files)
+    if texts is None:
+        return [], problem
+    start, end = texts
+    changed = [name for name, text in end.items() if start.get(name, "") != text]
+    return [diff_texts(name, start.get(name, ""), end[name], CONTEXT) for name in changed], ""
+
+
+_Texts = Mapping[str, str]
+
+
+def _based(row: Proposed, before: Sequence[Proposed], files: _Texts) -> tuple[tuple[_Texts, _Texts] | None, str]:
+    """(the files before and after the edit, why there are none)."""
     lead = [other.edit for other in before if other.decision != "reject" and not other.refused]
     problem = ""
     for base in ([], lead):
         try:
-            start = apply_edits(files, base)
-            end = apply_edits(start, [row.edit])
+            start = standing(files, base).files
+            return (start, apply_edits(start, [row.edit])), ""
         except NanomemError as error:
             problem = in_words(error)
-            continue
-        changed = [name for name, text in end.items() if start.get(name, "") != text]
-        return [diff_texts(name, start.get(name, ""), end[name], CONTEXT) for name in changed], ""
-    return [], problem
+    return None, problem
 
 
 def evidence_blocks(edit: LineEdit, entries: Mapping[int, HistoryEntry]) -> list[Block]:
@@ -232,16 +251,16 @@ def _skipped_blocks(result: DreamResult) -> list[Block]:
 
 def applied_shown(rows: Sequence[Proposed], files: Mapping[str, str], result: DreamResult, keep: bool) -> Shown:
     """What applying the accepted edits would change; `keep`: those still open wait in the inbox."""
-    made, open_ones = accepted(rows), len(rows) - decided(rows)
-    try:
-        after = apply_edits(files, made)
-    except NanomemError as error:
-        return Shown(refused=f"{error.what}: {error.fix}" if error.fix else error.what)
-    diffs = [diff_texts(name, files[name], text, CONTEXT) for name, text in after.items() if files[name] != text]
+    found, open_ones = standing(files, accepted(rows)), len(rows) - decided(rows)
+    made = found.edits
+    diffs = [diff_texts(name, files[name], text, CONTEXT) for name, text in found.files.items() if files[name] != text]
     counts = ", ".join("{} +{} -{}".format(diff.path, *diff.counts) for diff in diffs)
     rejected = sum(1 for row in rows if row.decision == "reject")
     said = f"{counted(len(made), 'edit')} accepted, {rejected:,} rejected, {open_ones:,} open"
     above: list[Block] = [Body(f"{said}: {counts or 'no file changes'}.", "" if counts else "warn")]
+    for one in found.stale:
+        words = one_line(plain(one.edit.new or one.edit.old) or one.edit.old, 200)
+        above.append(Body(f"Accepted, but {one.why}; it waits in the inbox: {words}", "bad"))
     if open_ones:
         above.append(Body("The open ones " + ("wait in the inbox." if keep else "are let go."), "warn"))
     moves = f"The cursor moves from {result.cursor_before} to {result.cursor_after}"

@@ -15,7 +15,8 @@ from textual import work
 from nanomem_tui.actions import Context
 from nanomem_tui.dream.edits import TITLES
 from nanomem_tui.dream.review import possible, reworded
-from nanomem_tui.errors import NanomemError, NothingToDo, Refused
+from nanomem_tui.dream.standing import apply_standing
+from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.diff_dialog import DiffDialog, Shown
 from nanomem_tui.screens.diff_screen import DiffScreen, ShownDiff
@@ -26,6 +27,7 @@ from nanomem_tui.screens.dream_hunks import (
     applied_shown,
     decided,
     hunk_shown,
+    looked_at,
     place,
     rejected,
     rows_of,
@@ -33,7 +35,7 @@ from nanomem_tui.screens.dream_hunks import (
 )
 from nanomem_tui.screens.dreaming import Running, in_words, result_words
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
-from nanomem_tui.text import counted
+from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
@@ -43,12 +45,20 @@ from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
+    from nanomem_tui.dream.guards import Refusal
     from nanomem_tui.dream.run import DreamResult
     from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace
 
 INBOX = "inbox"  # where edits go that nobody decided on
-SIGNS: Mapping[str, str] = {"accepted": "+", "reworded": "+", "rejected": "-", "refused": "!", "open": "?"}
+SIGNS: Mapping[str, str] = {
+    "accepted": "+",
+    "reworded": "+",
+    "rejected": "-",
+    "refused": "!",
+    "stale": "!",
+    "open": "?",
+}
 
 
 class ReviewScreen(DiffScreen[Proposed]):
@@ -219,17 +229,27 @@ class ReviewScreen(DiffScreen[Proposed]):
     # Deciding
 
     def do_accept(self) -> None:
-        """Accept what is meant; all of it accepted already: open again."""
+        """Accept what is meant; all of it accepted already: open again. What cannot be a line stays as it is."""
+        rows, errors = [], []
         for row in self.targets():
-            possible(row.edit)
-        self._decide("accept")
+            try:
+                possible(row.edit)
+                rows.append(row)
+            except BadInput as error:
+                errors.append((row, error))
+        if errors and not rows:
+            raise errors[0][1]
+        self._decide("accept", rows)
+        if errors:
+            row, why = errors[0]
+            more = f" and {counted(len(errors) - 1, 'more edit')}" if len(errors) > 1 else ""
+            say(self, f"Not accepted: {one_line(row.text, 60)} ({why.what}){more}", "warning")
 
     def do_reject(self) -> None:
         """Reject what is meant; all of it rejected already: open again."""
-        self._decide("reject")
+        self._decide("reject", self.targets())
 
-    def _decide(self, decision: Decision) -> None:
-        rows = self.targets()
+    def _decide(self, decision: Decision, rows: Sequence[Proposed]) -> None:
         again = all(row.decision == decision for row in rows)
         self._change({row.number: row._replace(decision="" if again else decision) for row in rows})
         if len(rows) == 1 and not self.table.selected and not again:
@@ -258,8 +278,8 @@ class ReviewScreen(DiffScreen[Proposed]):
         self._show_rows([changed.get(row.number, row) for row in self._rows])
 
     def _show_rows(self, rows: list[Proposed]) -> None:
-        self._rows = rows
-        self.listing.set_rows(list(rows))
+        self._rows = looked_at(rows, _texts(self.ws))
+        self.listing.set_rows(list(self._rows))
         self._make_view()
         self.refresh_detail()
 
@@ -276,9 +296,11 @@ class ReviewScreen(DiffScreen[Proposed]):
     def do_dream_run(self) -> None:
         """Show what the accepted edits change, and make them after a yes."""
         self.none_runs()
-        result, rows = self._result, list(self._rows)
+        result = self._result
         if result is None:
             raise NothingToDo("nothing is proposed", "", "T tries a Dream")
+        self._show_rows(self._rows)  # a line may have gone meanwhile
+        rows = list(self._rows)
         number = len(rows) - decided(rows)
         fates = [("Apply; the open edits wait", INBOX), ("Apply; the open edits are let go", "")]
         choices = fates if number else fates[1:]
@@ -294,9 +316,13 @@ class ReviewScreen(DiffScreen[Proposed]):
     async def _apply(self, proposed: DreamResult, rows: Sequence[Proposed], keep: bool) -> None:
         waiting = [row.waiting for row in rows if keep and not row.decision]
         results: list[DreamResult] = []
+        late: list[Refusal] = []
 
         def make(ws: Workspace) -> list[Operation]:
-            results.append(ws.dream.apply(proposed, accepted(rows), waiting, rejected(rows, proposed, keep)))
+            gone = rejected(rows, proposed, keep)
+            result, stale = apply_standing(ws.dream, ws.documents.read, proposed, accepted(rows), waiting, gone)
+            results.append(result)
+            late.extend(stale)
             return [operation for result in results if (operation := result.operation)]
 
         await self.change(make)
@@ -307,7 +333,10 @@ class ReviewScreen(DiffScreen[Proposed]):
             if shown.is_mounted:
                 shown.reload()
             shown.show_row(results[0].sha)
-        say(self.console.main_screen, result_words(results[0], len(waiting)))
+        said = result_words(results[0], len(results[0].refused))
+        if late:
+            said = f"{counted(len(late), 'accepted edit')} to the inbox: {late[0].why}. {said}"
+        say(self.console.main_screen, said, "warning" if late else "information")
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """What is proposed stays as it is; its surroundings may be others."""

@@ -90,6 +90,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
             except Exception as error:  # noqa: BLE001 - as for any action: said in words
                 say_error(self, error)
 
+        self.app.clear_notifications()  # they would lie over its keys
         self.app.push_screen(dialog, answered)
 
     def confirm(

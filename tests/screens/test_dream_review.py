@@ -28,6 +28,7 @@ from nanomem_tui.screens.dream_hunks import (
 )
 from nanomem_tui.screens.dream_review import ReviewScreen
 from nanomem_tui.widgets.document import Body, Heading, Spans
+from nanomem_tui.widgets.toast import say
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
 
@@ -179,17 +180,63 @@ async def test_all_rejected_moves_only_the_cursor(home: Path) -> None:
         assert ws.dream.status()["cursor"] == 208
 
 
-async def test_a_line_that_went_meanwhile_is_said_and_nothing_is_applied(demo: Path) -> None:
+def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is said as a warning from now on; it is still said."""
+    said: list[str] = []
+
+    def noting(at: Any, text: str, severity: Any = "information", title: str = "") -> None:
+        said.extend([text] if severity == "warning" else [])
+        say(at, text, severity, title)
+
+    monkeypatch.setattr("nanomem_tui.screens.dream_review.say", noting)
+    return said
+
+
+async def test_a_line_that_went_meanwhile_is_marked_and_waits_while_the_others_are_made(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = warnings(monkeypatch)
     async with console(demo, "dream") as on:
         await on.press("T", "*", "+")
-        replaced = [row.edit for row in rows(on) if row.edit.op != "add"]
-        assert replaced
-        (demo / replaced[0].file).write_text("# Nothing\n")
-        before = memory(demo)
+        replaced = next(row.edit for row in rows(on) if row.edit.op != "add")
+        added = next(row.edit for row in rows(on) if row.edit.op == "add")
+        file = demo / replaced.file
+        file.write_text(file.read_text().replace(replaced.old, "- words of somebody else"))
         await on.press("r")
-        await on.shows("The line to change is not there any more")
+        await on.shows("Accepted, but the line to change is not there any more; it waits in the inbox", "y apply")
+        await on.press("escape")
+        assert [row.edit for row in rows(on) if row.state == "stale"] == [replaced]
+        await on.press("r")
+        await on.shows("y apply")
         await on.press("y")
-        assert memory(demo) == before
+        await on.until(lambda: on.screen.SCREEN == "dream" and bool(said))
+    assert said[0].startswith("1 accepted edit to the inbox: the line to change is not there any more. Dream: ")
+    assert added.new in memory(demo)
+    assert "- words of somebody else" in memory(demo)
+    with open_workspace(demo) as ws:
+        waits = ws.dream.review.waiting()
+        assert [(hunk.edit, hunk.why) for hunk in waits] == [(replaced, "the line to change is not there any more")]
+
+
+async def test_one_edit_that_no_file_can_hold_does_not_keep_the_others_from_being_accepted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = LineEdit("add", "USER.md", new="- has a \x1b[31mred\x07 bell", evidence=(1,))
+    propose = RulesDreamer.propose
+
+    def with_hostile(self: RulesDreamer, *args: Any, **options: Any) -> Any:
+        found = propose(self, *args, **options)
+        return replace(found, edits=(*found.edits[:3], replace(hostile, evidence=found.edits[2].evidence)))
+
+    monkeypatch.setattr(RulesDreamer, "propose", with_hostile)
+    said = warnings(monkeypatch)
+    async with console(home, "dream", size=(80, 24)) as on:
+        await on.press("T", "*", "+")
+        await on.shows("3 of 4 decided")
+        assert said == ["Not accepted: has a ␛[31mred␇ bell (control characters)"]
+        await on.press("r")
+        await on.shows("3 edits accepted, 0 rejected, 1 open", "y apply  ")
+        assert "Not accepted" not in on.text
 
 
 async def test_a_dry_run_says_what_it_is_at_and_esc_stops_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,4 +376,5 @@ def test_what_applying_does_is_shown_before_it_is_done() -> None:
     shown = applied_shown(given, TEXTS, RESULT, keep=False)
     assert "2 edits accepted, 0 rejected, 0 open: USER.md +1 -2, memory/MEMORY.md +1 -0." in shown_text(shown.above)
     assert "from 3 to 6" in shown_text(shown.above)
-    assert applied_shown(given, {**TEXTS, "USER.md": ""}, RESULT, keep=False).refused.startswith("the line to change")
+    gone = applied_shown(given, {**TEXTS, "USER.md": ""}, RESULT, keep=False)
+    assert (gone.refused, shown_text(gone.above).count("Accepted, but the line to change is not there")) == ("", 2)

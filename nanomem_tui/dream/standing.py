@@ -1,0 +1,66 @@
+"""Of edits that a person chose, those that the files as they are now still allow: the others wait, with the reason.
+
+Owns that one line which somebody changed meanwhile does not cost the decisions about the others. Writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
+from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.review import possible
+from nanomem_tui.errors import BadInput, Conflict
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.dream.service import Dreams
+
+_TRIES = 3  # somebody may write between the look and the change
+
+
+class Standing(NamedTuple):
+    """The edits that can be made, in their order, the texts that come of them, and those that cannot."""
+
+    edits: tuple[LineEdit, ...]
+    files: Mapping[str, str]
+    stale: tuple[Refusal, ...]
+
+
+def standing(files: Mapping[str, str], edits: Iterable[LineEdit]) -> Standing:
+    """What of `edits` can be made on `files`, each on top of those before it."""
+    texts = dict(files)
+    made: list[LineEdit] = []
+    stale: list[Refusal] = []
+    for edit in edits:
+        try:
+            possible(edit)
+            texts = apply_edits(texts, [edit])
+        except (BadInput, Conflict) as error:
+            stale.append(Refusal(edit, error.what))
+        else:
+            made.append(edit)
+    return Standing(tuple(made), texts, tuple(stale))
+
+
+def apply_standing(
+    dreams: Dreams,
+    read: Callable[[str], str | None],
+    proposed: DreamResult,
+    chosen: Sequence[LineEdit],
+    waiting: Sequence[Refusal] = (),
+    rejected: Sequence[Refusal] = (),
+) -> tuple[DreamResult, tuple[Refusal, ...]]:
+    """`Dreams.apply` with those of the chosen edits that can be made, and the others, which wait beside `waiting`.
+
+    `read` gives the text of a memory file. Raises what `Dreams.apply` raises, Conflict only for what is no such edit.
+    """
+    for left in range(_TRIES, 0, -1):
+        found = standing({name: read(name) or "" for name in TITLES}, chosen)
+        try:
+            return dreams.apply(proposed, found.edits, [*waiting, *found.stale], rejected), found.stale
+        except Conflict:
+            if left == 1:
+                raise
+    raise AssertionError("unreachable")
