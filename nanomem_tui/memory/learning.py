@@ -75,6 +75,7 @@ def shorten(text: str, limit: int = ACTION, head: int = HEAD) -> str:
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
+@lru_cache(1_024)
 def tool_name(name: str) -> str:
     """A tool's name as lessons have it: a name as it is; of anything else, which stands in no block, only which it is.
 
@@ -321,6 +322,14 @@ def ranked(
     return [lesson for *_, lesson in scored]
 
 
+def newer(
+    lesson: Lesson, lessons: Iterable[Lesson], settings: Settings, now: datetime, *, session_key: str
+) -> Lesson | None:
+    """The lesson that is given in a session instead of this one, which is older and of the same topic."""
+    given = [one for one in lessons if _shows(one, session_key) and not is_weak(one, settings, now)]
+    return superseded(given).get(lesson.id)
+
+
 def superseded(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     """Of lessons that would stand before one model: those that another takes the place of, by id, with that one.
 
@@ -347,7 +356,17 @@ def _words_of(text: str) -> frozenset[str]:
 
 def _shows(lesson: Lesson, session_key: str) -> bool:
     here = lesson.scope == "global" or lesson.session_key == session_key
-    return lesson.enabled and not lesson.is_deleted and here and efficacy.of(lesson).verdict != "harmful"
+    if not (lesson.enabled and not lesson.is_deleted and here and efficacy.of(lesson).verdict != "harmful"):
+        return False
+    return not is_about_no_name(lesson)
+
+
+def is_about_no_name(lesson: Lesson) -> bool:
+    """Whether a lesson was learned, here or by an agent, of a tool whose name is none: it stands in no block."""
+    if lesson.source != "tool_feedback" or not lesson.trigger.startswith("tool:"):
+        return False
+    name = lesson.trigger.removeprefix("tool:").removesuffix(":error")
+    return tool_name(name) != name
 
 
 def _later(first: str, second: str) -> bool:

@@ -88,6 +88,14 @@ class Lessons:
         now, settings = clock.now(), self._store.settings
         return frozenset(row.id for row in rows if row.enabled and learning.is_weak(row, settings, now))
 
+    def newer(self, row: Lesson) -> Lesson | None:
+        """The lesson that is given instead of this one, where it would be given, as it is newer and of the same topic;
+        None when there is none."""
+        from nanomem_tui.memory import learning
+
+        rows, settings = self.all(include_disabled=False), self._store.settings
+        return learning.newer(row, rows, settings, clock.now(), session_key=row.session_key)
+
     def strong(self) -> int:
         """How many are enabled and sure enough to be given now; the others faded, and a message gets none of them."""
         enabled = [row for row in lookup.lessons(self._store) if row.enabled]
@@ -107,6 +115,8 @@ class Lessons:
             return f"disabled: nanomem memory lessons enable {row.id}"
         if efficacy.of(row).verdict == "harmful":
             return "it proved harmful"
+        if learning.is_about_no_name(row):
+            return "the name of its tool is none, so it stands in no block"
         if learning.is_weak(row, settings, now):
             sure = learning.effective(row, settings, now)
             since = max(row.last_applied_at or "", row.updated_at)[:10]
@@ -119,8 +129,7 @@ class Lessons:
         rank = next((at for at, one in enumerate(ranked, 1) if one.id == row.id), 0)
         most = settings.max_lessons_in_prompt
         if not rank:
-            given = [one for one in rows if one.scope == "global" or one.session_key == session_key]
-            newer = learning.superseded(given).get(row.id)
+            newer = learning.newer(row, rows, settings, now, session_key=session_key)
             return f"{newer.id} says otherwise of {row.trigger}" if newer else "another lesson says the same"
         return f"rank {rank} of {len(ranked)}, {most} are given (max_lessons_in_prompt)" if rank > most else ""
 

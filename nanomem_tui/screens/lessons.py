@@ -121,6 +121,9 @@ class LessonsScreen(RowsScreen[Lesson]):
         elif self._is_faded(row):
             told = "Faded: not sure enough any more to be told to the agent. An edit (e) makes it as sure as it was."
             blocks.append(Body(told, "warn"))
+        elif newer := self.ws.lessons.newer(row):
+            told = f"Older: of {row.trigger} the agent is told “{newer.better_action}”, which is newer."
+            blocks.append(Body(told, "warn"))
         for name, theirs in row.meta.get("conflict", {}).items():
             blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
         sure, record = self._confidence(row), efficacy.of(row)

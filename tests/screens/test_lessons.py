@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,6 +23,25 @@ async def test_each_lesson_shows_when_what_and_how_sure(demo: Path) -> None:
         await on.shows("When", "Do", "Sure", row.trigger[:10])
         await on.press("enter")
         await on.shows("of 10 now", "learned", "No change by nanomem yet.")
+
+
+async def test_how_it_fared_is_told_in_words_and_an_older_word_says_so(demo: Path) -> None:
+    now = clock.now()
+    record = {"efficacy": {"shown": 4, "followed": 1, "recurred": 0, "last_shown_at": clock.iso(now)}}
+    first = Lesson("first", "k1", "response:language", "", "answer in English", "session", "cli:direct")
+    first = first._replace(source="user_feedback", updated_at=clock.iso(now - timedelta(minutes=5)))
+    last = first._replace(id="last", key="k2", better_action="answer in German", updated_at=clock.iso(now))
+    first = first._replace(meta_json=json.dumps(record))
+    with open_workspace(demo) as ws:
+        for row in (first, last):
+            ws.perform(new_operation("lessons.add", row.id, [change_of("lesson", None, row)], actor="agent"))
+    async with console(demo, "lessons", (200, 60)) as on:
+        await on.at("first")
+        await on.shows("shown 4, followed 1, recurred 0; neutral", "last shown", "is told “answer in German”")
+        assert "{'" not in on.text
+        await on.at("last")
+        await on.shows("never shown")
+        assert "Older:" not in on.text
 
 
 async def test_a_lesson_that_is_switched_off_stays_off(demo: Path) -> None:
