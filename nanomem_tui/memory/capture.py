@@ -17,17 +17,23 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.memory import capture_rules, retention, safety, secrets
+from nanomem_tui.memory import capture_rules, capture_senders, retention, safety, secrets
 from nanomem_tui.memory.safety import Finding
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
 from nanomem_tui.operations import new_key
+from nanomem_tui.sentences import split
 from nanomem_tui.store.values import Item
 
 ROLES = ("user", "assistant", "tool")
 MAX_MESSAGE = 4_000
 """Characters of a message that is read; a longer one is something pasted, not something said."""
+TOO_LONG = f"a message of more than {MAX_MESSAGE} characters"
 UNWANTED = "asked not to be remembered"
 TAKEN_BACK = "taken back, not told"
+FORGET_ALL = "asked to forget everything: a person does that, by `nanomem memory prune` or `nanomem memory delete`"
+NO_WORDS = "it does not say what to remember"
+NOT_SAFETY = ("channel ", NO_WORDS, FORGET_ALL)
+"""How the reasons begin that say nothing of the text."""
 EPSILON = 1e-9
 
 
@@ -98,11 +104,9 @@ def candidates(text: str, *, role: str = "user", settings: Settings, episodes: b
     if not reads(role, settings) or len(text) > MAX_MESSAGE or capture_rules.is_unwanted(text):
         return []
     found: dict[str, Candidate] = {}
-    for sentence in capture_rules.sentences(text):
-        said = capture_rules.read(sentence)
-        if said is not None:
-            candidate = _candidate(said, role)
-            found.setdefault(safety.normal(candidate.text), candidate)
+    for told in capture_rules.said_in(text):
+        candidate = _candidate(told, role)
+        found.setdefault(safety.normal(candidate.text), candidate)
     if episodes and not found and role == "user" and (said := capture_rules.episode(text)) is not None:
         found[said.text] = _candidate(said, role)
     return list(found.values())
@@ -128,7 +132,7 @@ def judge(
     *,
     recalled: Collection[str] = (),
     tainted: str = "",
-    sender_id: str | None = None,
+    unknown: str = "",
 ) -> Verdicts:
     """Accept, drop, quarantine or dedupe each candidate.
 
@@ -147,7 +151,7 @@ def judge(
         elif len(accepted_ones) + len(held) + len(deduped) >= settings.capture_max_entries_per_turn:
             dropped.append((candidate, f"more than {settings.capture_max_entries_per_turn} in one turn"))
         else:
-            finding, twin = _held(candidate, findings, settings, tainted, sender_id), known(candidate)
+            finding, twin = _held(candidate, findings, settings, tainted, unknown), known(candidate)
             if finding is None and twin is not None:
                 deduped.append((candidate, twin.id))
             elif finding is None:
@@ -176,7 +180,7 @@ def _too_weak(candidate: Candidate, settings: Settings) -> str:
 
 
 def _held(
-    candidate: Candidate, findings: Sequence[Finding], settings: Settings, tainted: str, sender_id: str | None
+    candidate: Candidate, findings: Sequence[Finding], settings: Settings, tainted: str, unknown: str
 ) -> Finding | None:
     """Why a person has to accept a candidate first."""
     whole = (0, len(candidate.text))
@@ -187,9 +191,7 @@ def _held(
         return Finding("injection", f"the message {tainted}", whole)
     if candidate.role in settings.capture_inbox_roles:
         return Finding("origin", f"said by the {candidate.role}, not by a person", whole)
-    if settings.capture_senders and sender_id not in settings.capture_senders:
-        return Finding("origin", "the sender is not one of those that are captured at once", whole)
-    return None
+    return Finding("origin", unknown, whole) if unknown else None
 
 
 def capture(
@@ -204,14 +206,18 @@ def capture(
     episodes: bool = True,
     now: datetime | None = None,
 ) -> Captured:
-    """Everything that one message adds to memory; empty in a channel that is not captured. `episodes`: whether a
-    message that says nothing else may be one. Raises BadInput when a scope is asked for that the audience does not
-    have."""
-    if not reads(role, settings) or origin.audience.channel not in settings.capture_channels:
+    """Everything that one message adds to memory; in a channel that is not captured nothing, and what a person asked
+    to be remembered there is told. `episodes`: whether a message that says nothing else may be one. Raises BadInput
+    when a scope is asked for that the audience does not have."""
+    if not reads(role, settings):
         return Captured()
     whole = Candidate(text, "", 0.0, 0.0, role=role)
+    if (channel := origin.audience.channel) not in settings.capture_channels:
+        wishes = [one for one in candidates(text, role=role, settings=settings, episodes=False) if one.explicit]
+        why = f"channel {channel} is not in capture_channels"
+        return Captured(dropped=tuple((one._replace(text=secrets.mask(one.text)), why) for one in wishes))
     if len(text) > MAX_MESSAGE:
-        return Captured(dropped=((whole, f"a message of more than {MAX_MESSAGE} characters"),))
+        return Captured(dropped=((whole, TOO_LONG),))
     if capture_rules.is_unwanted(text):
         return Captured(dropped=((whole._replace(text=secrets.mask(text)), UNWANTED),))
     findings = safety.check(text)
@@ -224,9 +230,9 @@ def capture(
         return known(_scope(candidate, origin, settings, workspace_id)[1], candidate.text)
 
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
-    sender = origin.audience.sender_id
+    unknown = capture_senders.held(origin.audience, settings)
     given = candidates(text, role=role, settings=settings, episodes=episodes)
-    verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, sender_id=sender)
+    verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
 
     def row(candidate: Candidate, finding: Finding | None) -> Row:
         scope = _scope(candidate, origin, settings, workspace_id)
@@ -237,9 +243,29 @@ def capture(
     rows = [row(candidate, None) for candidate in (*verdicts.accepted, *(one for one, _ in verdicts.deduped))]
     rows += [row(candidate, finding) for candidate, finding in verdicts.quarantined]
     asked = (*verdicts.accepted, *(one for one, _ in (*verdicts.quarantined, *verdicts.deduped)))
-    back = [one for one in capture_rules.sentences(text) if role == "user" and capture_rules.asks_to_forget(one)]
-    dropped = (*verdicts.dropped, *((whole._replace(text=secrets.mask(one)), TAKEN_BACK) for one in back))
+    dropped = (*verdicts.dropped, *((whole._replace(text=secrets.mask(one)), why) for one, why in _told(text, role)))
+    held = next((found for found in findings if found.kind == "secret"), None)
+    if held is not None and role == "user" and not rows and not dropped:
+        dropped = ((whole._replace(text=secrets.mask(text)), held.why),)
     return Captured(tuple(rows), dropped, durable=any(candidate.explicit for candidate in asked))
+
+
+def _told(text: str, role: str) -> list[tuple[str, str]]:
+    """The sentences of a person that ask for something of the memory and add nothing to it, with the reason."""
+    told = []
+    for sentence in capture_rules.sentences(capture_rules.without_lists(text)) if role == "user" else ():
+        if capture_rules.forgets_all(sentence):
+            told.append((sentence, FORGET_ALL))
+        elif capture_rules.asks_to_forget(sentence):
+            told.append((sentence, TAKEN_BACK))
+        elif capture_rules.points_only(sentence):
+            told.append((sentence, NO_WORDS))
+    return told
+
+
+def beginning(text: str) -> str:
+    """The whole sentences at the beginning of a message that is too long to be read; empty when there is none."""
+    return "\n".join(split(text[:MAX_MESSAGE])[:-1])
 
 
 def _scope(candidate: Candidate, origin: Origin, settings: Settings, workspace_id: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.memory.capture_kinds import LEAD, kind_of
 from nanomem_tui.sentences import split
 
 WEIGHTS = {
@@ -28,6 +29,8 @@ EXPLICIT = (0.98, 0.95)
 EPISODE = "User message: "
 EPISODE_CHARS = 180
 EPISODE_WORDS = 5
+WIDE_PER_WORD = 1.6
+"""Chinese, Japanese and Korean characters that say as much as a word of English."""
 
 _CLAUSES = re.compile(r"(?<=；)")
 _QUESTION = re.compile(
@@ -35,15 +38,15 @@ _QUESTION = re.compile(
     r"are|was|were|can|"
     r"could|would|will|should|shall|may|have|has|had|am)\s+(?:i|you|we|he|she|it|they|the|this|that|there|my|your|"
     r"our|to|many|much|long|often|come|do|does|is|are|was)\b(?!.*[.!]$)|^(?:你|您)?(?:还|還)?记得.{0,30}(?:吗|么|"
-    r"什么|谁|哪|几)|"
-    r"^(?:什么|为什么|怎么|如何|谁|哪|几点|多少)",
+    r"什么|谁|哪|几)|(?:嗎|麼|[住下到好完懂了过白楚]没有?)[。！!.\s]*$|"
+    r"^(?:什么|为什么|为啥|怎么|怎样|如何|谁|哪|几点|多少|何时|能否|可否|是否|有没有|是不是|能不能|可不可以|会不会|要不要)|"
+    r"^(?!.{0,4}(?:知道|清楚|明白|管|论|问|看))(?:你|您|我|他|她|它|我们|你们|这|那|今天|明天|昨天|现在)[^，。]{0,20}?"
+    r"(?:是不是|有没有|能不能|可不可以|会不会|要不要|该不该|好不好|对不对|知不知道|记不记得|记得不记得|为什么|怎么(?!也|都)|"
+    r"什么时候|几点|多少钱|多久|哪(?:里|儿|个|天|家|些))|"
+    r"(?:怎么样|怎么办|怎么做|怎么回事|什么意思|是什么|叫什么|做什么|吃什么|喝什么|在哪[里儿]?|几点了?|多少钱?|多久|多大|多远|"
+    r"是谁|什么时候|好不好|行不行|对不对|可以不|行不)[啊呀呢的了]?[。！!.\s]*$",
     re.IGNORECASE,
 )
-LEAD = (
-    r"^(?:(?:hey|hi|hello|ok(?:ay)?|also|and|but|so|well|btw|by the way|oh|yes|no|please|nanobot|actually|"
-    r"another thing)[\s,:!.]+){0,3}"
-)
-"""What a sentence may begin with before it says what it wants, as a pattern."""
 _REMEMBER = re.compile(
     LEAD + r"(?:(?:can|could|would|will) you (?:please )?)?(?:please\s+)?"
     r"(?:remember|memori[sz]e|keep in mind|bear in mind|(?:make|take) a note(?= that|:)|note(?= that\b|\s*:)|"
@@ -63,11 +66,38 @@ _UNWANTED = re.compile(
     r"(?:记(?!错|混|恨|仇)|記(?!錯|混|恨|仇)|保存|存下|存储|写下)",
     re.IGNORECASE,
 )
+GONE = r"(?:delete|erase|remove|drop|wipe|clear|purge|discard|scrub|get rid of)"
+KEPT = (
+    r"(?:memor(?:y|ies)|(?:what|everything|anything|all|whatever)(?: that)? (?:you|we) (?:\w+ )?(?:know|remember|have|"
+    r"learned|learnt|saved|stored|noted|kept|recorded)|(?:info(?:rmation)?|facts?|everything|anything|all)"
+    r"(?= (?:stored |saved )?(?:about|on|of|regarding|concerning)\b)|(?:info(?:rmation)?|data|facts?|notes?|records?|"
+    r"entries)(?= (?:that )?you (?:\w+ )?(?:know|remember|have|saved|stored|noted|kept)))"
+)
+GONE_ZH = r"(?:删除|删掉|删了|删去|刪除|刪掉|清除|清空|抹掉|抹去|移除|去掉|忘掉|忘记|忘記|忘了)"
+KEPT_ZH = r"(?:记忆|記憶|记录|記錄|信息|資訊|内容|资料|印象|笔记|一切|所有|事情?)"
+MEMORY_ZH = r"(?:记忆|記憶|印象)"
+_PLEASE_ZH = r"^[\s,，]*(?:(?:请|請|麻烦|你|您|帮我|那就|还是|可以|能不能|能|现在|给我)[，,\s]*){0,5}"
 _FORGET = re.compile(
-    LEAD + r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i want you to )?(?:please\s+|just\s+)*"
-    r"(?:forget\b|never ?mind\b|un-?remember\b|(?:delete|erase|remove|drop) (?:the|that|my|what|your)\b.{0,40}"
-    r"\bmemor(?:y|ies)\b)|"
-    r"^[\s,，]*(?:(?:请|請|麻烦|你|那就|还是|把.{1,30})[，,\s]*){0,3}(?:忘(?:掉|记|記|了)|算了|当我没说|當我沒說)",
+    LEAD + r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i(?:'d like| want| would like) you to )?"
+    rf"(?:please\s+|just\s+)*(?:forget\b|never ?mind\b|un-?remember\b|{GONE} (?:\w+ ){{0,3}}?{KEPT}\b)|"
+    rf"{_PLEASE_ZH}(?:把.{{1,30}})?(?:忘(?:掉|记|記|了)|算了|当我没说|當我沒說)|"
+    rf"{_PLEASE_ZH}(?:{GONE_ZH}(?:.{{0,40}}的)?(?:你)?(?:所有|全部)?(?:的)?{MEMORY_ZH}|{GONE_ZH}.{{0,4}}(?:关于|有关|對於|对于|記得|记得)|"
+    rf"(?:把|将|關於|关于|有关).{{1,40}}{GONE_ZH})",
+    re.IGNORECASE,
+)
+_FORGET_ALL = re.compile(
+    LEAD + rf"(?:(?:can|could|would|will) you |i(?:'d like| want| would like) you to )?(?:please\s+|just\s+)*(?:forget|"
+    rf"{GONE}) "
+    r"(?:(?:absolutely |about )?(?:everything|all)|(?:all|the whole|your|my|the|our)(?: of)?(?: (?:your|my|the|our|"
+    r"saved|stored|"
+    r"whole|entire)){0,3} (?:memor(?:y|ies)|data|facts|notes))(?: (?:that )?(?:you|we)(?: \w+)?(?: (?:know|remember|"
+    r"have|learned|saved|"
+    r"stored)))?(?: (?:about|of|on) (?:me|us|everything|myself))?(?: (?:please|now|again))*\W*$|"
+    r"(?:what|all|everything|anything) (?:that )?you (?:know|remember|have(?: saved| stored)?|saved|stored) (?:about|"
+    r"of|on) (?:me|us)\W*$|"
+    rf"{_PLEASE_ZH}(?:把|将)?(?:{GONE_ZH})?(?:你)?(?:关于我的|有关我的|我的|对我的|记得的|知道的|保存的)?(?:一切|所有|全部)(?:的)?"
+    rf"(?:关于我的|我的)?{KEPT_ZH}?(?:都|全都|全)?(?:{GONE_ZH})?(?:了|吧|掉)*\W*$"
+    rf"|{_PLEASE_ZH}{GONE_ZH}(?:你)?(?:关于我的|有关我的|我的|对我的|你的)?(?:所有|全部|一切)?的?{MEMORY_ZH}[吧了]*\W*$",
     re.IGNORECASE,
 )
 _POLITE = re.compile(
@@ -75,11 +105,34 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _REMEMBER_ZH = re.compile(
-    r"^[\s,，]*(?:(?:嗯|好|好的|对了|另外|还有|麻烦|请|請|帮我|你要|你|一定要|务必|给我|都|要)[，,\s]*){0,4}"
+    r"^[\s,，]*(?:(?:嗯|好的?|对了|另外|还有|麻烦|请|請|帮我|你要|你|一定要|务必|给我|都|要|(?P<polite>能不能|可不可以|能|可以))"
+    r"[，,\s]*){0,5}"
     r"(?:记住|記住|记下来?|記下|记一下|記一下|记着|牢记|别忘了|不要忘记|不要忘了|记得(?!.{0,20}(?:吗|么|什么|谁|哪)))"
     r"(?:了|一下|这一?点|这件事)?[\s:：，,、]*(?P<what>.+)",
     re.DOTALL,
 )
+_TAG_ZH = re.compile(
+    r"[\s，,]*(?:好吗|好嗎|可以吗|行吗|好不好|行不行|可以不|好么|行么|好嘛|OK吗)[\s?？。！!]*$", re.IGNORECASE
+)
+_ASKED_ZH = re.compile(r"(?:吗|嗎|呢|么|嘛|没有?)[\s。！!.]*$|[?？]\s*[\"'”）)]*$")
+_POINTER = re.compile(
+    r"(?:this|that|it|these|those|them|the following|following|all(?: of)? (?:this|that|these|it)|the below|below|"
+    r"(?:these|the following|the|some|a few|my) (?:\w+ )?(?:things?|facts?|points?|items?|details?|list|notes?)|"
+    r"(?:了|吗|呢|吧|啊|哦|呀|的|没有?|住)+|(?:以下|下面|如下|这些|这几|这|那|那些|它|他们?说的)(?:的|几|两|三|\d)*"
+    r"(?:个|点|条|件|件事|句话|些|话|事|内容|信息|事项|事情|东西|资料)?)(?: (?:about me|for me|for later|please))*",
+    re.IGNORECASE,
+)
+"""What points at what is to be remembered, and is not it."""
+_POINTED = re.compile(rf"(?:{_POINTER.pattern})\s*[:：]\s*(?=\S)", re.IGNORECASE)
+_BARE_HEAD = re.compile(
+    LEAD
+    + r"(?:(?:can|could|would|will) you )?(?:please )?(?:remember|memori[sz]e|note(?: down)?|keep in mind|save|store|"
+    r"(?:(?:some )?(?:things|facts) )?to remember)(?: (?:all )?(?:of )?(?P<what>\w[\w ]{0,40}))?\s*[:：]?$|"
+    r"^[\s,，]*(?:(?:请|請|帮我|麻烦|你|要|都|给我|好的?)[，,\s]*){0,4}(?:记住|記住|记下来?|记一下|記一下|记着|牢记|记录(?:一下)?|保存)"
+    r"(?:一下)?(?P<zh>[^：:，,]{0,16})[:：]?$",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(r"^\s*(?:[-*•·–]|[（(]?\d{1,2}[.)、）:：]|[①-⑳])\s*(?=\S)")
 _STANDING = re.compile(
     r"\b(?:from now on|from here on|going forward|henceforth|in (?:the )?future,|by default)\b|"
     + LEAD.replace("^", "(?:^|[,;]\\s*)", 1)
@@ -92,89 +145,12 @@ _STANDING = re.compile(
     r"mention|refer|review|confirm|follow|assume|treat|read|work|turn|bring|lock|back up)\b|"
     r"\b(?:please|should|must) always \w+|^(?:please )?default to \b|\b(?:the|my|our) default (?:\w+ ){0,3}(?:is|"
     r"should be|will be)\b|"
-    r"\bas (?:the|my|our) default\b|以后都|以后请|以後都|以後請|今后都|今后请|从现在起|从今以后|從現在起|往后都|"
+    r"\bas (?:the|my|our) default\b|^(?:(?:请|請|麻烦|那|你|您|好的?|嗯|我们|大家)[，,\s]*){0,4}"
+    r"(?:以后|以後|今后|今後|往后|从此|之后)(?:请|都|就|一律|统一|要|全部|只|请都)*(?:不要|别|不许|不用|用|使用|叫|称呼|回答|回复|说|写|给|"
+    r"把|按|先|发|默认|提醒|采用|改用|换成|跟|帮|在|每)(?!想|再说)|以后都|以后请|以後都|以後請|今后都|今后请|从现在起|从今以后|從現在起|往后都|"
     r"长期|長期|默认|默認|"
     r"每次都(?=要|用|请|先|给)|一律(?=用|使用)",
     re.IGNORECASE,
-)
-
-
-class _Kind(NamedTuple):
-    """The words of one kind."""
-
-    kind: str
-    pattern: str
-
-
-_KINDS: tuple[_Kind, ...] = (
-    _Kind(
-        "decision",
-        r"\blet'?s (?:use|go with|stick (?:with|to)|switch to|adopt|keep using|settle on)\b|"
-        r"\bwe(?:'ve| have)? (?:decided|agreed|settled|chosen|chose|opted|concluded)\b|\bfrom now on use\b|"
-        r"\bwe(?:'ll| will| are going to| shall) (?:use|go with|switch to|adopt|move to|migrate to|keep|drop)\b|"
-        r"\bwe(?:'re| are) (?:going with|switching to|moving to|migrating to)\b|\b(?:the|our|"
-        r"final) decision(?: is|:)|^decision:|"
-        r"\bi(?:'ve| have)? decided\b|^do (?!not\b)\w.{2,80}\bnot \w|"
-        r"(?:我们|咱们|团队|大家)(?:已经)?(?:就)?(?:决定|商定|同意|约定|说好|定下|敲定|统一|改用|采用)|"
-        r"决定(?:了)?(?:用|采用|改用|使用|不再|换成|选)|"
-        r"(?:我们|咱们)(?:以后|之后|就|都|将|会)+(?:用|使用|采用)|就(?:这么|这样)定了|最终(?:方案|决定)(?:是|为)",
-    ),
-    _Kind(
-        "preference",
-        r"\bi(?:'d| would)?(?: much| really| strongly| generally| usually| still)? (?:prefer|rather)\b|"
-        r"\bmy (?:\w+ )?preference (?:is|are)\b|\bmy (?:all-time )?favou?rite\b|"
-        r"\bi(?: really| also| quite| absolutely)? (?:like|love|enjoy|adore)\b"
-        r"(?! (?:it|that|this|those|these|them|your|how you|what you|the way you|you|to know|to see if)\b)|"
-        r"\b(?:i|we) (?:usually|normally|typically|mostly|always) "
-        r"(?:use|drink|eat|read|write|work|take|listen|go|wear|order)\b|"
-        r"\bi (?:do not|don't|can't|cannot) (?:like|want|enjoy|stand|eat|drink|use)\b(?! (?:it|that|this)\b)|"
-        r"\bi(?: really)? (?:hate|dislike|avoid)\b|"
-        + LEAD.replace("^", "(?:^|[,;]\\s*)", 1)
-        + r"(?:don't|do not|never|always) (?:use|write|send|reply|answer|call|include|add|start|end|ask|put|give|"
-        r"make|speak|"
-        r"respond|say|show|format|explain|translate|mention|apologi[sz]e|wake|remind|book)\b|"
-        r"我(?:还|也|真的|真|最|更|比较|更加|特别|非常|很|不太|不|不怎么|一直|平时|一般|通常|其实)*(?:喜欢|喜愛|"
-        r"喜歡|偏好|偏爱|爱(?=喝|吃|看|听|用|玩)|"
-        r"讨厌|討厭|习惯|習慣|倾向|不想要|受不了|宁愿|常用|爱用)|我的?(?:偏好|喜好|最爱|习惯)(?:是|为)|^(?:请|"
-        r"請)?(?:不要|别|別|勿)(?:再)?"
-        r"(?:用|使用|给|在|发|叫|加|写|说|问|打扰|推荐|提)|^(?:请|請)(?:总是|始终|一直|都)?用",
-    ),
-    _Kind(
-        "fact",
-        r"\bmy (?:\w+ )?time ?zone is\b|\bmy (?:first |last |full |nick)?name(?:'s| is)\b|\bcall me \w|\bi(?:'m|"
-        r" am) called\b|"
-        r"\bmy (?:native |first |mother )?(?:language|tongue) is\b|\bi speak (?!to\b|with\b|about\b|for\b|up\b)|"
-        r"\bi work (?:with|at|for|as|in|on|from|remotely|part)\b|\bi(?:'m| am) (?:based |living |located |from |"
-        r"originally )?"
-        r"(?:in|from|at) (?!(?:a|an|the)? ?(?:hurry|rush|awe|tears|shock|luck|touch|meeting|middle|mood|bed|bit|"
-        r"love|trouble|pain|favou?r|"
-        r"general|agreement|"
-        r"charge|fact|work|home|way|moment|least|last|first|all)\b)[\w\"]|\bi (?:live|grew up|was born|studied|"
-        r"teach|own|moved|"
-        r"drive|study) |\bi(?:'m| am) (?:allergic|vegetarian|vegan|married|divorced|single|pregnant|diabetic|"
-        r"left-handed|retired|"
-        r"a[n]? (?!(?:bit|little|lot|fan|huge|big|great|few|idiot|mess)\b)\w+|\d{1,3} years)|\bi(?:'ve|"
-        r" have)(?: got)? (?:a|an|two|three|four|"
-        r"\d+) (?:\w+ )?(?:son|daughter|kid|child|brother|sister|dog|cat|wife|husband|car|bike|degree|allerg|"
-        r"meeting every|house|"
-        r"flat|company|phd)\w*|\bmy (?:\w+ )?(?:wife|husband|partner|son|daughter|kids?|child|children|mother|"
-        r"father|mom|mum|dad|"
-        r"brother|sister|boss|manager|colleague|team|dog|cat|company|employer|job|address|birthday|phone|e-?mail|"
-        r"car|doctor|"
-        r"dentist|server|laptop|editor|shell|blood type|shoe size|anniversary|hometown|school|university|project|"
-        r"flight|"
-        r"passport|staging|host|database)(?:'s)?(?: \w+){0,3} (?:is|are|was|has|have|lives?|works?|likes?|loves?|"
-        r"hates?|runs?|"
-        r"starts?|prefers?)\b|我(?:的(?:名字|全名)?)?叫(?!你)|叫我\S|我(?:现在|目前|平时|一直)?(?:住|"
-        r"在(?=[^\s，。]{1,12}(?:工作|上班|生活|读书|上学|做))|"
-        r"来自|出生|毕业|就职|任职|从事)|我是(?!说|想|指|不是|觉得|认为|问|在)\S|我对.{1,20}过敏|我(?:会说|说的是|"
-        r"的母语)|"
-        r"我(?:有|养了|家有|结婚|离婚|单身|今年\d|怀孕|吃素)|我(?:的|家|们家)?(?:女儿|儿子|妻子|老婆|丈夫|老公|"
-        r"妈妈|爸爸|母亲|父亲|孩子|姐姐|妹妹|哥哥|弟弟|"
-        r"生日|时区|時區|语言|語言|母语|公司|工作|职业|地址|电话|邮箱|车|狗|猫|家乡|学校|老板|同事|项目|团队|血型|"
-        r"医生|服务器|电脑|手机)[^，。！？]{0,16}?"
-        r"(?:是|叫|在|为|有|住|：|:|喜欢|生于|出生|对)|我用的是",
-    ),
 )
 
 _REQUEST = re.compile(
@@ -205,11 +181,6 @@ class Said(NamedTuple):
         return max(EXPLICIT[1], WEIGHTS[self.kind][1]) if self.explicit else WEIGHTS[self.kind][1]
 
 
-@lru_cache(1)
-def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
-
-
 @lru_cache(4)  # a message is asked for them several times in one turn
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a message, without list marks; lines that quote somebody (`>`) are left out.
@@ -230,22 +201,88 @@ def read(sentence: str) -> Said | None:
     if asks_to_forget(plain) or is_unwanted(plain):
         return None
     wish = _wish(plain)
-    if wish is not None and wish["what"].strip(" .。!！?？"):
-        what = wish["what"].strip().rstrip("?？").strip()
-        return Said(what, _kind_of(what) or "fact", explicit=True, intent=plain[: wish.start("what")].strip(" :：,，"))
+    if wish is not None:
+        what = _wanted(wish)
+        if not what:
+            return None
+        return Said(what, kind_of(what) or "fact", explicit=True, intent=plain[: wish.start("what")].strip(" :：,，"))
     if _is_question(plain):
         return None
     standing = _STANDING.search(plain)
-    kind = _kind_of(plain)
+    kind = kind_of(plain)
     if standing is not None:
         return Said(sentence.strip(), kind or "preference", explicit=True, intent=standing[0].strip(" ,;"))
     return Said(sentence.strip(), kind, explicit=False, intent=kind) if kind else None
 
 
 def _wish(sentence: str) -> re.Match[str] | None:
-    """The sentence as a wish that something be remembered, with `what`."""
+    """The sentence as a wish that something be remembered, with `what`; a question is none but for politeness."""
     plain = sentence.replace("’", "'").strip()
-    return _REMEMBER_ZH.match(plain) or (None if _is_question(plain, polite=True) else _REMEMBER.match(plain))
+    wish = _REMEMBER_ZH.match(plain)
+    if wish is None:
+        return None if _is_question(plain, polite=True) else _REMEMBER.match(plain)
+    if _ASKED_ZH.search(plain) is None or _TAG_ZH.search(plain) is not None:
+        return wish
+    return wish if wish["polite"] and kind_of(_wanted(wish)) else None
+
+
+def _wanted(wish: re.Match[str]) -> str:
+    """What a wish asks to be remembered; empty when it only points at it."""
+    what = _TAG_ZH.sub("", wish["what"].strip()).rstrip("?？").strip()
+    if wish.re is _REMEMBER_ZH and wish["polite"]:
+        what = what.removesuffix("吗").removesuffix("嗎")
+    what = what[found.end() :].strip() if (found := _POINTED.match(what)) is not None else what
+    bare = what.strip(" .。!！?？:：,，")
+    return "" if not bare or _POINTER.fullmatch(bare) else what
+
+
+def points_only(sentence: str) -> bool:
+    """Whether a sentence asks to remember something and does not say what (“remember this”)."""
+    wish = _wish(sentence)
+    return wish is not None and not _wanted(wish) and wish["what"].strip(" 。！!.~") not in ("了", "啦", "着", "了啊")
+
+
+def said_in(text: str) -> tuple[Said, ...]:
+    """Everything that a message says for memory: the entries of a list that it asks to be remembered, then what its
+    sentences say."""
+    entries, rest = _listed(text)
+    return (*entries, *filter(None, map(read, sentences(rest))))
+
+
+def without_lists(text: str) -> str:
+    """A message without the lists that it asks to be remembered."""
+    return _listed(text)[1]
+
+
+@lru_cache(4)
+def _listed(text: str) -> tuple[tuple[Said, ...], str]:
+    """The entries under each line that only asks to remember what follows, and the message without them."""
+    found: list[Said] = []
+    rest: list[str] = []
+    head, marked = "", None
+    for line in text.splitlines():
+        plain = line.strip()
+        mark = _ENTRY.match(line)
+        if head and plain and not plain.startswith(">") and marked in (None, mark is not None):
+            marked = mark is not None
+            entry = (line[mark.end() :] if mark else line).strip()
+            found.append(Said(entry, kind_of(entry) or "fact", explicit=True, intent=head))
+        elif not (head and not plain and marked is not False):
+            head, marked = (plain.rstrip(":："), None) if _asks_for_list(plain) else ("", None)
+            rest += [] if head else [line]
+    if not found:
+        return (), text
+    return tuple(found), "\n".join(rest)
+
+
+def _asks_for_list(line: str) -> bool:
+    head = _BARE_HEAD.match(line.replace("’", "'")) if len(line) <= 120 and not is_unwanted(line) else None
+    if head is None:
+        return False
+    what = (head["what"] or head["zh"] or "").strip()
+    if what and _POINTER.fullmatch(what) is None:
+        return False
+    return line.endswith((":", "：")) or "follow" in what.lower()
 
 
 def is_unwanted(message: str) -> bool:
@@ -258,22 +295,24 @@ def asks_to_forget(sentence: str) -> bool:
     return _FORGET.match(sentence.replace("’", "'").strip()) is not None
 
 
+def forgets_all(sentence: str) -> bool:
+    """Whether a sentence asks to forget everything that is remembered."""
+    plain = sentence.replace("’", "'").strip()
+    return asks_to_forget(plain) and _FORGET_ALL.search(plain) is not None
+
+
 def episode(message: str) -> Said | None:
     """The message as a compact event of the conversation (seed 001), None when it is small talk or only a question."""
     line = " ".join(message.split())
     words = _WORDS.findall(line)
     wide = len(_WIDE.findall(line))
-    enough = len(words) - wide + wide / 2 >= EPISODE_WORDS
+    enough = len(words) - wide + wide / WIDE_PER_WORD >= EPISODE_WORDS
     parts = sentences(message)
     spoken = [part for part in parts if not _is_question(part) and not _REQUEST.match(part)]
     if not enough or not spoken or any(map(asks_to_forget, parts)):
         return None
     cut = line if len(line) <= EPISODE_CHARS else line[:EPISODE_CHARS].rstrip() + "…"
     return Said(f"{EPISODE}{cut}", "episodic", explicit=False, intent="episodic")
-
-
-def _kind_of(text: str) -> str:
-    return next((kind for kind, pattern in _kinds() if pattern.search(text)), "")
 
 
 def _is_question(text: str, *, polite: bool = False) -> bool:

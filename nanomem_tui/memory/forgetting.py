@@ -14,7 +14,7 @@ from functools import lru_cache
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import capture_rules
+from nanomem_tui.memory import capture_kinds, capture_rules
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.operations import new_key
@@ -26,6 +26,7 @@ LEAST = 0.75
 LABEL = "forget: "
 """How the words of a proposal begin; then those of the memory."""
 WHY = "a person asked to forget it"
+WHY_PAST = "a person says that it is so no longer"
 
 _ABOUT = (
     r"(?:(?:all|everything|anything)\s+)?(?:(?:about|of)\s+(?!it\b|that\b|this\b)|what i (?:said|told you) about\s+|"
@@ -33,17 +34,51 @@ _ABOUT = (
 )
 _POLITE = r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i(?:'d like| want| would like) you to )?"
 _PLEASE = r"^[\s,，]*(?:(?:请|請|麻烦|你|帮我|那就|还是|可以|现在)[，,\s]*){0,4}"
-_LEAD = rf"{capture_rules.LEAD}{_POLITE}(?:please\s+|just\s+)*"
+_LEAD = rf"{capture_kinds.LEAD}{_POLITE}(?:please\s+|just\s+)*"
 _FORGET = "忘(?:掉|记|記)(?:了|一下)?"
 _NO_MORE = "(?:别|別|不要|不用|请勿)再(?:记|記)(?:得|住|着|录)?"
+_GONE, _GONE_ZH, _KEPT, _KEPT_ZH = capture_rules.GONE, capture_rules.GONE_ZH, capture_rules.KEPT, capture_rules.KEPT_ZH
+_BY_YOU = r"(?: (?:that )?(?:you|we)(?: \w+)? \w+)?"
+_ALL_ZH = "(?:所有|全部|一切|这些|这条)"
+_TAKE_ZH = "(?:把|将|关于|有关)你?(?:所有|全部)?(?:关于|有关|对)?"
 _WISHES: tuple[str, ...] = (
     rf"{_LEAD}(?:forget|un-?remember)\b[\s:,]+{_ABOUT}(?P<what>.+)",
-    rf"{_LEAD}(?:delete|erase|remove|drop) (?:\w+ ){{0,2}}memor(?:y|ies) (?:about|that|of)\s+(?P<what>.+)",
+    (
+        rf"{_LEAD}{_GONE} (?:\w+ ){{0,3}}?{_KEPT}{_BY_YOU}(?: stored| saved)? (?:about|that|of|on|regarding|"
+        rf"concerning)\s+(?P<what>.+)"
+    ),
     rf"{_LEAD}(?:do not|don't|stop|never) remember(?:ing)? (?:that |about )?(?P<what>.+?) (?:any ?more|any longer)\b",
     rf"{_PLEASE}(?:{_FORGET}|{_NO_MORE})[\s:：，,]*(?:关于|我说过?的?)?(?P<what>.+)",
-    rf"{_PLEASE}把(?P<what>.{{1,60}}?)(?:都|给)?忘(?:掉|记|記|了)",
+    rf"{_PLEASE}{_GONE_ZH}(?:你|您)?的?{_ALL_ZH}?(?:关于|有关|记得的|知道的)(?P<what>.+?)的?{_ALL_ZH}?(?:{_KEPT_ZH}|$)",
+    rf"{_PLEASE}{_TAKE_ZH}(?P<what>[^，。]{{1,60}}?)(?:的{_ALL_ZH}?{_KEPT_ZH})?(?:都|给|全部|全都|从记忆(?:里|中))*{_GONE_ZH}",
+    rf"{_PLEASE}{_GONE_ZH}(?:你对)?(?P<what>[^，。]{{1,40}}?)的{_ALL_ZH}?{capture_rules.MEMORY_ZH}",
 )
-_SIGNS = ("forget", "remember", "memor", "忘", "记", "記")
+_NO_LONGER: tuple[str, ...] = (
+    r"\b(?P<who>i|we|my(?: \w+){1,3}?)(?:'m| am| are| is)? no longer (?P<what>.+)",
+    (
+        r"\b(?P<who>i|we)(?: do not| don't|'m not| am not| can't| cannot)(?: really)? (?P<what>.+?),? (?:any ?more|"
+        r"any longer)\b"
+    ),
+    r"\b(?P<who>i|we)(?:'ve| have)? (?:just |recently |finally )?(?:stopped|quit|given up|gave up) (?P<what>.+)",
+    r"\b(?P<who>i) used to (?P<what>.+?),? but (?:not |no longer|i (?:don't|do not|stopped|no longer))",
+    r"(?P<who>我|我们)(?:现在|已经|也|都|早就)*(?:不再|不|没有?再)(?P<what>[^，。！？]{2,40}?)了[。！!\s]*$",
+    r"(?P<who>我|我们)(?:现在|已经|也|都)*不再(?P<what>[^，。！？]{2,40})",
+    r"(?P<who>我|我们)(?:现在|已经|也|都)*戒(?:掉)?(?P<what>[^，。！？了]{1,20})了",
+)
+_LIKING = re.compile(
+    r"^(?:really |particularly |especially )?(?:lik(?:e|ing)|lov(?:e|ing)|enjoy(?:ing)?|prefer(?:ring)?|adore|want|"
+    r"use|using|"
+    r"eat(?:ing)?|drink(?:ing)?|fond of|into|a fan of|interested in)\s+|"
+    r"^(?:喜欢|喜歡|爱|偏好|偏爱|想要|习惯|用)(?:吃|喝|用|看|听|玩)?|^(?:吃|喝|抽)",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"\b(?:hate|dislike|don't|do not|not|never|avoid|can't|no longer|any ?more)\b|不|讨厌|討厭", re.IGNORECASE
+)
+_SIGNS = (
+    "forget", "remember", "memor", "know", "have", "忘", "记", "記", "删", "刪", "清", "抹", "移除", "去掉",
+    "info", "data", "note", "fact", "everything", "stored",
+)  # fmt: skip
 """What a wish has in it, one of them."""
 _NOTHING = re.compile(
     r"(?:it|that|this|these|those|them|me|us|everything|all|anything|the last \w+|about (?:it|that|this)|"
@@ -66,7 +101,7 @@ def target_of(row: object) -> str:
 def wish(sentence: str) -> str:
     """What a sentence asks to be forgotten, in its words; empty when it asks for nothing, or does not say what."""
     plain = sentence.replace("’", "'").strip()
-    if not any(sign in plain.lower() for sign in _SIGNS):
+    if not any(sign in plain.lower() for sign in _SIGNS) or capture_rules.forgets_all(plain):
         return ""
     for pattern in _compiled():
         found = pattern.match(plain)
@@ -74,6 +109,37 @@ def wish(sentence: str) -> str:
             what = _without_end(found["what"])
             return "" if _NOTHING.match(what) else what
     return ""
+
+
+def no_longer(sentence: str) -> str:
+    """What a sentence says to be so no longer, as it was before; empty when it says nothing of the kind."""
+    plain = sentence.replace("’", "'").strip()
+    if not capture_kinds.own_words(plain) or plain.endswith(("?", "？")):
+        return ""
+    found = next(filter(None, (pattern.search(plain) for pattern in _past())), None)
+    return found["what"].strip(_MARKS) if found is not None else ""
+
+
+def asks(text: str) -> bool:
+    """Whether a message asks to forget something, everything, or to remember nothing: no correction of an answer."""
+    said = capture_rules.sentences(text)
+    return capture_rules.is_unwanted(text) or any(wish(one) or capture_rules.forgets_all(one) for one in said)
+
+
+def contradicted(was: str, rows: Iterable[Item]) -> Item | None:
+    """The one memory that says what is so no longer; of a liking also one that names its object as a preference."""
+    held = [row for row in rows if not no_longer(row.text)]
+    row = meant(was, held)
+    liked = _LIKING.match(was)
+    if row is None and liked is not None and was[liked.end() :].strip():
+        of_kind = [one for one in held if one.kind == "preference" and not _AGAINST.search(one.text)]
+        row = meant(was[liked.end() :], of_kind)
+    return row
+
+
+@lru_cache(1)
+def _past() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in _NO_LONGER)
 
 
 @lru_cache(1)
@@ -110,26 +176,31 @@ def proposals(
     known: Known,
     now: datetime | None = None,
 ) -> Captured:
-    """The proposals to delete what a message of a person asks to be forgotten: for each wish the one memory of this
-    chat or this person that is meant, if there is one. Raises BadInput for a malformed chat or sender."""
+    """The proposals to delete what a message of a person asks to be forgotten, or says to be so no longer: for each
+    the one memory of this chat or this person that is meant, if there is one. Raises BadInput for a malformed chat or
+    sender."""
     audience = origin.audience
     if not reads("user", settings) or audience.channel not in settings.capture_channels or len(text) > MAX_MESSAGE:
         return Captured()
-    wishes = list(filter(None, map(wish, capture_rules.sentences(text))))[: settings.capture_max_entries_per_turn]
-    keys = dict.fromkeys(key for key in (audience.chat_key, audience.user_key) if key) if wishes else ()
+    said = capture_rules.sentences(text)
+    asked = [(one, what) for one in said if (what := wish(one))]
+    past = [(one, was) for one in said if not wish(one) and (was := no_longer(one))]
+    keys = dict.fromkeys(key for key in (audience.chat_key, audience.user_key) if key) if asked or past else ()
+    active = [row for key in keys for row in of_scope(key) if row.enabled and not row.is_deleted]
+    found = [(meant(what, active), WHY) for _, what in asked]
+    found += [(contradicted(was, (row for row in active if row.text != one)), WHY_PAST) for one, was in past]
     rows: dict[str, Row] = {}
-    for what in wishes:
-        row = meant(what, (row for key in keys for row in of_scope(key) if row.enabled and not row.is_deleted))
-        if row is not None:
-            rows.setdefault(row.id, _proposal(row, origin, known, clock.iso(now or clock.now())))
+    for row, why in found:
+        if row is not None and len(rows) < settings.capture_max_entries_per_turn:
+            rows.setdefault(row.id, _proposal(row, origin, known, clock.iso(now or clock.now()), why))
     return Captured(tuple(rows.values()), durable=bool(rows))
 
 
-def _proposal(target: Item, origin: Origin, known: Known, at: str) -> Row:
+def _proposal(target: Item, origin: Origin, known: Known, at: str, why: str) -> Row:
     words = f"{LABEL}{target.text}"
     again = known(target.scope_key, words)
     if again is not None and target_of(again) == target.id:
-        return Row(again._replace(hits=again.hits + 1, updated_at=at), again, WHY)
+        return Row(again._replace(hits=again.hits + 1, updated_at=at), again, why)
     row = Item(
         id=new_key("ltm"),
         text=words,
@@ -147,7 +218,7 @@ def _proposal(target: Item, origin: Origin, known: Known, at: str) -> Row:
         updated_at=at,
         hits=1,
     )
-    return Row(waiting(row, WHY, finding="forget", forgets=target.id), None, WHY)
+    return Row(waiting(row, why, finding="forget", forgets=target.id), None, why)
 
 
 def accepted(proposal: Item, target: Item | None) -> list[tuple[Item, Item]]:

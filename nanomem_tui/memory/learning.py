@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.memory import corrections, efficacy, injection, secrets
+from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import new_key
 from nanomem_tui.store.values import Lesson, lesson_key
 from nanomem_tui.tokens import fold, tokens
@@ -93,17 +94,18 @@ def learn(
     *,
     session_key: str,
     actor_key: str = "",
+    held: str = "",
     shown: Collection[str] = (),
 ) -> list[Taught]:
     """What an event teaches; `lessons` are all of them by id, deleted ones too. `actor_key` names who corrects.
 
-    `shown`: the ids of the lessons that stood before the model: a failure that came again in spite of one makes it no
-    surer."""
+    `held`: why a person has to accept what this one corrects; it confirms nothing that is known. `shown`: the ids of
+    the lessons that stood before the model: a failure that came again in spite of one makes it no surer."""
     if not (settings.memory_enabled and settings.learning_enabled):
         return []
     active = [lesson for lesson in lessons.values() if not lesson.is_deleted]
     if isinstance(event, Feedback):
-        taught = _from_feedback(event, active, settings, now, session_key, actor_key)
+        taught = _from_feedback(event, active, settings, now, session_key, actor_key, held)
     elif failure := event.failed:
         event = event._replace(tool=tool_name(event.tool))
         taught = [_in_spite(one, shown) for one in _from_failure(event, failure, active, now, session_key)]
@@ -147,23 +149,39 @@ def _from_success(event: ToolResult, lessons: Sequence[Lesson], now: datetime, s
 
 
 def _from_feedback(
-    event: Feedback, lessons: Sequence[Lesson], settings: Settings, now: datetime, session_key: str, actor_key: str
+    event: Feedback,
+    lessons: Sequence[Lesson],
+    settings: Settings,
+    now: datetime,
+    session_key: str,
+    actor_key: str,
+    unknown: str,
 ) -> list[Taught]:
     found = corrections.detect(event.text, settings, event.answer)
     if found is None or found.is_empty:
         return []
-    why = injection.reason(found.text)
+    order = injection.reason(found.text)
+    why = order or unknown
     bad = "" if corrections.says_nothing(event.answer) else event.answer
+    if not why:  # one who may teach says what waited only for that
+        lessons = [accepted(one) if _waits_for_origin(one) else one for one in lessons]
     taught = _teach(found.trigger, bad, found.text, "user_feedback", lessons, now, session_key, actor_key)
+    if unknown and any(one.before is not None and one.what != "held" for one in taught):
+        return []
     if why:
         # Kept for a person to look at, disabled, so that nothing teaches or shows it; once accepted it is accepted.
-        held = json.dumps({"inbox": {"why": why, "finding": "injection"}}, ensure_ascii=False)
+        held = json.dumps({"inbox": {"why": why, "finding": "injection" if order else "origin"}}, ensure_ascii=False)
         return [
             Taught(one.lesson._replace(enabled=False, meta_json=held), None, "held") if one.before is None else one
             for one in taught
         ]
     rest = [one for one in lessons if one.id not in {one.lesson.id for one in taught}]
     return _promote(taught, [*rest, *(one.lesson for one in taught)], settings, now)
+
+
+def _waits_for_origin(lesson: Lesson) -> bool:
+    why = lesson.meta.get("inbox") if not lesson.enabled else None
+    return isinstance(why, dict) and why.get("finding") == "origin"
 
 
 def _teach(

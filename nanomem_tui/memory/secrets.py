@@ -131,6 +131,9 @@ _LABEL = (
 _OF_WHAT = r"(?: ?\([^()\n]{1,40}\)|\*\*|,? (?:of|for|on|to|at|in) [^\n.:=：]{1,48}?)?"
 """What a password is for, between its name and its value."""
 
+_OF_WHAT_ELSE = r"(?: (?:von|f[üu]r|zu[mr]?|du|de|del|pour|para|da|do)(?: \w{1,20}){1,3}?)?"
+"""What a password may be of, in German, French, Spanish and Portuguese."""
+
 _SHAPES: tuple[_Shape, ...] = (
     _Shape(
         "private key",
@@ -189,9 +192,13 @@ _SHAPES: tuple[_Shape, ...] = (
     ),
     _Shape(
         "password",
-        "assw|pwd|Pwd|PWD|PASSW|passphrase|assphrase|密码|密碼|口令|pin|PIN|Pin",
-        rf"(?i:(?:passw(?:or)?d|\b(?:passphrase|pwd))\b[\"']?{_OF_WHAT}\s*(?:is now|is|was|=>|:=|[:=：]|to)\s*"
-        r"|(?:密码|密碼|口令)\s*(?:是|为|為|设为|改成|[:=：])\s*|\bpin(?: code)?\s*(?:is|[:=：])\s*(?=\d{4,8}\b))"
+        "assw|pwd|Pwd|PWD|PASSW|passphrase|assphrase|pin|PIN|Pin|ennwor|ENNWOR|eheimzahl|odewor|de passe|DE PASSE|"
+        "mdp|MDP|Mdp|ontrase|ONTRASE|clave|Clave|CLAVE|senha|Senha|SENHA|achtwoord|密码|密碼|口令|暗号|密语|通行码",
+        rf"(?i:(?:passw(?:or)?[dt]|\b(?:passphrase|pwd|kennwort|codewort|mots? de passe|mdp|contrase[ñÑn]a|clave|senha|"
+        rf"wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
+        r"(?:is now|is|was|=>|:=|[:=：]|to|ist|lautet|war|est|es|é)\s*"
+        r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:是|为|為|就是|设为|设成|改成|改为|换成|[:=：])了?\s*[:：]?\s*"
+        r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer))?\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b))"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|[!-~]{4,64}(?<![.,;:?)]))",
         _chosen,
         guessable=True,
@@ -269,6 +276,12 @@ _SHAPES: tuple[_Shape, ...] = (
         "",
         r"(?<![\dA-Za-z])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dXx](?![\dA-Za-z])",
         _resident_id,
+        guessable=True,
+    ),
+    _Shape(
+        "Chinese resident id",
+        "身份证|身份證",
+        rf"身份[证證](?:[号號]码?)?{_LABEL}(?P<v>\d(?:[ -]?\d){{13,16}}[ -]?[\dXx])(?![\dA-Za-z])",
         guessable=True,
     ),
     _Shape(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.memory import capture, corrections, efficacy, forgetting, learning, mirrors, safety
+from nanomem_tui.memory import capture, capture_senders, corrections, efficacy, forgetting, learning, mirrors, safety
 from nanomem_tui.memory.pending import Pending
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, Taught, TurnEnd, TurnInput
@@ -136,7 +136,7 @@ class Keeper:
     ) -> Iterator[capture.Captured]:
         """What each message of the turn adds, in order; a later one meets what an earlier one added. A correction
         becomes a lesson, and no episode beside it."""
-        teaches = self._settings.learning_enabled and corrections.detect(given.text, self._settings, before.answer)
+        teaches = self._settings.learning_enabled and self._correction(given, before)
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn)
         recalled = [hit.item.text for hit in shown.hits]
         said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
@@ -152,30 +152,32 @@ class Keeper:
             for row in (row for part in parts for row in part.rows):
                 draft.put("item", row.item)
             yield from parts
-            if role == "user" and not found.rows and any(_is_long(why) for _, why in found.dropped):
+            if role == "user" and not found.rows and any(why == capture.TOO_LONG for _, why in found.dropped):
                 yield self._beginning(text, draft, origin)
 
     def _beginning(self, text: str, draft: Draft, origin: capture.Origin) -> capture.Captured:
         """What a message that is too long to be read asks to be remembered in its beginning; it waits in the inbox."""
         why = f"the beginning of a message of {len(text):,} characters"
-        for head in (text[: capture.MAX_MESSAGE], text[: safety.LONGEST].rpartition(" ")[0]):
-            found = capture.capture(head, origin, self._settings, draft.twin, self._store.workspace_id)
-            asked = [row for row in found.rows if row.item.source == "explicit_user"]
-            rows = [
-                row if row.why or row.before is not None
-                else capture.Row(waiting(row.item, why, finding="long"), None, why)
-                for row in asked
-            ]  # fmt: skip
-            for row in rows:
-                draft.put("item", row.item)
-            if rows:
-                return capture.Captured(tuple(rows), durable=True)
-        return capture.Captured()
+        found = capture.capture(capture.beginning(text), origin, self._settings, draft.twin, self._store.workspace_id)
+        asked = [row for row in found.rows if row.item.source == "explicit_user"]
+        rows = [
+            row if row.why or row.before is not None
+            else capture.Row(waiting(row.item, why, finding="long"), None, why)
+            for row in asked
+        ]  # fmt: skip
+        for row in rows:
+            draft.put("item", row.item)
+        return capture.Captured(tuple(rows), durable=bool(rows))
+
+    def _correction(self, given: TurnInput, before: Before) -> corrections.Correction | None:
+        """What the message corrects of the answer before it; one that asks to forget corrects nothing."""
+        return None if forgetting.asks(given.text) else corrections.detect(given.text, self._settings, before.answer)
 
     def _learned(self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before) -> Learned:
         """What the turn teaches, in the order of its events: the message about the answer before it, then the tools."""
         now = clock.now()
-        said = corrections.detect(given.text, self._settings, before.answer)
+        said = self._correction(given, before)
+        held = capture_senders.held(given.audience, self._settings)
         tools = [
             learning.ToolResult(learning.tool_name(tool.name), tool.result, tool.error, tool.arguments)
             for tool in end.tools
@@ -183,20 +185,21 @@ class Keeper:
         failed: dict[str, bool] = {}
         for tool in tools:
             failed[tool.tool] = failed.get(tool.tool, False) or bool(tool.failed)
-        corrected = said.trigger if said else ""
+        corrected = said.trigger if said and not held else ""
         judged = efficacy.after_answer(
             filter(None, map(draft.lesson, before.lessons)), corrected, self._corrected_here(draft, given)
         )
         taught = _judged(draft, judged)
         here = filter(None, (draft.lesson(lesson.id) for lesson in shown.lessons))
         taught += _judged(draft, efficacy.after_turn(here, failed, now))
-        events: list[learning.ToolResult | learning.Feedback] = [learning.Feedback(given.text, before.answer), *tools]
+        corrects = [learning.Feedback(given.text, before.answer)] if said else []
+        events: list[learning.ToolResult | learning.Feedback] = [*corrects, *tools]
         waiting_now: list[Quarantined] = []
         stood = frozenset(lesson.id for lesson in shown.lessons)
         for event in events:
             found = learning.learn(
                 event, draft.lessons(), self._settings, now,
-                session_key=given.state_key, actor_key=given.audience.user_key or "", shown=stood,
+                session_key=given.state_key, actor_key=given.audience.user_key or "", held=held, shown=stood,
             )  # fmt: skip
             for one in found:
                 draft.put("lesson", one.lesson)
@@ -224,10 +227,6 @@ def _use(draft: Draft, shown: Begun) -> int:
     return len(rows)
 
 
-def _is_long(why: str) -> bool:
-    return "more than" in why and why.endswith("characters")
-
-
 def _judged(draft: Draft, judged: Sequence[efficacy.Judged]) -> list[Taught]:
     for one in judged:
         draft.put("lesson", one.lesson)
@@ -237,7 +236,8 @@ def _judged(draft: Draft, judged: Sequence[efficacy.Judged]) -> list[Taught]:
 def _dropped(text: str, why: str) -> Dropped:
     if why == "known already":
         return Dropped(text, why, "known")
-    kind = "weak" if why.startswith("low ") else "other" if why.endswith("in one turn") else "safety"
+    other = why.endswith("in one turn") or why.startswith(capture.NOT_SAFETY)
+    kind = "weak" if why.startswith("low ") else "other" if other else "safety"
     return Dropped(text, why, kind)
 
 

@@ -164,14 +164,18 @@ def test_what_is_too_long_is_read_in_part_and_said_so(
     assert len(dropped["text"]) == 200
 
 
-@pytest.mark.parametrize("length", [5_000, 1_000])
-def test_what_was_to_be_remembered_and_is_long_waits_for_a_person(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch, length: int
+def test_what_was_to_be_remembered_of_a_long_message_waits_for_a_person(
+    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give(monkeypatch, {**ANA, "text": "Remember that my boat lies in Kiel " + "and is green " * (length // 13)})
-    (held,) = run("turn").json["quarantined"]
-    assert held["text"].startswith("my boat lies in Kiel")
-    assert len(held["text"]) <= 300
+    give(monkeypatch, {**ANA, "text": "Remember that my boat lies in Kiel. " + "It is green. " * 400})
+    told = run("turn").json
+    (held,) = told["quarantined"]
+    assert held["text"] == "my boat lies in Kiel."
     assert "the beginning of a message of" in held["why"]
+    give(monkeypatch, {**ANA, "text": "Remember this: " + "x" * 5_000})
+    told = run("turn").json
+    assert (told["quarantined"], [one["why"] for one in told["dropped"]]) == (
+        [], ["a message of more than 4000 characters"],
+    )  # fmt: skip
     assert "my boat" in run("inbox", "list").out
     assert run("memory", "search", "--query", "boat", "--json").json == []

@@ -355,12 +355,71 @@ def test_no_more_than_some_per_turn_the_wishes_first() -> None:
     [
         {"memory_enabled": False},
         {"capture_enabled": False},
-        {"capture_channels": ("cli",)},
-        {"capture_channels": ()},
     ],
 )
 def test_every_switch_switches_capture_off(changed: dict[str, object]) -> None:
     assert taken("Remember that I prefer tea", settings=SETTINGS._replace(**changed)) == Captured()  # type: ignore[arg-type]
+
+
+def test_a_wish_in_a_channel_that_is_not_captured_is_told() -> None:
+    elsewhere = SETTINGS._replace(capture_channels=("cli",))
+    found = taken("Remember that my password is hunter2x", settings=elsewhere)
+    assert (found.rows, [why for _, why in found.dropped]) == ((), ["channel telegram is not in capture_channels"])
+    assert "hunter2x" not in repr(found)
+    assert taken("I prefer tea", settings=elsewhere) == Captured()
+
+
+def test_what_comes_from_nobody_waits_but_in_a_channel_of_one_person() -> None:
+    nobody, at_home = Origin(Audience("telegram", "42")), Origin(Audience("cli", "direct"))
+    item = only("Remember that I like figs", origin=nobody)
+    assert (is_waiting(item), item.meta["inbox"]["finding"]) == (True, "origin")
+    assert only("Remember that I like figs", origin=at_home).enabled
+    assert is_waiting(only("I prefer tea", origin=at_home, settings=SETTINGS._replace(capture_unnamed_channels=())))
+    mine = SETTINGS._replace(capture_unnamed_channels=("telegram",))
+    assert only("I prefer tea", origin=nobody, settings=mine).enabled
+
+
+@pytest.mark.parametrize("text", ["my password is hunter2", "我的身份证号是110101199003071234", "passwort: geheim123"])
+def test_a_secret_in_a_message_that_says_nothing_else_is_held_or_told(text: str) -> None:
+    found = taken(text)
+    assert found.saved == ()
+    [why] = [row.why for row in found.rows] + [reason for _, reason in found.dropped]
+    assert why.startswith("it holds a secret: ")
+    assert not [value for value in ("hunter2", "110101199003071234", "geheim123") if value in repr(found)]
+
+
+LISTS = [
+    (
+        "Remember the following:\n- I like red\n- my dog is Max\n- we meet at 9",
+        ["I like red", "my dog is Max", "we meet at 9"],
+    ),
+    (
+        "Please remember these things about me:\n\n1. I live in Porto\n2. no sugar in tea",
+        ["I live in Porto", "no sugar in tea"],
+    ),
+    ("请记住以下几点：\n- 我喜欢红色\n- 车位是 B12", ["我喜欢红色", "车位是 B12"]),
+    ("Remember:\nthe gate code is 4-2\nthe bin is green", ["the gate code is 4-2", "the bin is green"]),
+    ("Remember the following: the gate opens at six", ["the gate opens at six"]),
+]
+
+
+@pytest.mark.parametrize(("text", "entries"), LISTS)
+def test_the_entries_of_a_list_are_what_is_to_be_remembered(text: str, entries: list[str]) -> None:
+    found = taken(text)
+    assert [row.item.text for row in found.rows] == entries
+    assert {row.item.source for row in found.rows} == {"explicit_user"}
+
+
+@pytest.mark.parametrize("text", ["Remember this", "remember that!", "Please remember the following:", "记住这个"])
+def test_a_wish_that_only_points_is_told(text: str) -> None:
+    found = taken(text)
+    assert (found.rows, [why for _, why in found.dropped]) == ((), ["it does not say what to remember"])
+
+
+def test_a_wish_that_is_too_long_is_dropped_whole() -> None:
+    for text in ("Remember that I like " + "很" * 600, "Remember this: " + "x" * 400):
+        found = taken(text)
+        assert (found.rows, [why for _, why in found.dropped]) == ((), ["more than 300 characters"])
 
 
 def test_the_verdicts_name_each_fate() -> None:

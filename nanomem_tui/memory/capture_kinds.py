@@ -1,0 +1,168 @@
+"""What kind of memory a sentence states: a decision, a preference, a fact; by rules in English and Chinese.
+
+Owns the words of the kinds of seed 001 and of what only looks like one: what another is told to have said, what is only
+supposed, what is given to be translated or rewritten. Must not know wishes, questions or what is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+LEAD = (
+    r"^(?:(?:hey|hi|hello|ok(?:ay)?|also|and|but|so|well|btw|by the way|oh|yes|no|please|nanobot|actually|"
+    r"another thing)[\s,:!.]+){0,3}"
+)
+"""What a sentence may begin with before it says what it wants, as a pattern."""
+
+
+_PRETENDED = re.compile(
+    r"^(?:please |can you |could you |and |so |ok(?:ay)?,? |hey,? )*"
+    r"(?:(?:imagine|suppose|pretend|assume|what if|let's (?:say|pretend|assume)|(?:say|if|even if|unless|whether|when|"
+    r"as if)(?= (?:i|we|my)\b))|(?:how (?:do|would|can|to)|what does|what's|what is)\b.{0,40}\bsay\b|"
+    r"(?:translate|rewrite|rephrase|proof-?read|correct|fix|summari[sz]e|paraphrase|write|draft|compose|spell-?check|"
+    r"repeat|say|type|print|quote|title|subject|example|e\.g\.)\b[^:\"“]{0,60}[:\"“])|"
+    r"^(?:请|請|帮我|麻烦|你|把|能|可以)*(?:翻译|改写|润色|写|总结|校对|造句|扩写|重复|朗读|解释)[^：:“\"]{0,30}[：:“\"]|"
+    r"^(?:假如|假设|如果|要是|假装|比如|例如|想象|万一|要不是|即使|就算)(?=.{0,6}(?:我|咱))",
+    re.IGNORECASE,
+)
+"""What begins so tells nothing of the one who says it: it is supposed, or given to be worked on."""
+_SAID = (
+    r"(?:said|says|say|told (?:me|us|him|her|them)|tells (?:me|us)|asked|wrote|writes|replied|goes|claims|claimed|"
+    r"texted)"
+)
+_QUOTED = re.compile(
+    rf"^(?!i\b|we\b)(?:\w+[ ,]+){{0,3}}?(?!i\b|we\b)\w+ {_SAID}(?: to (?:me|us|him|her))?"
+    r"(?:\s*[:,\"“'].*|,? (?:that )?(?:remember )?(?:that )?(?:i|my|i'm|i've)\b.*)|"
+    r"(?:^|[，,。])(?!我[们]?说)[^，,。：:]{0,8}(?:他|她|它|(?<!我)(?<!咱)们|妈|爸|哥|姐|弟|妹|板|事|友|生|师|人|婆|公|子|儿)"
+    r"(?:说|問|问|告诉我|写道|回复|表示|喊)[过了道]?[：:，,“\"]?.*|"
+    r"[\"“][^\"”]*(?:\b(?:i|my|we|our)\b|我|咱)[^\"”]*[\"”]",
+    re.IGNORECASE,
+)
+"""What somebody else is told to have said, and words of a person in quotation marks."""
+
+
+def own_words(text: str) -> str:
+    """A sentence without what only quotes another, or nothing where all of it is supposed or given to be worked on."""
+    plain = text.replace("’", "'").strip()
+    return "" if _PRETENDED.match(plain) else _QUOTED.sub(" ", plain).strip()
+
+
+class _Kind(NamedTuple):
+    """The words of one kind."""
+
+    kind: str
+    pattern: str
+
+
+_KINDS: tuple[_Kind, ...] = (
+    _Kind(
+        "decision",
+        r"\blet'?s (?:use|go with|stick (?:with|to)|switch to|adopt|keep using|settle on)\b|"
+        r"\bwe(?:'ve| have)? (?:decided|agreed|settled|chosen|chose|opted|concluded)\b|\bfrom now on use\b|"
+        r"\bwe(?:'ll| will| are going to| shall) (?:use|go with|switch to|adopt|move to|migrate to|keep|drop)\b|"
+        r"\bwe(?:'re| are) (?:going with|switching to|moving to|migrating to)\b|\b(?:the|our|"
+        r"final) decision(?: is|:)|^decision:|"
+        r"\bi(?:'ve| have)? decided\b(?! not to (?:say|tell|answer))|^do (?!not\b)\w.{2,80}\bnot \w|"
+        r"(?:我们|咱们|团队|大家)(?:已经)?(?:就)?(?:决定|商定|同意|约定|说好|定下|敲定|统一|改用|采用)|"
+        r"(?:我们|咱们)(?:最终|最后|已经|还是|就)*(?:选|选择|选定|选用|确定|敲定|定)(?:了|用|的是)(?!吗|没)|"
+        r"^(?:(?:那么?|好的?|行|嗯|我们|咱们)[，,\s]*){0,3}(?:就|还是|都?改|先|统一)(?:用|选|走|采用|使用|换成)"
+        r"(?!你|您|一下|这么|那么|不|了|完)\S{1,}|"
+        r"决定(?:了)?(?:用|采用|改用|使用|不再|换成|选)|"
+        r"(?:我们|咱们)(?:以后|之后|就|都|将|会)+(?:用|使用|采用)|就(?:这么|这样)定了|最终(?:方案|决定)(?:是|为)",
+    ),
+    _Kind(
+        "preference",
+        r"\bi(?:'d| would)?(?: much| really| strongly| generally| usually| still)? (?:prefer|rather)\b(?!,)"
+        r"(?! (?:not\W*$|(?:not to |not )?(?:say|answer|tell|talk|disclose|discuss|share|comment|think|wait and)\b|"
+        r"(?:it|that|this) ))|"
+        r"\bmy (?:\w+ )?preference (?:is|are)\b|\bmy (?:all-time )?favou?rite\b|"
+        r"\bi(?: really| also| quite| absolutely)? (?:like|love|enjoy|adore)\b"
+        r"(?! (?:it|that|this|those|these|them|your|how you|what you|the way you|you|to know|to see if)\b|\W*$)|"
+        r"\b(?:i|we) (?:usually|normally|typically|mostly|always) "
+        r"(?:use|drink|eat|read|write|work|take|listen|go|wear|order)\b|"
+        r"\bi (?:do not|don't|can't|cannot) (?:like|want|enjoy|stand|eat|drink|use)\b(?! (?:it|that|this)\b)|"
+        r"\bi(?: really| absolutely| just)? (?:hate|dislike|avoid|can't stand|loathe)\b"
+        r"(?! (?:it|that|this|those|these|them|you|your|when you|how you|what you|myself|"
+        r"to (?:say|ask|bother|be|admit|interrupt|tell))\b|\W*$)|"
+        + LEAD.replace("^", "(?:^|[,;]\\s*)", 1)
+        + r"(?:don't|do not|never|always) (?:use|write|send|reply|answer|call|include|add|start|end|ask|put|give|"
+        r"make|speak|"
+        r"respond|say|show|format|explain|translate|mention|apologi[sz]e|wake|remind|book)\b|"
+        r"我(?:还|也|真的|真|最|更|比较|更加|特别|非常|很|不太|不|不怎么|一直|平时|一般|通常|其实)*(?:喜欢|喜愛|"
+        r"喜歡|偏好|偏爱|爱(?=喝|吃|看|听|用|玩)|"
+        r"讨厌|討厭|习惯|習慣|倾向|不想要|受不了|宁愿|常用|爱用)(?!这|那|這|你|您|它|上?了?[。！!~～\s]*$)|"
+        r"我(?:们家|一般|从来|從來|现在|平时|一直|都|也|已经|再|还)*不(?:再|太|怎么|能)?(?:吃|喝|抽|碰|穿|坐|开车|看电视|熬夜)"
+        r"(?!了|啦|这|那|完|下|饱|起|到)|我(?:从来|從來)都?不|我(?:已经)?戒[了掉]?(?:烟|酒|糖|咖啡|奶|肉)|"
+        r"我(?:一般|平时|通常)?只(?:吃|喝|用|穿|看|听|坐)|我(?:个人)?的?(?:偏好|喜好|最爱|习惯)(?:是|为)|"
+        r"^(?:请|請|麻烦)?(?:你|您)?(?:以后|今后|之后|回答时|回复时|回答我时)?(?:都|请)?(?:不要|别|別|勿|不许)(?:再)?(?:总是)?"
+        r"(?:用|使用|给|在|发|叫|加|写|说|问|打扰|推荐|提)|^(?:请|請)(?:总是|始终|一直|都)?用",
+    ),
+    _Kind(
+        "fact",
+        r"\bmy (?:\w+ )?time ?zone is\b|\bmy (?:first |last |full |nick)?name(?:'s| is)\b|\bcall me \w|\bi(?:'m|"
+        r" am) called\b|"
+        r"\bmy (?:native |first |mother )?(?:language|tongue) is\b|\bi speak (?!to\b|with\b|about\b|for\b|up\b)|"
+        r"\bi work (?:with|at|for|as|in|on|from|remotely|part)\b|\bi(?:'m| am) (?:based |living |located |from |"
+        r"originally )?"
+        r"(?:in|from|at) (?!(?:a|an|the)? ?(?:hurry|rush|awe|tears|shock|luck|touch|meeting|middle|mood|bed|bit|"
+        r"love|trouble|pain|favou?r|"
+        r"general|agreement|"
+        r"charge|fact|work|home|way|moment|least|last|first|all)\b)[\w\"]|"
+        r"\b(?:i|we)(?:'ve| have)?(?: just| recently)? (?:live|grew up|was born|studied|teach|own|moved|relocated|"
+        r"drive|study) |\bi (?:get|wake) up (?:at|around|before|every|early)\b|"
+        r"\bi (?:run|swim|train|work out|exercise|meditate|jog|commute|cycle|go [\w ]{2,20}?)[\w ]{0,30}? "
+        r"(?:every|each) (?:\w+ )?(?:day|morning|evening|night|week|weekend|month|\w+day)s?\b|"
+        r"\bi(?:'m| am) (?:allergic|vegetarian|vegan|married|divorced|single|pregnant|diabetic|"
+        r"left-handed|retired|"
+        r"a[n]? (?!(?:bit|little|lot|fan|huge|big|great|few|idiot|mess)\b)\w+|\d{1,3} years)|\bi(?:'ve|"
+        r" have)(?: got)? (?:a|an|two|three|four|"
+        r"\d+) (?:\w+ )?(?:son|daughter|kid|child|brother|sister|dog|cat|wife|husband|car|bike|degree|allerg|"
+        r"meeting every|house|"
+        r"flat|company|phd)\w*|\bmy (?:\w+ )?(?:wife|husband|partner|son|daughter|kids?|child|children|mother|"
+        r"father|mom|mum|dad|"
+        r"brother|sister|boss|manager|colleague|team|dog|cat|company|employer|job|address|birthday|phone|e-?mail|"
+        r"car|doctor|"
+        r"dentist|server|laptop|editor|shell|blood type|shoe size|anniversary|hometown|school|university|project|"
+        r"flight|"
+        r"passport|staging|host|database|name|timezone)(?:'s)?(?: \w+){0,3} (?:is|are|was|has|have|lives?|works?|"
+        r"likes?|loves?|"
+        r"hates?|runs?|"
+        r"starts?|prefers?)\b|"
+        r"\b(?:the|our|my|this|next|\w+day's) (?:[\w'-]+ ){0,3}(?:meeting|appointment|deadline|exam|interview|flight|"
+        r"class|"
+        r"lesson|rehearsal|demo|launch|release|wedding|party|checkup|stand-?up|train|retro|review)"
+        r"(?: \w+){0,2}? (?:is|starts|(?:(?:has been|was|got|is) )?(?:re)?(?:moved|scheduled|postponed|pushed|shifted|"
+        r"brought forward))(?: now| back| forward)?(?: due)? (?:to|at|on|for|until|by|from) "
+        r"(?:[\w:.-]+ ){0,3}?(?:\d|noon|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|next)|"
+        r"我(?:的(?:名字|全名)?)?叫(?!你)|叫我\S|我(?:现在|目前|平时|一直)?(?:住|"
+        r"在(?=[^\s，。]{1,12}(?:工作|上班|生活|读书|上学|做))|"
+        r"来自|出生|毕业|就职|任职|从事)|我是(?!说|想|指|不是|觉得|认为|问|在)\S|我对.{1,20}过敏|我(?:会说|说的是|不能吃|"
+        r"的母语)|"
+        r"我(?:有|养了|家有|结婚|离婚|单身|今年\d|怀孕|吃素)|我(?:的|家|们家)?(?:女儿|儿子|妻子|老婆|丈夫|老公|"
+        r"妈妈|爸爸|母亲|父亲|孩子|姐姐|妹妹|哥哥|弟弟|"
+        r"生日|时区|時區|语言|語言|母语|公司|工作|职业|地址|电话|邮箱|车|狗|猫|家乡|学校|老板|同事|项目|团队|血型|"
+        r"医生|服务器|电脑|手机)[^，。！？]{0,16}?"
+        r"(?:是|叫|在|为|有|住|：|:|喜欢|生于|出生|对)|我用的是|"
+        r"(?:我|我们|我家|我们家)[^，。！？我你他她]{0,8}?搬(?:到|去|来|進|进|回)了?(?!哪|什么)\S|"
+        r"我(?:一般|通常|都|基本)*每(?:天|周|週|个?月|年|晚|早|次|逢|个?星期|隔)(?!都?(?:很|好|觉得|想|在想))\S{2,}|"
+        r"我(?:们)?(?:一般|通常|平时|周末|周[一二三四五六日天]|早上|晚上)+(?:都|会)*[^，。？]{0,8}"
+        r"(?:起床|睡觉|跑步|健身|游泳|上课|上班|下班|锻炼|散步)|"
+        r"(?:会议|例会|开会|会|约会|预约|面试|考试|航班|火车|课|聚会|婚礼|截止(?:日期|时间)?|发布|上线|演示|体检|复查)"
+        r"(?:时间|日期)?(?:已经|已|被|现在)*(?:改|推迟|延期|提前|移|挪|调整|定|安排|约|订|在|是|就是)(?:到|在|为|至|成)?了?"
+        r"[^，。？！几哪]{0,6}?(?:\d|[一二三四五六七八九十两]+(?:点|號|号|月|日)|[下本这]?(?:周|星期|礼拜)|明天|后天|中午|下午|上午|早上|晚上)"
+        r"(?!吗|几)",
+    ),
+)
+
+
+@lru_cache(1)
+def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
+
+
+def kind_of(text: str) -> str:
+    """The kind of memory that a sentence states of the one who says it; empty when it states none."""
+    own = own_words(text)
+    return next((kind for kind, pattern in _kinds() if pattern.search(own)), "") if own else ""
