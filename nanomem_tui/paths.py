@@ -235,6 +235,10 @@ def _workspace_in(folder: Path, *, starting: bool) -> Path:
             if candidate.is_dir() and not any(name[0] != "." for name in os.listdir(candidate)):
                 return candidate
     inside = folder / "workspace"
+    if not starting and not any(name[0] != "." for name in os.listdir(folder)):
+        write = f"nanomem memory add --text … --workspace {shlex.quote(str(folder))}"
+        fix = _beside(folder, folder.parent) or f"what is written first makes it a workspace: {write}"
+        raise NotAWorkspace("the folder is empty, nothing is remembered here", str(folder), fix)
     fix = _beside(inside, folder) or _beside(folder, folder.parent)
     if not fix and starting:
         where = inside if any((folder / sign).exists() for sign in HOME_SIGNS) else folder / "memory"

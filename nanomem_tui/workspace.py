@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 
 def open_workspace(path: Path | str | None = None) -> Workspace:
-    """The workspace at `path` (default: the agent's own). Raises WorkspaceMissing, NotAWorkspace, AccessDenied,
-    InvalidConfig. Changes nothing on disk."""
-    found = paths.locate(path)
+    """The workspace at `path` (default: the agent's own); a folder that is named may be empty: what is written
+    first makes it a workspace. Raises WorkspaceMissing, NotAWorkspace, AccessDenied, InvalidConfig. Changes no byte."""
+    found = paths.locate(path, starting=path is not None)
     return Workspace(found, config.load(found))
 
 

@@ -177,7 +177,7 @@ def add(
     Example:
       nanomem memory lessons add --trigger "response:length" --action "Answer in two sentences"
     """
-    with state.open(dry_run=dry_run) as ws:
+    with state.open(dry_run=dry_run, starting=True) as ws:
         op = ws.lessons.add(
             trigger, better_action, bad_action, scope=scope, session_key=session_key, confidence=confidence
         )

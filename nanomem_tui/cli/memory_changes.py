@@ -49,7 +49,7 @@ def add(
     Example:
       nanomem memory add --text "Use concise responses" --kind preference
     """
-    with state.open(dry_run=dry_run) as ws:
+    with state.open(dry_run=dry_run, starting=True) as ws:
         ws.store.load("item")
         op, row, warnings = ws.items.add(
             text,

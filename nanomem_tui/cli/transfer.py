@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,17 +181,22 @@ def _export_document(state: State, ws: Workspace, target: str | None, *, force: 
     path = Path(target).expanduser()
     ws.transfer.check_target(path, force=force)
     write(path, (output.json_text(whole) + "\n").encode("utf-8"))
-    summary = {"path": target, "items": len(whole["items"]), "lessons": len(whole["lessons"])}
+    waiting = ws.inbox.count()
+    left = {"waiting in the inbox": waiting} if waiting else {}
+    summary = {"path": target, "items": len(whole["items"]), "lessons": len(whole["lessons"]), "left_out": left}
     wrote = [words.counted(len(whole[part]), part.removesuffix("s")) for part in ("items", "lessons")]
-    state.show(summary, [f"Wrote {wrote[0]} and {wrote[1]} to {target}."])
+    state.show(summary, [f"Wrote {wrote[0]} and {wrote[1]} to {target}.", *_left_out(left)])
+
+
+def _left_out(left: Mapping[str, int]) -> list[str]:
+    return [f"Left out: {', '.join(f'{number:,} {why}' for why, number in left.items())}."] if left else []
 
 
 def _export_lines(made: Exported) -> list[str]:
     counts = [(made.items, "item"), (made.lessons, "lesson")]
     wrote = " and ".join(words.counted(number, noun) for number, noun in counts if number)
     lines = [f"Wrote {wrote} to {made.path}."]
-    if made.left_out:
-        lines.append(f"Left out: {', '.join(f'{number:,} {why}' for why, number in made.left_out.items())}.")
+    lines += _left_out(made.left_out)
     return lines if made.lost == "nothing" else [*lines, f"The format does not hold: {made.lost}."]
 
 

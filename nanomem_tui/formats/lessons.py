@@ -15,6 +15,10 @@ _TEXTS = (
 )  # fmt: skip
 _ORDER = (*_TEXTS[:9], "confidence", "hits", "enabled", *_TEXTS[9:])
 _KNOWN = frozenset(_ORDER)
+_FIX = (
+    "the next change of a lesson copies this file to the quarantine and writes the lessons that can be read; until "
+    "then the line may be corrected in an editor, while no agent runs"
+)
 
 
 class LessonLine(NamedTuple):
@@ -78,7 +82,7 @@ def parse_lessons(data: bytes, where: str) -> LessonsFile:
     seen: set[str] = set()
     for record in records(data, where):
         if record.problem is not None:
-            problems.append(record.problem)
+            problems.append(record.problem._replace(fix=_FIX if record.value is None else record.problem.fix))
         lesson = LessonLine.from_dict(record.value, record.number) if record.value is not None else None
         if lesson is None or not lesson.id:
             complete = False

@@ -20,7 +20,7 @@ _decode = json.JSONDecoder().raw_decode
 _PATIENCE = 100
 _WINDOW = 2048
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
-_FIX = "every item that could be read is shown; the next change here sets this file aside and writes a whole one"
+_FIX = "every item that could be read is shown; the next change of an item sets this file aside and writes a whole one"
 
 
 class LtmItem(NamedTuple):

@@ -264,8 +264,8 @@ class AgentFiles:
 
     def _export(self, file: SharedFile, table: Mapping[str, Row]) -> bool:
         data, rows = self._exported(file, table)
-        if rows == dict(file.rows.rows) and file.rows.complete and list(rows) == list(file.rows.rows):
-            return False
+        if rows == dict(file.rows.rows) and list(rows) == list(file.rows.rows):
+            return False  # also of a file with a broken line: what changed may be the other file's
         if file.rows.problems:
             atomic.quarantine(self.paths.quarantine, file.name, file.data)
         atomic.write_atomic(file.path, data, expected=atomic.sha256(file.data))
