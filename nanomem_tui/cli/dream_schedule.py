@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,7 +24,7 @@ from nanomem_tui.cli.shared import Command, pass_state
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.schedule import Outcome
+    from nanomem_tui.dream.schedule import Outcome, Plan
     from nanomem_tui.workspace import Workspace
 
 LOOK_SECONDS = 60.0  # at most, between two looks at settings and agent
@@ -50,7 +51,7 @@ def schedule(state: State, once: bool, unit: str | None) -> int:
         return _print_unit(state, unit)
     with Ending() as ending:
         if once:
-            outcome = _look(state, ending)
+            outcome = _look(state, ending, set())
             _tell(state, outcome)
             return _CODES.get(outcome.kind, errors.NothingToDo.exit_code)
         _until_ended(state, ending)
@@ -91,9 +92,10 @@ class Ending:
 
 def _until_ended(state: State, ending: Ending) -> None:
     said: tuple[str, str] | None = None
+    noted: set[str] = set()
     while not ending.asked:
         try:
-            outcome = _look(state, ending)
+            outcome = _look(state, ending, noted)
         except (errors.NanomemError, OSError) as error:
             if said is None:
                 raise  # it never worked
@@ -107,10 +109,15 @@ def _until_ended(state: State, ending: Ending) -> None:
     _tell(state, None)
 
 
-def _look(state: State, ending: Ending) -> Outcome:
+def _look(state: State, ending: Ending, said: set[str]) -> Outcome:
+    """A step of the schedule; before it, once, what is wrong with its settings."""
     from nanomem_tui.dream.schedule import Schedule
 
     with state.open() as ws:
+        plan = Schedule(ws).plan()
+        if plan.trouble not in ("", *said):
+            output.notes([f"Note: {plan.trouble}"])
+            said.add(plan.trouble)
         return Schedule(ws).step(stopped=lambda: ending.asked)
 
 
@@ -143,7 +150,9 @@ def _print_unit(state: State, unit: str) -> int:
 
     with state.open() as ws:
         plan = Schedule(ws).plan()
-        lines = _systemd(ws) if unit == "systemd" else _cron(ws, plan.every.total_seconds() / 60)
+        lines = _systemd(ws) if unit == "systemd" else _cron(ws, plan)
+    if plan.trouble and plan.on:
+        output.notes([f"Note: {plan.trouble}"])
     if not plan.on:
         output.notes([f"Note: as things are no Dream would run: {plan.why}"])
     state.show({"unit": unit, "text": "\n".join(lines) + "\n", "on": plan.on, "why": plan.why}, lines)
@@ -190,15 +199,27 @@ def _quoted(word: str) -> str:
     return f'"{escaped}"'
 
 
-def _cron(ws: Workspace, every: float) -> list[str]:
+def _cron(ws: Workspace, plan: Plan) -> list[str]:
     environment = [f"NANOMEM_CONFIG={path}" for path in _own_config()]
     words = [*(["env", *environment] if environment else []), *_command(ws), "--once"]
     line = " ".join(map(shlex.quote, words)).replace("%", "\\%")
-    minutes = f"*/{CRON_MINUTES}" if every >= 2 * CRON_MINUTES else "*"
+    minutes = _minutes(ws, plan)
     return [
         "# crontab -e; each look takes a moment, and a Dream runs when one is due",
         f"{minutes} * * * * {line} >/dev/null",
     ]
+
+
+def _minutes(ws: Workspace, plan: Plan) -> str:
+    """At which minutes of each hour cron has to look: those at which a Dream may be due."""
+    from nanomem_tui.dream.schedule import zone_of
+
+    if not plan.cron:
+        return f"*/{CRON_MINUTES}" if plan.every.total_seconds() / 60 >= 2 * CRON_MINUTES else "*"
+    now = clock.now()
+    there, here = (now.astimezone(zone).utcoffset() for zone in (zone_of(ws.paths), None))
+    apart = ((there or timedelta()) - (here or timedelta())).total_seconds()
+    return "*" if apart % 3600 else plan.cron.split()[0]
 
 
 def _own_config() -> Sequence[str]:

@@ -36,7 +36,7 @@ _ALONE = 2  # failures over a single entry, until it is read by rules, or passed
 _KEPT = 20  # entries that were passed over, as they are told
 _SAID = 300  # characters of an error
 _NOTHING = "nothing new to dream about"
-_FIRST_WITH_DREAM, _FIRST_WITH_SWITCH = (0, 1, 5), (0, 3, 5)
+_FIRST_WITH_DREAM, _FIRST_WITH_SWITCH = (0, 1, 5), (0, 2, 1)
 
 Kind = Literal["off", "waiting", "busy", "nothing", "dreamt", "passed", "failed", "stopped"]
 
@@ -65,12 +65,16 @@ class Host(Protocol):
 
 
 class Plan(NamedTuple):
-    """Whether Dreams run by themselves, and why; `every`, or at the times of the `cron` expression."""
+    """Whether Dreams run by themselves, and why; `every`, or at the times of the `cron` expression.
+
+    `trouble` says what is wrong with a cron expression that was set and is not used, "" for nothing.
+    """
 
     on: bool
     why: str
     every: timedelta
     cron: str = ""
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +121,17 @@ class Schedule:
         every, cron = timedelta(hours=settings.dream_interval_h), settings.dream_cron
         trouble = cron_trouble(cron)
         if trouble:
-            cron, trouble = "", f"; the cron line {cron!r} is not understood ({trouble}), the interval counts"
+            cron, trouble = "", f"the cron line {cron!r} is not understood ({trouble}), the interval counts"
+        also = f"; {trouble}" if trouble else ""
         if settings.dream_schedule == "off":
-            return Plan(False, "dream_schedule is off", every, cron)
+            return Plan(False, "dream_schedule is off", every, cron, trouble)
         if settings.dream_schedule == "on":
-            return Plan(True, f"dream_schedule is on{trouble}", every, cron)
+            return Plan(True, f"dream_schedule is on{also}", every, cron, trouble)
         own = agents_own(paths, self._host.layout, self._host.agent())
         if own:
-            return Plan(False, f"{own}; `nanomem config set dream_schedule on` runs ours all the same", every, cron)
-        return Plan(True, f"no agent dreams here by itself{trouble}", every, cron)
+            why = f"{own}; `nanomem config set dream_schedule on` runs ours all the same"
+            return Plan(False, why, every, cron, trouble)
+        return Plan(True, f"no agent dreams here by itself{also}", every, cron, trouble)
 
     def next_at(self, plan: Plan | None = None) -> datetime:
         """When the next Dream is due; a time that is over when it is due now."""
@@ -314,9 +320,15 @@ def agents_own(paths: Paths, layout: Layout, agent: Presence) -> str:
         if not (agent.running and agent.what.startswith("nanobot")):
             return ""
         return f"{agent.what} runs here, and dreams by itself"
+    told_not_to = found.get("dream", {}).get("enabled", True) is False
+    if version < _FIRST_WITH_SWITCH and told_not_to:
+        return (
+            f"these files are those of {layout.release} to 0.2.1, of which only 0.2.1 reads "
+            "agents.defaults.dream.enabled: an older one dreams by itself all the same"
+        )
     if version < _FIRST_WITH_SWITCH:
-        return f"{layout.release} dreams by itself and cannot be told not to"
-    if found.get("dream", {}).get("enabled", True) is False:
+        return f"{layout.release} dreams by itself"
+    if told_not_to:
         return ""
     if paths.agent_config is None:
         return f"{layout.release} dreams by itself, and no configuration of it says otherwise"

@@ -96,6 +96,22 @@ def test_a_unit_of_systemd_is_read_back_as_it_was_meant(workspace: Path, run: Ru
     assert user(workspace) == ""
 
 
+def test_cron_looks_at_the_minutes_of_the_cron_line(workspace: Path, run: Run) -> None:
+    for cron, minutes in (("*/3 * * * *", "*/3"), ("17 4 * * *", "17")):
+        run("config", "set", "dream_cron", cron)
+        line = run("dream", "schedule", "--print", "cron").out.splitlines()[-1]
+        assert line.startswith(f"{minutes} * * * * ")
+
+
+def test_a_cron_line_that_is_not_understood_is_said(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("config", "set", "dream_cron", "*/3 * * * *")
+    monkeypatch.setattr("nanomem_tui.dream.schedule.cron_trouble", lambda cron: "five fields are wanted")
+    said = "Note: the cron line '*/3 * * * *' is not understood (five fields are wanted), the interval counts\n"
+    once = run("dream", "schedule", "--once")
+    assert (once.code, once.err) == (0, said)
+    assert said in run("dream", "schedule", "--print", "cron").err
+
+
 def test_a_line_of_cron_is_one_that_a_shell_reads_back(workspace: Path, run: Run) -> None:
     line = run("dream", "schedule", "--print", "cron").out.splitlines()[-1]
     fields, command = line.split()[:5], line.split(maxsplit=5)[5]
