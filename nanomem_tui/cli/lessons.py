@@ -193,7 +193,7 @@ def add(
 @click.option("--trigger", type=Words(), help="When it applies.")
 @click.option("--action", "better_action", type=Words(), help="What to do (without any option: edit it in $EDITOR).")
 @click.option("--bad-action", type=Words(), help="What went wrong before.")
-@click.option("--confidence", type=click.IntRange(1, 10), help="1 to 10.")
+@click.option("--confidence", type=click.IntRange(1, 10), help="1 to 10; the one that it has confirms it.")
 @rehearsable
 @pass_state
 def edit(
