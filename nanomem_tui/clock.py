@@ -65,6 +65,12 @@ def parse(text: str | None) -> datetime | None:
         return None
 
 
+def past(text: str | None) -> datetime:
+    """When something was that is told of now: the time in `text`, the present for one to come, or for none."""
+    present = now()
+    return min(parse(text) or present, present)
+
+
 def local_naive(moment: datetime) -> str:
     """`moment` as an agent writes it: local time, no offset."""
     return moment.astimezone().replace(tzinfo=None).isoformat()

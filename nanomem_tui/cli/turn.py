@@ -99,8 +99,8 @@ def _answer_once(state: State, do: str) -> None:
     with state.open(starting=True) as ws:
         answer = _do(ws, do, body)
     output.document(answer)
-    if problem := answer.get("problem"):
-        output.notes([f"Note: {problem}"])
+    told = [answer["problem"]] if answer.get("problem") else []
+    output.notes([f"Note: {problem}" for problem in (*told, *answer.get("problems", ()))])
 
 
 def _lines() -> Iterator[bytes]:

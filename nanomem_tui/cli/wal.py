@@ -103,7 +103,9 @@ def _turn_lines(found: WalState, turns: Sequence[Turn], recovered: Collection[in
         mark = "  NOT FINISHED, RECOVERED" if turn.number in recovered else "  NOT FINISHED" if turn.open else ""
         lines.append(f"#{turn.number}  {words.when(turn.at_pre)}{mark}")
         lines.append("  " + one_line(f"user: {turn.pre.get('user') or ''}", width - 2))
-        if not turn.open:
+        if turn.declined:
+            lines.append("  (declined: nothing of it was kept)")
+        elif not turn.open:
             lines.append("  " + one_line(f"assistant: {turn.assistant or '(empty)'}", width - 2))
         lines.extend("  " + one_line(f"pending: {action}", width - 2) for action in turn.pending_actions)
     return [*lines, *(entry.text() for entry in found.problems)]

@@ -2,12 +2,18 @@
 
 A turn has a PRE block, written before the model is called, and a POST block, written after. A PRE without its POST is
 the trace of a turn that never ended.
+
+Blocks of ours carry one field more, `turn`: several turns may be open in one chat, and the answer belongs to the
+question of the same id. Blocks without it (the scoped system's) pair by their places, as they always did. Two more
+fields are ours alone: `line_breaks` tells where the one line of `user` had ended lines, and `declined` that a turn was
+given up without an answer.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from nanomem_tui.errors import Problem
@@ -23,12 +29,15 @@ _TITLE = "# Session WAL State"
 _HEAD_FIELDS = ("session_key", "channel", "chat_id")
 _BLOCK = re.compile(r"### (\S+) (PRE|POST)\s*")
 _FIELD = re.compile(r"- ([a-z_]+):(?: (.*))?", re.DOTALL)
+_TURN, _BREAKS, _DECLINED = "turn", "line_breaks", "declined"
 
 
 class Turn(NamedTuple):
     """One turn. `pre` holds the fields of its PRE block, known ones and others, as text; times are UTC ISO.
 
     `open` turns began and never ended. `line` is where the PRE block starts (the POST block when there is no PRE).
+    `id` is what its blocks are paired by, empty in what others wrote. A `declined` turn ended without an answer, and
+    nothing of it was kept.
     """
 
     number: int
@@ -39,6 +48,8 @@ class Turn(NamedTuple):
     pending_actions: tuple[str, ...] = ()
     open: bool = True
     line: int = 0
+    id: str = ""
+    declined: bool = False
 
 
 class WalState(NamedTuple):
@@ -105,20 +116,35 @@ def dump_header(session_key: str, channel: str, chat_id: str) -> bytes:
     return _bytes(lines)
 
 
-def dump_pre(at: str, pre: Mapping[str, str]) -> bytes:
-    """The PRE block of a turn at `at` (UTC ISO): the fields of `pre` in the system's order, then any others."""
+def dump_pre(at: str, pre: Mapping[str, str], turn: str = "") -> bytes:
+    """The PRE block of a turn at `at` (UTC ISO): the fields of `pre` in the system's order, then any others, then ours:
+    the turn's id, and where `user` had ended lines."""
     order = [name for name in PRE_FIELDS if name in pre] + [name for name in pre if name not in PRE_FIELDS]
-    values = (f"- {name}: {_cut(pre[name]) if name == 'user' else _one_line(pre[name])}" for name in order)
-    return _bytes([f"### {at} PRE", *values, ""])
+    values = [f"- {name}: {_cut(pre[name]) if name == 'user' else _one_line(pre[name])}" for name in order]
+    breaks = _line_breaks(pre.get("user", ""))
+    values += [f"- {_BREAKS}: {breaks}"] if breaks else []
+    return _bytes([f"### {at} PRE", *values, *_id_line(turn), ""])
 
 
-def dump_post(at: str, assistant: str | None, pending_actions: Sequence[str] = ()) -> bytes:
-    """The POST block of a turn at `at` (UTC ISO): the answer, cut like the question (None: no line), and at most ten
-    actions."""
+def dump_post(
+    at: str,
+    assistant: str | None,
+    pending_actions: Sequence[str] = (),
+    turn: str = "",
+    *,
+    declined: bool = False,
+) -> bytes:
+    """The POST block of a turn at `at` (UTC ISO): the answer, cut like the question (None: no line), the turn's id, and
+    at most ten actions."""
     lines = [f"### {at} POST", *([] if assistant is None else [f"- assistant: {_cut(assistant) or EMPTY}"])]
-    if pending_actions:
+    lines += [*_id_line(turn), *([f"- {_DECLINED}: true"] if declined else [])]
+    if pending_actions:  # last: whoever does not know our fields never takes them for actions
         lines += ["- pending_actions:", *(f"  - {_one_line(action)}" for action in pending_actions[:MAX_ACTIONS])]
     return _bytes([*lines, ""])
+
+
+def _id_line(turn: str) -> list[str]:
+    return [f"- {_TURN}: {_one_line(turn)}"] if turn else []
 
 
 def wal_name(session_key: str) -> str:
@@ -164,35 +190,78 @@ def _take(block: _Block, line: str) -> bool:
 
 
 def _turns(blocks: Sequence[_Block], where: str, problems: list[Problem]) -> tuple[Turn, ...]:
-    turns: list[Turn] = []
-    waiting: _Block | None = None
+    """The turns in the order in which they began."""
+    pairs: list[list[_Block | None]] = []
+    named: dict[str, list[_Block | None]] = {}
+    unnamed: list[_Block | None] | None = None  # the last question without an id, while it has no answer
+    last: list[_Block | None] | None = None
     for block in blocks:
+        turn = block.text(_TURN)
         if block.kind == "PRE":
-            if waiting is not None:
-                turns.append(_turn(len(turns) + 1, waiting, None))
-            waiting = block
+            last = [block, None]
+            pairs.append(last)
+            if turn:
+                named[turn] = last
+            else:
+                unnamed = last
             continue
-        if waiting is None:
+        # An answer without an id is of the question without one that was asked last. Where only one of the two has an
+        # id, the release changed between them: then the place tells, if nothing was asked in between.
+        pair = named.pop(turn, None) if turn else unnamed
+        if pair is None and last is not None and last[1] is None and (not turn or last is unnamed):
+            pair = last
+        if pair is None:
             problems.append(Problem("an answer without its question", where, block.line, severity="warning"))
-        turns.append(_turn(len(turns) + 1, waiting, block))
-        waiting = None
-    if waiting is not None:
-        turns.append(_turn(len(turns) + 1, waiting, None))
-    return tuple(turns)
+            pairs.append([None, block])
+            continue
+        pair[1] = block
+        if pair is unnamed:
+            unnamed = None
+        if not turn and pair[0] is not None:
+            named.pop(pair[0].text(_TURN), None)
+    return tuple(_turn(number, pre, post) for number, (pre, post) in enumerate(pairs, 1))
 
 
 def _turn(number: int, pre: _Block | None, post: _Block | None) -> Turn:
     assistant = post.text("assistant") if post else None
+    declined = post is not None and post.text(_DECLINED) == "true"
+    turn = next((found for block in (pre, post) if block is not None and (found := block.text(_TURN))), "")
     return Turn(
         number=number,
         at_pre=pre.at if pre else "",
-        pre={name: pre.text(name) for name in pre.fields} if pre else {},
+        pre=_pre(pre) if pre else {},
         at_post=post.at if post else None,
-        assistant="" if assistant == EMPTY else assistant,
+        assistant=None if declined else "" if assistant == EMPTY else assistant,
         pending_actions=tuple(post.actions) if post else (),
         open=post is None,
         line=pre.line if pre else post.line if post else 0,
+        id=turn,
+        declined=declined,
     )
+
+
+def _pre(block: _Block) -> dict[str, str]:
+    """The fields of a PRE block, `user` with its lines; without those that only say how to read the others."""
+    fields = {name: block.text(name) for name in block.fields if name not in (_TURN, _BREAKS)}
+    if _BREAKS in block.fields and "user" in fields:
+        text = list(fields["user"])
+        places = (int(word) for word in block.text(_BREAKS).split()[:TEXT_LIMIT] if word.isdecimal() and len(word) < 5)
+        for place in places:
+            if place < len(text) and text[place] == " ":
+                text[place] = "\n"
+        fields["user"] = "".join(text)
+    return fields
+
+
+def _line_breaks(text: str) -> str:
+    """The places in the one line of a text, as far as it is written, where a line of the text ended."""
+    if "\n" not in text and "\r" not in text:
+        return ""
+    joined = " ".join(text.splitlines())
+    before = len(joined) - len(joined.lstrip())
+    ends = accumulate(len(line) + 1 for line in text.splitlines()[:-1])
+    kept = min(TEXT_LIMIT, len(joined.strip()))
+    return " ".join(str(end - 1 - before) for end in ends if 0 <= end - 1 - before < kept)
 
 
 def _one_line(text: str) -> str:

@@ -318,10 +318,10 @@ def _again(candidate: Candidate, finding: Finding | None, twin: Item, at: str, e
     """The row of something that is known already: confirmed, and out of the inbox once a person says it himself."""
     after = twin._replace(
         hits=twin.hits + 1,
-        updated_at=at,
+        updated_at=max(twin.updated_at, at),  # a turn of long ago may be told today
         importance=max(twin.importance, candidate.importance),
         confidence=max(twin.confidence, candidate.confidence),
-        expires_at=expires if twin.expires_at else None,
+        expires_at=max(twin.expires_at, expires or twin.expires_at) if twin.expires_at else None,
     )
     if is_waiting(twin):
         why = twin.meta["inbox"]

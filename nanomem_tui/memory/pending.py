@@ -13,24 +13,31 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, Conflict, NothingToDo, from_os_error
 from nanomem_tui.memory.wal import OpenTurn
+from nanomem_tui.memory.working import same_words
 from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.store import atomic
 from nanomem_tui.text import counted
 
 
 class Recovered(NamedTuple):
-    """A turn that began and never ended: when (UTC ISO) and what was asked. `done`: the agent has answered it since."""
+    """A turn that began and never ended: when (UTC ISO) and what was asked. `done`: the agent has answered it since.
+    `turn`: its id, empty for turns of others."""
 
     at: str
     text: str
     done: bool = False
+    turn: str = ""
+
+    def is_of(self, at: str, turn: str) -> bool:
+        """Whether it is the turn that is meant: by its id where both have one, else by when it began."""
+        return self.turn == turn if self.turn and turn else self.at == at
 
 
 class Pending:
     """The recovered turns of each session, and the layer that changes them.
 
     A value is `{"items": [[at, text], …]}`; `[at, text, true]` is one that was answered since, and stays known as
-    recovered.
+    recovered; a fourth value is the turn's id.
     """
 
     name = "pending"
@@ -51,14 +58,19 @@ class Pending:
         """What waits, by session."""
         return {key: waiting for key in self._table() if (waiting := self.of(key))}
 
-    def finished(self, session_key: str, done_actions: Sequence[str]) -> list[Change]:
-        """The change that marks what the agent says to have done; none where nothing of it waits."""
-        before = self.known(session_key) if done_actions else ()
+    def finished(self, session_key: str, done_actions: Sequence[str], turn: str = "") -> list[Change]:
+        """The change that marks what the agent says to have done, and the turn `turn`, which ended after all; none
+        where nothing of it waits."""
+        before = self.known(session_key) if done_actions or turn else ()
         after = [
-            item._replace(done=item.done or bool(item.text and any(item.text in done for done in done_actions)))
+            item._replace(done=item.done or bool(turn and item.turn == turn) or _is_told(item.text, done_actions))
             for item in before
         ]
         return [change_of(session_key, before, after)] if tuple(after) != before else []
+
+    def told(self, session_key: str, done_action: str) -> bool:
+        """Whether something that was recovered in a session is what an agent says to have done."""
+        return any(_is_told(item.text, [done_action]) for item in self.known(session_key))
 
     def recover(
         self,
@@ -75,9 +87,10 @@ class Pending:
         """
         by_session: dict[str, list[Recovered]] = {}
         for turn in sorted(turns, key=lambda turn: turn.at):
-            known = {item.at for item in self.known(turn.session_key)}
-            if turn.at not in known:
-                by_session.setdefault(turn.session_key, []).append(Recovered(turn.at, turn.user))
+            known = (*self.known(turn.session_key), *by_session.get(turn.session_key, ()))
+            if not any(item.is_of(turn.at, turn.id) for item in known):
+                item = Recovered(turn.at, turn.user, turn=turn.id)
+                by_session.setdefault(turn.session_key, []).append(item)
         if not by_session:
             raise NothingToDo("nothing to recover", "", "every turn was finished, or is recovered already")
         changes = [change_of(key, self.known(key), (*self.known(key), *items)) for key, items in by_session.items()]
@@ -131,8 +144,15 @@ def change_of(session_key: str, before: Sequence[Recovered], after: Sequence[Rec
     return Change("pending", session_key, _value(before), _value(after))
 
 
+def _is_told(text: str, done_actions: Sequence[str]) -> bool:
+    """Whether a recovered question is among what was done, in its own words or as a block shows it."""
+    words = same_words(text)
+    told = map(same_words, done_actions)
+    return bool(words) and any(done == words or done.startswith(f"{words} (asked ") for done in told)
+
+
 def _value(items: Sequence[Recovered]) -> Value | None:
-    rows = [[*item] if item.done else [item.at, item.text] for item in items]
+    rows = [[*item] if item.turn else [*item[:3]] if item.done else [item.at, item.text] for item in items]
     return {"items": rows} if rows else None
 
 
@@ -141,7 +161,7 @@ def _items(value: Any) -> tuple[Recovered, ...]:
     found = value.get("items") if isinstance(value, Mapping) else None
     rows = found if isinstance(found, list | tuple) else ()
     return tuple(
-        Recovered(str(row[0]), str(row[1]), len(row) > 2 and row[2] is True)
+        Recovered(str(row[0]), str(row[1]), len(row) > 2 and row[2] is True, str(row[3]) if len(row) > 3 else "")
         for row in rows
-        if isinstance(row, list | tuple) and len(row) in (2, 3)
+        if isinstance(row, list | tuple) and len(row) in (2, 3, 4)
     )

@@ -63,7 +63,7 @@ def render(
     kept, item_lines = _fill(items, item_line, max_chars)
     taught, lesson_lines = _fill(lessons, lesson_line, share("lessons"))
     _, turn_lines = _fill(list(reversed(turns)), _turn_line, share("turns"))
-    _, pending_lines = _fill(pending, lambda text: f"- {_unjudged(text)}", share("pending"))
+    _, pending_lines = _fill(pending, lambda text: f"- {unjudged(text)}", share("pending"))
     parts = [
         _part("Remembered", item_lines),
         _part("Lessons from earlier mistakes", lesson_lines),
@@ -119,7 +119,8 @@ def plain(text: str) -> str:
 
 
 @lru_cache(1024)
-def _unjudged(text: str) -> str:
+def unjudged(text: str) -> str:
+    """As `plain`, of text that nobody judged: one that reads as an order to the model is left out."""
     return LEFT_OUT if injection.reason(text) else plain(text)
 
 
@@ -129,7 +130,7 @@ def _turn_line(turn: Exchange) -> str:
 
 
 def _short(text: str) -> str:
-    line = _unjudged(text)
+    line = unjudged(text)
     return line if len(line) <= TURN_CHARS else line[:TURN_CHARS].rstrip() + "…"
 
 

@@ -6,14 +6,17 @@ Owns what of such a turn is captured: only what was asked for in so many words; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.memory import capture, mirrors
+from nanomem_tui.formats.wal_state import TEXT_LIMIT
+from nanomem_tui.memory import capture, mirrors, secrets
 from nanomem_tui.memory.pending import Pending
-from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.scopes import Audience, waiting
 from nanomem_tui.memory.turn_keeping import Draft
 from nanomem_tui.memory.twins import Twins
 from nanomem_tui.memory.wal import OpenTurn
@@ -24,6 +27,9 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.wal_state import WalState
+
+_MARK = re.compile(rf"\[((?:{'|'.join(map(re.escape, secrets.KINDS))}) #[0-9a-f]{{4,8}})\]")
+"""What the session state has in place of a secret."""
 
 StateOf = Callable[[str], "WalState"]
 """The turn log of a session."""
@@ -67,10 +73,24 @@ def _asked(
     try:
         audience = Audience(state.channel or None, state.chat_id or None, pre.get("sender_id") or None)
         origin = capture.Origin(audience, turn.session_key, pre.get("message_id") or None)
-        found = capture.capture(turn.user, origin, settings, draft.twin, workspace_id)
+        found = capture.capture(turn.user, origin, settings, draft.twin, workspace_id, now=clock.past(turn.at))
     except NanomemError:
         return  # whose it is cannot be told from its log: it is pending all the same
     for row in found.rows:
         if row.item.source == "explicit_user" and (row.before is None or row.why):
-            draft.put("item", row.item)
-            yield row
+            kept = _judged(row, turn.user)
+            draft.put("item", kept.item)
+            yield kept
+
+
+def _judged(row: capture.Row, said: str) -> capture.Row:
+    """The row as the turn itself would have left it, had it ended: the log holds no secret but its mark, and of a long
+    message the beginning."""
+    if row.why or row.before is not None:
+        return row
+    why, finding = "", ""
+    if mark := _MARK.search(row.item.text):
+        why, finding = f"it holds a secret: {mark[1]}", "secret"
+    elif len(said) > TEXT_LIMIT and said.rstrip(".").endswith(row.item.text.rstrip(".")):
+        why, finding = "the beginning of a message, whose end is not known", "long"
+    return capture.Row(waiting(row.item, why, finding=finding), None, why) if why else row

@@ -10,29 +10,29 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem
+from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
 from nanomem_tui.formats.wal_state import parse_wal
-from nanomem_tui.memory import backfill, corrections, learning, prompt, retention
+from nanomem_tui.memory import backfill, corrections, learning, prompt, retention, secrets
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.recall import Cut, Question, Recall
 from nanomem_tui.memory.traces import Traces
 from nanomem_tui.memory.turn_keeping import Before, Keeper
-from nanomem_tui.memory.turn_values import Begun, Ended, TurnEnd, TurnInput, same_chat, same_message
+from nanomem_tui.memory.turn_open import OpenTurns
+from nanomem_tui.memory.turn_values import Begun, Ended, TurnEnd, TurnInput
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
 from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state
 from nanomem_tui.operations import Operation, new_key
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
+from nanomem_tui.text import one_line
 
-OPEN_TURNS = 1_000
-"""Turns that began here and are remembered until they end."""
 LOOK = 0.25
 """Seconds between two looks at what other processes wrote."""
 MAX_NOTES = 64_000
@@ -55,7 +55,7 @@ class Engine:
         folder = state_folder(store.paths, settings.wal_state_dir)
         self._wal = WalWriter(folder) if settings.wal_enabled else None
         self.working = WorkingMemory(settings.short_term_turns, settings.pending_limit, self._restore)
-        self._open: OrderedDict[str, tuple[TurnInput, Begun]] = OrderedDict()
+        self._open = OpenTurns(store, traces)
         self._lock = threading.RLock()
         self._looked = 0.0
         self._filled = False
@@ -73,13 +73,13 @@ class Engine:
             self._ready()
             given = given._replace(at=given.at or clock.iso(clock.now()))
             turn = new_key("turn")
-            problem = self._traced(lambda: self._pre(given))
+            problem = self._traced(lambda: self._pre(given, turn))
             self._first()
             begun = self._block(turn, given, _question(given))
             problem = self._traced(lambda: self.traces.injections.began(self._injected(given, begun))) or problem
-            begun = begun._replace(problem=problem, clipped=given.clipped)
-            self.working.began(given.state_key, given.at, given.speaker, given.text)
-            self._remember(given, begun)
+            begun = begun._replace(problem=problem)
+            self.working.began(given.state_key, given.at, given.speaker, given.text, turn)
+            self._open.add(given, begun)
             self._count_begin(begun)
             return begun
 
@@ -127,7 +127,7 @@ class Engine:
     def _durably(self, operation: Operation) -> Operation:
         return self._keep(operation, True)
 
-    def _pre(self, given: TurnInput) -> None:
+    def _pre(self, given: TurnInput, turn: str) -> None:
         if self._wal is not None:
             fields = {
                 "speaker": given.speaker,
@@ -139,14 +139,15 @@ class Engine:
                 "reply_to_participant": given.reply_participant,
             }
             written = {name: value for name, value in fields.items() if value or name == "user"}
-            self._wal.pre(given.state_key, given.channel or "", given.chat_id or "", given.at, written)  # type: ignore[arg-type]
+            where = (given.state_key, given.channel or "", given.chat_id or "", given.at)
+            self._wal.pre(*where, written, turn)  # type: ignore[arg-type]
 
     def _block(self, turn: str, given: TurnInput, question: Question) -> Begun:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
         found = self._recall.ask(question)
         rows = list(self._store.snapshot.lessons.values())
         lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
-        turns = self.working.turns(given.state_key) if given.session_key else ()
+        turns = tuple(map(_shown, self.working.turns(given.state_key))) if given.session_key else ()
         pending = self._pending(given.state_key) if given.session_key else ()
         items = [hit.item for hit in found.hits]
         made = prompt.render(
@@ -161,13 +162,16 @@ class Engine:
         why = f"over the budget of {budget} characters"
         cut = [Cut(hit, why) for hit in found.hits if hit.item.id in left]
         hits: tuple[Hit, ...] = tuple(hit for hit in found.hits if hit.item.id not in left)
-        return Begun(turn, made.text, hits, made.lessons, turns, pending, (*cut, *found.cut), found)
+        cuts = (*cut, *found.cut)
+        begun = Begun(turn, made.text, hits, made.lessons, turns, pending, cuts, found)
+        return begun._replace(clipped=given.clipped, problems=given.problems)
 
     def _pending(self, session_key: str) -> tuple[str, ...]:
         recovered = (
             f"{item.text} (asked {item.at[:16]}, never answered)" for item in self.traces.pending.of(session_key)
         )
-        return (*recovered, *self.working.pending(session_key))[-self._settings.pending_limit :]
+        waiting = (*recovered, *self.working.pending(session_key))[-self._settings.pending_limit :]
+        return tuple(map(prompt.unjudged, waiting))
 
     def _header(self) -> str:
         """The beginning of MEMORY.md, read again when the file changed."""
@@ -198,11 +202,6 @@ class Engine:
             chars=len(begun.block),
         )
 
-    def _remember(self, given: TurnInput, begun: Begun) -> None:
-        self._open[begun.turn] = (given, begun)
-        if len(self._open) > OPEN_TURNS:
-            self._open.popitem(last=False)
-
     def _count_begin(self, begun: Begun) -> None:
         count = self.traces.counters.add
         count("turns_begun")
@@ -218,14 +217,14 @@ class Engine:
         if not self._settings.memory_enabled:
             return Ended(end.turn)
         with self._lock:
-            given, shown = self._begun(end)
+            given, shown = self._open.of(end)
             if end.declined:
-                return self._declined(given, shown.turn)
+                return self._declined(end, given, shown.turn)
             self._ready()
-            ended = self._keep_turn(end, given, shown)._replace(clipped=end.clipped)
-            self._open.pop(shown.turn, None)
-            self._after(end, given, ended)
-            return ended._replace(counters=self.traces.counters.read())
+            ended = self._keep_turn(end, given, shown)
+            self._open.remove(shown.turn)
+            problems = (*end.problems, *self._after(end, given, ended))
+            return ended._replace(clipped=end.clipped, problems=problems, counters=self.traces.counters.read())
 
     def whole_turn(self, end: TurnEnd) -> Ended:
         """A turn that is told when it is over: nothing was put before the model."""
@@ -236,66 +235,29 @@ class Engine:
             return Ended("")
         with self._lock:
             if end.declined:
-                return self._declined(given, "")
+                return self._declined(end, given, "")
             self._ready()
             given = given._replace(at=given.at or clock.iso(clock.now()))
-            self._pre(given)
-            self._first()
             shown = Begun(new_key("turn"))
+            self._pre(given, shown.turn)
+            self._first()
             self.traces.injections.began(self._injected(given, shown))
             self.traces.counters.add("turns_begun")
-            self._remember(given, shown)
+            self._open.add(given, shown)
             return self.end_turn(end._replace(turn=shown.turn))
 
-    def _declined(self, given: TurnInput, turn: str) -> Ended:
+    def _declined(self, end: TurnEnd, given: TurnInput, turn: str) -> Ended:
         """Nothing of a turn that the agent declined stays, but that it is counted."""
         self.traces.counters.add("turns_declined")
         if turn:
-            self._open.pop(turn, None)
-            self.working.forget(given.state_key, given.at)
+            self._open.remove(turn)
+            self.working.forget(given.state_key, given.at, turn)
             if self._wal is not None:
-                wal, where = self._wal, (given.state_key, given.channel or "", given.chat_id or "", given.at)
+                wal, where = self._wal, (given.state_key, given.channel or "", given.chat_id or "", given.at, turn)
                 self._try("the session state", lambda: wal.take_back(*where))
-        return Ended(turn)
-
-    def _begun(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
-        """The turn that ends: by its id here or in the log, or the last open one of the described message."""
-        known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
-        if known is not None:
-            same_chat(end, known[0])
-            return (end.input._replace(at=known[0].at) if end.input else known[0]), known[1]
-        logged = self.traces.injections.get(end.turn) if end.turn else self._logged(end.input)
-        if logged is None:
-            self.traces.injections.check()
-            raise NotFound("no such turn", end.turn or "it never began", "give the id that its begin printed")
-        if logged.ended_at:
-            raise NothingToDo("that turn has ended", logged.turn, f"at {logged.ended_at}")
-        rows = self._store.load("item")
-        hits = (Hit(rows.items[key], 0.0, {}) for key in logged.items if key in rows.items)
-        lessons = (rows.lessons[key] for key in logged.lessons if key in rows.lessons)
-        began = TurnInput(
-            logged.session_key, logged.channel, logged.chat_id, logged.sender_id, logged.message_id or "",
-            logged.speaker or "user", logged.user,
-        )  # fmt: skip
-        same_chat(end, began)
-        return (end.input or began)._replace(at=logged.at), Begun(logged.turn, "", tuple(hits), tuple(lessons))
-
-    def _described(self, given: TurnInput | None) -> tuple[TurnInput, Begun] | None:
-        """The last open turn of this process that began with this message."""
-        for began, shown in reversed(self._open.values()):
-            if given is not None and same_message(given, began.state_key, began.message_id, began.text):
-                return began, shown
-        return None
-
-    def _logged(self, given: TurnInput | None) -> Injected | None:
-        for turn in self.traces.injections.turns(OPEN_TURNS):
-            if (
-                given is not None
-                and not turn.ended_at
-                and same_message(given, turn.state_key, turn.message_id or "", turn.user)
-            ):
-                return turn
-        return None
+        lost = [name for name in ("pending_actions", "done_actions") if getattr(end, name)]
+        problems = (*end.problems, *(f"{name} of a declined turn are not kept" for name in lost))
+        return Ended(turn, counters=self.traces.counters.read(), clipped=end.clipped, problems=problems)
 
     def _keep_turn(self, end: TurnEnd, given: TurnInput, shown: Begun) -> Ended:
         """One operation with all that is kept; nothing in between changes the rows it starts from."""
@@ -310,28 +272,33 @@ class Engine:
 
     def _before(self, given: TurnInput, shown: Begun) -> Before:
         """The turn that ended before this one in its session. One that gave no answer says nothing of its lessons."""
-        answers = [turn.assistant for turn in reversed(self.working.turns(given.state_key)) if turn.at != given.at]
-        said = bool(answers) and not corrections.says_nothing(answers[0] or "")
+        turns = [turn for turn in reversed(self.working.turns(given.state_key)) if turn.turn != shown.turn]
+        answers = [turn.assistant for turn in turns if turn.assistant is not None]  # None: it is still open
+        said = bool(answers) and not corrections.says_nothing(answers[0])
         lessons = self.traces.injections.lessons_before(given.state_key, shown.turn) if said else ()
         return Before(next((answer for answer in answers if answer), ""), lessons)
 
-    def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> None:
-        """What follows the operation: it is acknowledged whatever becomes of these."""
+    def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> list[str]:
+        """What follows the operation: it is acknowledged whatever becomes of these. Returns what had no effect."""
         now = clock.iso(clock.now())
-        self._try("the session state", lambda: self._post(end, given, now))
+        self._try("the session state", lambda: self._post(end, given, now, ended.turn))
         came = ([kept.item.id for kept in ended.saved], ended.learned, [held.item.id for held in ended.quarantined])
         self._try("the injection log", lambda: self.traces.injections.ended(ended.turn, now, *came))
-        self.working.ended(given.state_key, given.at, end.assistant, given.speaker, given.text)
+        self.working.ended(given.state_key, given.at, end.assistant, given.speaker, given.text, ended.turn)
         self.working.add_pending(given.state_key, end.pending_actions)
-        self.working.done(given.state_key, end.done_actions)
+        done = self.working.done(given.state_key, end.done_actions)
         self._try("the session", lambda: self._transcript(end, given))
         self._count_end(ended)
         self._try("hygiene", self._hygiene)
         self._try("the counters", self.traces.counters.save)
+        recovered = self.traces.pending
+        unknown = (one for one in end.done_actions if one not in done and not recovered.told(given.state_key, one))
+        return [f"done_actions: nothing like this was pending: {one_line(secrets.mask(one), 80)}" for one in unknown]
 
-    def _post(self, end: TurnEnd, given: TurnInput, now: str) -> None:
+    def _post(self, end: TurnEnd, given: TurnInput, now: str, turn: str) -> None:
         if self._wal is not None:
-            self._wal.post(given.state_key, now, end.assistant if end.assistant.strip() else None, end.pending_actions)
+            answer = end.assistant if end.assistant.strip() else None
+            self._wal.post(given.state_key, now, answer, end.pending_actions, turn)
 
     def _transcript(self, end: TurnEnd, given: TurnInput) -> None:
         sessions = self.traces.sessions
@@ -392,6 +359,12 @@ class Engine:
             return [], []
         messages = sessions.get_or_create(session_key).read().messages
         return from_messages(messages, self._settings.short_term_turns), []
+
+
+def _shown(turn: Exchange) -> Exchange:
+    """A turn as it may be told again: without secrets and orders to the model."""
+    answer = None if turn.assistant is None else prompt.unjudged(turn.assistant)
+    return turn._replace(user=prompt.unjudged(turn.user), assistant=answer)
 
 
 def _question(given: TurnInput) -> Question:

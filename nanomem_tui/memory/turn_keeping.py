@@ -7,6 +7,7 @@ must not decide what is worth capturing or what a lesson is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from nanomem_tui import clock
@@ -123,7 +124,7 @@ class Keeper:
         changes = [
             *draft.changes(),
             *mirrors.changes(self._store.paths, self._settings, fresh),
-            *self._pending.finished(given.state_key, end.done_actions),
+            *self._pending.finished(given.state_key, end.done_actions, shown.turn),
         ]
         if not changes:
             return Kept(None, durable=False, ended=ended)
@@ -143,22 +144,23 @@ class Keeper:
         for role, text in said:
             found = capture.capture(
                 text, origin, self._settings, draft.twin, self._store.workspace_id,
-                role=role, recalled=recalled, episodes=not teaches,
+                role=role, recalled=recalled, episodes=not teaches, now=clock.past(given.at),
             )  # fmt: skip
             parts = [found]
             if role == "user":
                 of_scope, twin = self._twins.of_scope, draft.twin
-                parts.append(forgetting.proposals(text, origin, self._settings, of_scope, twin))
+                parts.append(forgetting.proposals(text, origin, self._settings, of_scope, twin, clock.past(given.at)))
             for row in (row for part in parts for row in part.rows):
                 draft.put("item", row.item)
             yield from parts
             if role == "user" and not found.rows and any(why == capture.TOO_LONG for _, why in found.dropped):
-                yield self._beginning(text, draft, origin)
+                yield self._beginning(text, draft, origin, clock.past(given.at))
 
-    def _beginning(self, text: str, draft: Draft, origin: capture.Origin) -> capture.Captured:
+    def _beginning(self, text: str, draft: Draft, origin: capture.Origin, moment: datetime | None) -> capture.Captured:
         """What a message that is too long to be read asks to be remembered in its beginning; it waits in the inbox."""
         why = f"the beginning of a message of {len(text):,} characters"
-        found = capture.capture(capture.beginning(text), origin, self._settings, draft.twin, self._store.workspace_id)
+        head, workspace = capture.beginning(text), self._store.workspace_id
+        found = capture.capture(head, origin, self._settings, draft.twin, workspace, now=moment)
         asked = [row for row in found.rows if row.item.source == "explicit_user"]
         rows = [
             row if row.why or row.before is not None

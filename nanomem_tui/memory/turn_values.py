@@ -8,23 +8,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
+from nanomem_tui.memory import turn_fields
 from nanomem_tui.memory.injections import logged_words
 from nanomem_tui.memory.recall import Cut, Recalled
 from nanomem_tui.memory.scopes import Audience, state_key
+from nanomem_tui.memory.turn_fields import MAX_TEXT, WHOSE
 from nanomem_tui.memory.wal_writer import checked_key
 from nanomem_tui.memory.working import Exchange
 from nanomem_tui.store.values import Hit, Item, Lesson, Row
 
-MAX_TEXT = 500_000
-"""Characters of a message, a reply or an answer that are read; the rest is cut off, and the turn says so."""
 MAX_TOLD = 200
 """Characters of what was dropped that are told again."""
 MAX_TOOLS = 500
-IDS = frozenset({"session_key", "channel", "chat_id", "sender_id", "message_id", "participant"})
-"""The fields that may be numbers; words never are."""
+MAX_PROBLEMS = 20
 LEAVABLE = frozenset({"notes", "turns", "pending"})
+REPLY = ("text", "message_id", "participant")
+FIELDS = (
+    "do", *WHOSE, "message_id", "speaker", "text", "media", "at", "reply_to", "leave_out", "limit", "max_chars",
+    "turn", "assistant", "tools", "pending_actions", "done_actions", "declined",
+)  # fmt: skip
+"""Every field of a request: an agent may give those of a begin again at its end."""
 MAX_RESULT = 20_000
 """Characters of a tool's result that are looked at."""
 
@@ -33,7 +37,7 @@ class TurnInput(NamedTuple):
     """What arrived: for whom, who said it, what, and what it replies to. `at` is UTC ISO, empty for now.
 
     `leave_out`: parts of the block (`LEAVABLE`) that the agent puts before its model itself. `clipped`: the fields
-    whose beginning alone is here.
+    whose beginning alone is here. `problems`: what of the request was not understood.
     """
 
     session_key: str
@@ -50,6 +54,7 @@ class TurnInput(NamedTuple):
     at: str = ""
     leave_out: tuple[str, ...] = ()
     clipped: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def audience(self) -> Audience:
@@ -84,13 +89,14 @@ class TurnEnd(NamedTuple):
     done_actions: tuple[str, ...] = ()
     declined: bool = False
     clipped: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 class Begun(NamedTuple):
     """What a turn starts with: its id and the block of memory, with what is in the block and what was cut.
 
     `found` is the answer of recall that the block was made from; None for a turn that asked nothing. `problem`: why
-    nothing of the turn can be kept, empty when all is well.
+    nothing of the turn can be kept, empty when all is well. `problems`: what of the request was not understood.
     """
 
     turn: str
@@ -103,6 +109,7 @@ class Begun(NamedTuple):
     found: Recalled | None = None
     problem: str = ""
     clipped: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The object that `turn begin` prints."""
@@ -117,6 +124,7 @@ class Begun(NamedTuple):
             "chars": len(self.block),
             **({"problem": self.problem} if self.problem else {}),
             **clipped_json(self.clipped),
+            **({"problems": list(self.problems)} if self.problems else {}),
         }
 
 
@@ -168,7 +176,7 @@ class Taught(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What came of a turn."""
+    """What came of a turn; `problems`: what of its end was not understood, or had no effect."""
 
     turn: str
     saved: tuple[Saved, ...] = ()
@@ -178,6 +186,7 @@ class Ended(NamedTuple):
     operation: str = ""
     counters: Mapping[str, int] = {}
     clipped: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def learned(self) -> list[str]:
@@ -197,6 +206,7 @@ class Ended(NamedTuple):
             "lessons": [{"id": lesson.id, "trigger": lesson.trigger, "what": what} for lesson, what in self.lessons],
             "counters": dict(self.counters),
             **clipped_json(self.clipped),
+            **({"problems": list(self.problems)} if self.problems else {}),
         }
 
 
@@ -225,33 +235,36 @@ def cut_json(cut: Cut) -> dict[str, Any]:
 
 def turn_input(body: Mapping[str, Any]) -> TurnInput:
     """The beginning of a turn from JSON. Raises BadInput that names the field."""
-    key = _text(body, "session_key", 600).strip()
-    channel, chat_id = (_text(body, name, 600) or None for name in ("channel", "chat_id"))
+    problems = turn_fields.unknown(body, FIELDS)
+    key = turn_fields.text(body, "session_key", 600).strip()
+    channel, chat_id = (turn_fields.text(body, name, 600) or None for name in ("channel", "chat_id"))
     if channel is None and chat_id is None and ":" in key:
         channel, chat_id = key.split(":", 1)
     if not key and channel and chat_id:
         key = f"{channel}:{chat_id}"
     if not channel or not chat_id:
         raise BadInput("a turn needs a channel and a chat", "channel, chat_id", "or a session_key like telegram:12345")
-    text = message(_text(body, "text", MAX_TEXT, clip=True), "text")
+    text = message(turn_fields.text(body, "text", MAX_TEXT, clip=True), "text")
     reply = body.get("reply_to") or {}
     if not isinstance(reply, Mapping):
         raise BadInput("not an object", "reply_to", 'give {"text": …}')
+    problems += turn_fields.unknown(reply, REPLY, "reply_to.", strict=False)
     found = TurnInput(
         session_key=checked_key(key),
         channel=channel,
         chat_id=chat_id,
-        sender_id=_text(body, "sender_id", 600) or None,
-        message_id=_text(body, "message_id", 600),
-        speaker=_text(body, "speaker", 600) or "user",
+        sender_id=turn_fields.text(body, "sender_id", 600) or None,
+        message_id=turn_fields.text(body, "message_id", 600),
+        speaker=turn_fields.text(body, "speaker", 600) or "user",
         text=text,
-        reply_text=_text(reply, "text", MAX_TEXT, clip=True),
-        reply_message_id=_text(reply, "message_id", 600),
-        reply_participant=_text(reply, "participant", 600),
-        media=_texts(body, "media"),
-        at=_time(body),
+        reply_text=turn_fields.text(reply, "text", MAX_TEXT, clip=True),
+        reply_message_id=turn_fields.text(reply, "message_id", 600),
+        reply_participant=turn_fields.text(reply, "participant", 600),
+        media=turn_fields.texts(body, "media"),
+        at=turn_fields.time(body),
         leave_out=_parts(body),
-        clipped=_clipped(body, "text"),
+        clipped=turn_fields.clipped(body, "text"),
+        problems=tuple(problems),
     )
     # A malformed channel, chat or sender, and the session of another chat, are refused here.
     _ = found.audience.chat_key, found.audience.user_key, checked_key(found.state_key)
@@ -263,21 +276,27 @@ def turn_end(body: Mapping[str, Any], *, whole: bool = False) -> TurnEnd:
 
     `whole`: a turn told at once; it needs the fields. Raises BadInput that names the field.
     """
-    turn = _text(body, "turn", 200)
+    turn = turn_fields.text(body, "turn", 200)
+    problems = turn_fields.unknown(body, FIELDS)
     has_fields = any(body.get(name) for name in ("text", "session_key", "channel"))
     if whole or not turn:
         described: TurnInput | None = turn_input(body)
     else:
         described = turn_input(body) if has_fields and body.get("text") else None
+    problems = list(described.problems) if described is not None else problems
+    tools = _tools(body)
+    for number, entry in enumerate(body.get("tools") or ()):
+        problems += turn_fields.unknown(entry, ToolUse._fields, f"tools[{number}].", strict=False)
     return TurnEnd(
         turn="" if whole else turn,
         input=described,
-        assistant=_text(body, "assistant", MAX_TEXT, clip=True),
-        tools=_tools(body),
-        pending_actions=_texts(body, "pending_actions"),
-        done_actions=_texts(body, "done_actions"),
-        declined=_flag(body, "declined"),
-        clipped=_clipped(body, "text", "assistant"),
+        assistant=turn_fields.text(body, "assistant", MAX_TEXT, clip=True),
+        tools=tools,
+        pending_actions=turn_fields.texts(body, "pending_actions"),
+        done_actions=turn_fields.texts(body, "done_actions"),
+        declined=turn_fields.flag(body, "declined"),
+        clipped=turn_fields.clipped(body, "text", "assistant"),
+        problems=tuple(problems[:MAX_PROBLEMS]),
     )
 
 
@@ -317,62 +336,13 @@ def _loose(value: Any) -> str:
     return text if len(text) <= MAX_RESULT else text[:half] + text[-half:]
 
 
-def _clipped(body: Mapping[str, Any], *names: str) -> tuple[str, ...]:
-    """The fields of which only the beginning is read."""
-    return tuple(name for name in names if isinstance(body.get(name), str) and len(body[name]) > MAX_TEXT)
-
-
-def _text(body: Mapping[str, Any], name: str, limit: int, *, clip: bool = False) -> str:
-    """A text field. One that is too long is refused, or with `clip` its beginning is taken."""
-    value = body.get(name)
-    if value is None:
-        return ""
-    if name in IDS and isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)  # ids are numbers in many channels
-    if not isinstance(value, str):
-        raise BadInput("not a text", name, "give it in quotation marks")
-    if clip:
-        value = value[:limit]
-    if len(value) > limit:
-        raise BadInput(f"a text of {len(value):,} characters", name, f"give at most {limit:,}")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it") from None
-    return value
-
-
-def _texts(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    value = body.get(name) or []
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > 1_000:
-        raise BadInput("not a list of texts", name, 'give ["…"]')
-    return tuple(_text({name: entry}, name, MAX_TEXT) for entry in value)
-
-
 def _parts(body: Mapping[str, Any]) -> tuple[str, ...]:
-    found = _texts(body, "leave_out")
+    found = turn_fields.texts(body, "leave_out")
     if not LEAVABLE.issuperset(found):
         raise BadInput(
             "no part of the block that can be left out", "leave_out", f"one of {', '.join(sorted(LEAVABLE))}"
         )
     return found
-
-
-def _flag(body: Mapping[str, Any], name: str) -> bool:
-    value = body.get(name)
-    if value not in (None, True, False):
-        raise BadInput("neither true nor false", name)
-    return bool(value)
-
-
-def _time(body: Mapping[str, Any]) -> str:
-    text = _text(body, "at", 60)
-    if not text:
-        return ""
-    moment = clock.parse(text)
-    if moment is None:
-        raise BadInput("no time", "at", "give ISO 8601, like 2026-03-01T10:00:00+00:00")
-    return clock.iso(moment)
 
 
 # -- which turn --------------------------------------------------------------------------------------------------------

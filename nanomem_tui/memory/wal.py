@@ -48,13 +48,15 @@ class WalInfo(NamedTuple):
 
 
 class OpenTurn(NamedTuple):
-    """A turn that began and never ended: what was asked when the agent stopped. `at` is UTC ISO."""
+    """A turn that began and never ended: what was asked when the agent stopped. `at` is UTC ISO; `id` is empty for
+    turns of others."""
 
     session_key: str
     number: int
     at: str
     user: str
     line: int
+    id: str = ""
 
 
 class WalStates:
@@ -81,7 +83,7 @@ class WalStates:
     def check(self) -> builtins.list[OpenTurn]:
         """Every turn that began and never ended, the newest first; without those that were recovered."""
         found = [
-            OpenTurn(state.session_key, turn.number, turn.at_pre, turn.pre.get("user", ""), turn.line)
+            OpenTurn(state.session_key, turn.number, turn.at_pre, turn.pre.get("user", ""), turn.line, turn.id)
             for _, state, _ in self._read()
             for turn in self._open(state)
         ]
@@ -90,7 +92,7 @@ class WalStates:
     def recovered(self) -> builtins.list[OpenTurn]:
         """Every turn that never ended and was recovered into a pending item, the newest first."""
         found = [
-            OpenTurn(state.session_key, turn.number, turn.at_pre, turn.pre.get("user", ""), turn.line)
+            OpenTurn(state.session_key, turn.number, turn.at_pre, turn.pre.get("user", ""), turn.line, turn.id)
             for _, state, _ in self._read()
             for turn in state.open_turns
             if self.is_recovered(state.session_key, turn)
@@ -101,7 +103,7 @@ class WalStates:
         """Whether a turn that never ended was recovered."""
         if self._traces is None:
             return False
-        return any(item.at == turn.at_pre for item in self._traces.pending.known(session_key))
+        return any(item.is_of(turn.at_pre, turn.id) for item in self._traces.pending.known(session_key))
 
     def counts(self) -> dict[str, int]:
         """How many `files` and `turns` there are, and how many turns are `open`."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
+from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats import wal_state
 from nanomem_tui.memory import secrets
@@ -42,24 +43,35 @@ class WalWriter:
         self.folder = folder
         self._files: dict[str, Path] = {}
 
-    def pre(self, session_key: str, channel: str, chat_id: str, at: str, fields: Mapping[str, str]) -> None:
-        """The beginning of a turn at `at` (UTC ISO); a new file gets its header in the same write.
+    def pre(
+        self, session_key: str, channel: str, chat_id: str, at: str, fields: Mapping[str, str], turn: str = ""
+    ) -> None:
+        """The beginning of the turn with the id `turn` at `at` (UTC ISO); a new file gets its header in the same write.
 
         Raises BadInput for a key that can name no file, or the errors of `from_os_error`.
         """
         header = wal_state.dump_header(session_key, channel, chat_id)
         masked = {name: secrets.mask_start(value) if name == "user" else value for name, value in fields.items()}
-        self._append(session_key, header, wal_state.dump_pre(at, masked))
+        self._append(session_key, header, wal_state.dump_pre(at, masked, turn))
 
-    def post(self, session_key: str, at: str, assistant: str | None, pending_actions: Sequence[str] = ()) -> None:
-        """The end of the session's last turn; None: it had no answer. Raises the errors of `from_os_error`."""
+    def post(
+        self,
+        session_key: str,
+        at: str,
+        assistant: str | None,
+        pending_actions: Sequence[str] = (),
+        turn: str = "",
+    ) -> None:
+        """The end of a turn, of the session's last one where no id is given; None: it had no answer. Raises the errors
+        of `from_os_error`."""
         header = wal_state.dump_header(session_key, "", "")
         actions = [secrets.mask_start(action) for action in pending_actions[: wal_state.MAX_ACTIONS]]
         answer = None if assistant is None else secrets.mask_start(assistant)
-        self._append(session_key, header, wal_state.dump_post(at, answer, actions))
+        self._append(session_key, header, wal_state.dump_post(at, answer, actions, turn))
 
-    def take_back(self, session_key: str, channel: str, chat_id: str, at: str) -> None:
-        """Take the beginning of a turn at `at` away again, unless something was written after it.
+    def take_back(self, session_key: str, channel: str, chat_id: str, at: str, turn: str = "") -> None:
+        """Take the beginning of the turn at `at` away again; where something was written after it, it is marked as
+        declined instead.
 
         A file that holds nothing else goes. Raises the errors of `from_os_error`.
         """
@@ -71,13 +83,16 @@ class WalWriter:
             start = max(0, size - _LONGEST_PRE)
             tail = os.pread(handle, size - start, start)
             place = tail.rfind(b"\n### " + f"{at} PRE\n".encode())
-            if place < 0 or b"\n### " in tail[place + 1 :]:
-                return
-            place += start + 1
-            if os.pread(handle, place, 0) == wal_state.dump_header(session_key, channel, chat_id):
-                os.unlink(path)
-            else:
-                os.ftruncate(handle, place)
+            block = tail[place + 1 :]
+            if place >= 0 and b"\n### " not in block and (not turn or f"\n- turn: {turn}\n".encode() in block):
+                place += start + 1
+                if os.pread(handle, place, 0) == wal_state.dump_header(session_key, channel, chat_id):
+                    os.unlink(path)
+                else:
+                    os.ftruncate(handle, place)
+            elif turn and f"\n- turn: {turn}\n".encode() in tail:
+                now = clock.iso(clock.now())
+                atomic.append_to(handle, wal_state.dump_post(now, None, (), turn, declined=True))
 
     def file(self, session_key: str) -> Path:
         """Where the session's turns lie: the seed's name, or one with a hash where that is another session's.

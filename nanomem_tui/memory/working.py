@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.formats.wal_state import Turn, WalState
+from nanomem_tui.memory import secrets
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Message
@@ -23,12 +24,16 @@ MAX_TEXT = 400
 
 
 class Exchange(NamedTuple):
-    """One turn: when (UTC ISO), who spoke, what, and the answer (None while it is not there)."""
+    """One turn: when (UTC ISO), who spoke, what, and the answer (None while it is not there).
+
+    `turn`: its id, where it is known; two turns may begin at one time.
+    """
 
     at: str
     speaker: str
     user: str
     assistant: str | None = None
+    turn: str = ""
 
 
 Restore = Callable[[str], tuple[Sequence[Exchange], Sequence[str]]]
@@ -57,34 +62,38 @@ class WorkingMemory:
         """What waits to be done in a session, oldest first."""
         return tuple(self._of(session_key).pending)
 
-    def began(self, session_key: str, at: str, speaker: str, user: str) -> None:
+    def began(self, session_key: str, at: str, speaker: str, user: str, turn: str = "") -> None:
         """A turn that has no answer yet."""
-        self._of(session_key).turns.append(Exchange(at, speaker, _short(user)))
+        self._of(session_key).turns.append(Exchange(at, speaker, _short(user), turn=turn))
 
-    def ended(self, session_key: str, at: str, assistant: str, speaker: str = "", user: str = "") -> None:
+    def ended(
+        self, session_key: str, at: str, assistant: str, speaker: str = "", user: str = "", turn: str = ""
+    ) -> None:
         """The answer of the turn that began `at`; a turn that is not in the window any more is put there."""
         turns = self._of(session_key).turns
         for place in range(len(turns) - 1, -1, -1):
-            if turns[place].at == at:
+            if _is(turns[place], at, turn):
                 turns[place] = turns[place]._replace(assistant=_short(assistant))
                 return
-        turns.append(Exchange(at, speaker, _short(user), _short(assistant)))
+        turns.append(Exchange(at, speaker, _short(user), _short(assistant), turn))
 
-    def forget(self, session_key: str, at: str) -> None:
+    def forget(self, session_key: str, at: str, turn: str = "") -> None:
         """Take a turn back that the agent declined."""
         session = self._of(session_key)
-        session.turns = deque((turn for turn in session.turns if turn.at != at), session.turns.maxlen)
+        session.turns = deque((one for one in session.turns if not _is(one, at, turn)), session.turns.maxlen)
 
     def add_pending(self, session_key: str, items: Iterable[str]) -> None:
         """Put items into the queue; one that is there already moves to its end."""
         _add(self._of(session_key).pending, items)
 
-    def done(self, session_key: str, items: Iterable[str]) -> None:
-        """Take items out of the queue; unknown ones are no error."""
-        pending = self._of(session_key).pending
-        for item in map(_short, items):
-            if item in pending:
-                pending.remove(item)
+    def done(self, session_key: str, items: Iterable[str]) -> tuple[str, ...]:
+        """Take items out of the queue, each by its words (`same_words`); which of them were there."""
+        session = self._of(session_key)
+        wanted = {same_words(item): item for item in items}
+        there = {same_words(item) for item in session.pending}
+        kept = (item for item in session.pending if same_words(item) not in wanted)
+        session.pending = deque(kept, session.pending.maxlen)
+        return tuple(item for words, item in wanted.items() if words in there)
 
     def drop(self, session_key: str) -> None:
         """Forget a session; it is filled again when it is next asked for."""
@@ -106,7 +115,7 @@ class WorkingMemory:
 
 def from_state(state: WalState, turns: int) -> tuple[list[Exchange], list[str]]:
     """The last finished turns of a session's state file, and what they left pending."""
-    finished = [turn for turn in state.turns if not turn.open][-turns:] if turns else []
+    finished = [turn for turn in state.turns if not turn.open and not turn.declined][-turns:] if turns else []
     return [_exchange(turn) for turn in finished], [action for turn in finished for action in turn.pending_actions]
 
 
@@ -123,17 +132,29 @@ def from_messages(messages: Iterable[Message], turns: int) -> list[Exchange]:
 
 
 def _exchange(turn: Turn) -> Exchange:
-    return Exchange(turn.at_pre, turn.pre.get("speaker", ""), turn.pre.get("user", ""), turn.assistant)
+    speaker, user = turn.pre.get("speaker", ""), _short(turn.pre.get("user", ""))
+    return Exchange(turn.at_pre, speaker, user, turn.assistant, turn.id)
+
+
+def _is(exchange: Exchange, at: str, turn: str) -> bool:
+    """Whether a turn is the one that is meant: by its id where both have one, else by when it began."""
+    return exchange.turn == turn if exchange.turn and turn else exchange.at == at
+
+
+def same_words(text: str) -> str:
+    """The form in which two pending items are the same: case, white space, secrets and marks at the end left out."""
+    return _short(text).casefold().rstrip(" .!?,;:…。！？，；")
 
 
 def _add(queue: deque[str], items: Iterable[str]) -> None:
     for item in map(_short, items):
-        if item in queue:
-            queue.remove(item)
+        for known in [one for one in queue if same_words(one) == same_words(item)]:
+            queue.remove(known)
         if item:
             queue.append(item)
 
 
 def _short(text: str) -> str:
-    line = " ".join(text[: MAX_TEXT * 4].split())
+    """A text on one line, cut, with a name in place of each secret, as the session state has it."""
+    line = " ".join(secrets.mask_start(text)[: MAX_TEXT * 4].split())
     return line if len(line) <= MAX_TEXT else line[:MAX_TEXT].rstrip() + "..."

@@ -232,7 +232,7 @@ def _after(turn: Turn) -> list[Block]:
     if turn.open:
         return [Spans((("POST  none", "bad"),)), Body("Nothing was written after the model was called.", "bad")]
     blocks: list[Block] = [Spans((("POST", "good"), (f" {_time(turn.at_post or '')[11:]}", "dim")))]
-    blocks.append(Body(turn.assistant or "(nothing)"))
+    blocks.append(Body("(declined: nothing of it was kept)" if turn.declined else turn.assistant or "(nothing)"))
     blocks += [Spans((("pending: ", "warn"), (action, "")), 4) for action in turn.pending_actions]
     return blocks
 

@@ -31,7 +31,7 @@ def test_a_turn_leaves_what_it_should_and_nothing_else(workspace: Path) -> None:
         assert "- [fact] item number 2" in begun.block
         assert state_file(workspace).endswith(
             "## Turns\n\n### 2026-03-01T10:00:00+00:00 PRE\n- speaker: user\n- sender_id: ana\n- message_id: m7\n"
-            "- user: item number 2\n- reply_to_message_id: m6\n\n"
+            f"- user: item number 2\n- reply_to_message_id: m6\n- turn: {begun.turn}\n\n"
         )
         before = {hit.item.id: hit.item.hits for hit in begun.hits}
         ended = end(ws, begun.turn, "It is the second.", pending_actions=["look again"])
@@ -40,7 +40,9 @@ def test_a_turn_leaves_what_it_should_and_nothing_else(workspace: Path) -> None:
             row = ws.items.get(key)
             assert row.hits == hits + 1
             assert row.last_accessed_at
-        assert "- assistant: It is the second.\n- pending_actions:\n  - look again\n" in state_file(workspace)
+        assert state_file(workspace).endswith(
+            f"- assistant: It is the second.\n- turn: {begun.turn}\n- pending_actions:\n  - look again\n\n"
+        )
         assert ws.wal.check() == []
         entry = ws.log()[0].operation
         assert (entry.id, entry.actor, entry.kind) == (ended.operation, "agent", "turn")
@@ -110,8 +112,11 @@ def test_a_declined_turn_leaves_what_another_wrote_after_it(workspace: Path) -> 
         declined, kept = begin(ws, "one"), begin(ws, "two")
         end(ws, declined.turn, declined=True)
         end(ws, kept.turn, "Two it is.")
-        said_now = [(one.pre["user"], one.assistant) for one in ws.wal.get("telegram:42").turns]
-        assert said_now == [("one", None), ("two", "Two it is.")]
+        said_now = [(one.pre["user"], one.assistant, one.declined) for one in ws.wal.get("telegram:42").turns]
+        assert said_now == [("one", None, True), ("two", "Two it is.", False)]
+        assert ws.wal.check() == [], "nothing is left to be recovered"
+    with open_workspace(workspace) as ws:
+        assert "one" not in [turn.user for turn in begin(ws, "three").working]
 
 
 @pytest.mark.parametrize("secret", ["ghp_" + "a1B2" * 9, "-----BEGIN PRIVATE KEY-----\n" + "MIIEv\n" * 700])

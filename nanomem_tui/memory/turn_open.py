@@ -1,0 +1,77 @@
+"""The turns that began and did not end yet: those of this process, and those of the injection log of others.
+
+Owns which turn an end belongs to. Must not write anything.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from nanomem_tui.errors import NotFound, NothingToDo
+from nanomem_tui.memory.injections import Injected
+from nanomem_tui.memory.traces import Traces
+from nanomem_tui.memory.turn_values import Begun, TurnEnd, TurnInput, same_chat, same_message
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.values import Hit
+
+OPEN_TURNS = 1_000
+"""Turns that began here and are remembered until they end."""
+
+
+class OpenTurns:
+    """The open turns of one workspace."""
+
+    def __init__(self, store: MemoryStore, traces: Traces) -> None:
+        self._store = store
+        self._traces = traces
+        self._open: OrderedDict[str, tuple[TurnInput, Begun]] = OrderedDict()
+
+    def add(self, given: TurnInput, begun: Begun) -> None:
+        """A turn began here."""
+        self._open[begun.turn] = (given, begun)
+        if len(self._open) > OPEN_TURNS:
+            self._open.popitem(last=False)
+
+    def remove(self, turn: str) -> None:
+        """A turn ended, whoever began it."""
+        self._open.pop(turn, None)
+
+    def of(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
+        """The turn that ends: by its id here or in the log, or the last open one of the described message. Raises
+        NotFound, NothingToDo for one that has ended, BadInput for one of another chat."""
+        known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
+        if known is not None:
+            same_chat(end, known[0])
+            return (end.input._replace(at=known[0].at) if end.input else known[0]), known[1]
+        logged = self._traces.injections.get(end.turn) if end.turn else self._logged(end.input)
+        if logged is None:
+            self._traces.injections.check()
+            raise NotFound("no such turn", end.turn or "it never began", "give the id that its begin printed")
+        if logged.ended_at:
+            raise NothingToDo("that turn has ended", logged.turn, f"at {logged.ended_at}")
+        rows = self._store.load("item")
+        hits = (Hit(rows.items[key], 0.0, {}) for key in logged.items if key in rows.items)
+        lessons = (rows.lessons[key] for key in logged.lessons if key in rows.lessons)
+        began = TurnInput(
+            logged.session_key, logged.channel, logged.chat_id, logged.sender_id, logged.message_id or "",
+            logged.speaker or "user", logged.user,
+        )  # fmt: skip
+        same_chat(end, began)
+        return (end.input or began)._replace(at=logged.at), Begun(logged.turn, "", tuple(hits), tuple(lessons))
+
+    def _described(self, given: TurnInput | None) -> tuple[TurnInput, Begun] | None:
+        """The last open turn of this process that began with this message."""
+        for began, shown in reversed(self._open.values()):
+            if given is not None and same_message(given, began.state_key, began.message_id, began.text):
+                return began, shown
+        return None
+
+    def _logged(self, given: TurnInput | None) -> Injected | None:
+        for turn in self._traces.injections.turns(OPEN_TURNS):
+            if (
+                given is not None
+                and not turn.ended_at
+                and same_message(given, turn.state_key, turn.message_id or "", turn.user)
+            ):
+                return turn
+        return None
