@@ -5,12 +5,16 @@ Each is made when it is first needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import NotFound
+from nanomem_tui.errors import NotFound, Problem
 
 if TYPE_CHECKING:
+    from nanomem_tui.dream.blame import Blames
+    from nanomem_tui.dream.service import Dreams
     from nanomem_tui.operations import Layer
+    from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.watch import Watch
     from nanomem_tui.workspace import Workspace
 
@@ -38,6 +42,21 @@ def layer_of(ws: Workspace, name: str) -> Layer:
 
         return HunkLayer(ws.paths)
     raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
+
+
+def dreams_of(ws: Workspace, blames: Callable[[Callable[[], GitHistory | None]], Blames]) -> Dreams:
+    """The Dreams of `ws`; before one begins, what a killed process left is finished."""
+    from nanomem_tui.dream.service import Dreams
+
+    settle = ws.store.settle
+    return Dreams(ws.paths, ws.git, ws.documents, ws.perform, ws.agent, ws.settings, blames, settle)
+
+
+def unfinished(ws: Workspace) -> Iterable[Problem]:
+    """What killed processes left half done in `ws`. Reads only."""
+    from nanomem_tui.dream.unfinished import problems
+
+    return problems(ws)
 
 
 def watch_of(ws: Workspace, since: int) -> Watch:

@@ -9,13 +9,12 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import config, paths
+from nanomem_tui import config, layers, paths
 from nanomem_tui.errors import NanomemError, NotFound, NothingToDo, NotYetWritten, Problem
-from nanomem_tui.layers import layer_of
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.store import lookup, oplog, settings_file
@@ -181,9 +180,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     @cached_property
     def dream(self) -> Dreams:
         """Dream runs, their history and their restore."""
-        from nanomem_tui.dream.service import Dreams
-
-        return Dreams(self.paths, self.git, self.documents, self.perform, self.agent, self.settings, self._blames)
+        return layers.dreams_of(self, self._blames)
 
     @cached_property
     def consolidator(self) -> Consolidator:
@@ -211,9 +208,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     @cached_property
     def _watch(self) -> Watch:
-        from nanomem_tui.layers import watch_of
-
-        return watch_of(self, self._opened)
+        return layers.watch_of(self, self._opened)
 
     def agent(self) -> Presence:
         """Whether an agent runs on this workspace now."""
@@ -237,7 +232,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     def _register(self, layer: str) -> None:
         if layer in self.store.layers:
             return
-        self.store.layers[layer] = layer_of(self, layer)
+        self.store.layers[layer] = layers.layer_of(self, layer)
 
     def log(self, limit: int = 50, offset: int = 0, key: str | None = None) -> list[LogEntry]:
         """Operations, newest first; `key`: those that touched the thing of that key."""
@@ -371,7 +366,8 @@ class Workspace(AbstractContextManager["Workspace"]):
         except NanomemError as error:
             known.append(Problem(error.what, error.where, fix=error.fix))
         told = [*known, *self.store.problems()]
-        more = (lambda: health_store.named_source(self.paths, self.settings, self.transfer.preview),)
+        named = partial(health_store.named_source, self.paths, self.settings, self.transfer.preview)
+        more = (named, partial(layers.unfinished, self))
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more)
 
     def close(self) -> None:

@@ -49,6 +49,15 @@ class Hunk(NamedTuple):
         return {"id": self.id, **self.value}
 
 
+def identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
+    """What an edit asks for and by which entries, wherever the line stands by now.
+
+    The rules clear lines away on the word of whatever entry is the newest: of that the entries do not count.
+    """
+    evidence = () if dreamer == "rules" and edit.op == "remove" else edit.evidence
+    return edit.op, edit.file, edit.to_file, edit.old, edit.new, evidence
+
+
 class HunkLayer:
     """The layer `hunk` of operations. Keys are ids of hunks; a value is what `Hunk.value` gives, None for none."""
 
@@ -104,14 +113,22 @@ class HunkLayer:
         """Whether any of it is as the operation wants it."""
         return any(self._value(change.key) == _plain(change.after) for change in changes)
 
+    def stands(self, change: Change) -> bool:
+        """Whether the change is made. Reads only."""
+        if self._value(change.key) == _plain(change.after):
+            return True
+        waiting = {identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
+        return change.after is not None and _waits(change, waiting)
+
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
-        """Keep or remove each. Raises the errors of `from_os_error`."""
+        """Keep or remove each; what waits already is not kept twice. Raises the errors of `from_os_error`."""
+        waiting = {identity(hunk.edit, hunk.dreamer): hunk.id for hunk in self.read()[0]}
         try:
             for change in changes:
                 path = self._path(change.key)
                 if change.after is None:
                     path.unlink(missing_ok=True)
-                else:
+                elif not _waits(change, waiting):
                     atomic.make_folder(path.parent)
                     atomic.write_atomic(path, json.dumps(_plain(change.after), ensure_ascii=False).encode())
         except OSError as error:
@@ -128,6 +145,14 @@ class HunkLayer:
         except FileNotFoundError:
             return None
         return _object(json.loads(data))
+
+
+def _waits(change: Change, waiting: Mapping[tuple[object, ...], str]) -> bool:
+    """Whether the same edit waits under another id: of a Dream that read the same entries."""
+    if change.after is None or not change.key.startswith(f"{WAITING}_"):
+        return False
+    hunk = _hunk(change.key, change.after)
+    return waiting.get(identity(hunk.edit, hunk.dreamer), hunk.id) != hunk.id
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from nanomem_tui import clock
 from nanomem_tui.dream import guards
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.guards import Refusal
-from nanomem_tui.dream.hunks import LAYER, REJECTED, WAITING, Hunk, HunkLayer
+from nanomem_tui.dream.hunks import LAYER, REJECTED, WAITING, Hunk, HunkLayer, identity
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem
 from nanomem_tui.memory import secrets
 from nanomem_tui.operations import Change, Operation, Perform, new_key, new_operation
@@ -118,12 +118,8 @@ def _kept(key: str, refusals: Iterable[Refusal], dreamer: str) -> list[Change]:
 
 
 def asked(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
-    """What an edit asks for and by which entries, wherever the line stands by now.
-
-    The rules clear lines away on the word of whatever entry is the newest: of that the entries do not count.
-    """
-    evidence = () if dreamer == "rules" and edit.op == "remove" else edit.evidence
-    return edit.op, edit.file, edit.to_file, edit.old, masked(edit).new, evidence
+    """What an edit asks for and by which entries, as it is once it is kept; see `identity`."""
+    return identity(masked(edit), dreamer)
 
 
 def reworded(edit: LineEdit, text: str) -> LineEdit:

@@ -9,79 +9,35 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
+from nanomem_tui.dream import repository
 from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Limits, Refusal, check, evidence_of
 from nanomem_tui.dream.hunks import HunkLayer
 from nanomem_tui.dream.queue import DreamQueue, Queue
+from nanomem_tui.dream.result import DreamResult
 from nanomem_tui.dream.review import WAITS, asked, masked, possible, rejected_changes, waiting_changes
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
 from nanomem_tui.errors import Conflict, NothingToDo, Refused, from_os_error
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import secrets
-from nanomem_tui.model.client import Usage
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
-from nanomem_tui.store import atomic, merge
+from nanomem_tui.store import atomic, file_commits, merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.presence import Presence
+
+__all__ = ["MAX_BATCH_SIZE", "MAX_ITERATIONS", "DreamResult", "DreamRunner", "message", "unreadable_line"]
 
 MAX_BATCH_SIZE = 20
 MAX_ITERATIONS = 10
 _MAX_KEPT = 200
 _MAX_ANALYSIS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class DreamResult:
-    """What one Dream read, changed and refused. `files`: lines (added, removed) by file. A dry run has no operation.
-
-    `analysis` is what the Dreamer made of the entries, `usage` what a model took for it.
-
-    `unreadable`: the lines of the history behind the cursor that are no entry; it read up to the first of them.
-    """
-
-    read: int
-    cursor_before: int
-    cursor_after: int
-    edits: tuple[LineEdit, ...]
-    refused: tuple[Refusal, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    before: Mapping[str, str] = field(default_factory=dict)
-    after: Mapping[str, str] = field(default_factory=dict)
-    remaining: int = 0
-    unreadable: tuple[int, ...] = ()
-    sha: str | None = None
-    operation: Operation | None = None
-    dreamer: str = "rules"
-    analysis: str = ""
-    usage: Usage = field(default_factory=Usage)
-
-    def to_json(self) -> dict[str, Any]:
-        """The counts and edits as a JSON object."""
-        return {
-            "read": self.read,
-            "remaining": self.remaining,
-            "unreadable": list(self.unreadable),
-            "cursor_before": self.cursor_before,
-            "cursor_after": self.cursor_after,
-            "edits": [edit.to_json() for edit in self.edits],
-            "refused": [{**masked(refusal.edit).to_json(), "reason": refusal.why} for refusal in self.refused],
-            "skipped": [line.to_json() for line in self.skipped],
-            "files": {name: {"added": added, "removed": removed} for name, (added, removed) in self.files.items()},
-            "sha": self.sha,
-            "operation": self.operation.id if self.operation else None,
-            "dreamer": self.dreamer,
-            "analysis": self.analysis,
-            "usage": self.usage.to_json(),
-        }
 
 
 class DreamRunner(DreamQueue):
@@ -96,8 +52,10 @@ class DreamRunner(DreamQueue):
         presence: Callable[[], Presence],
         dreamer: Dreamer | None = None,
         limits: Limits | None = None,
+        settle: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(paths, files, presence)
+        self._settle = settle
         self._git = git
         self._perform = perform
         self._dreamer: Dreamer = dreamer or RulesDreamer()
@@ -128,11 +86,13 @@ class DreamRunner(DreamQueue):
         that is to be edited.
         """
         dreamer, step = dreamer or self._dreamer, _in_time(watch, timeout)
+        if not dry_run:
+            self._refuse_beside_the_agent()
+            self._clean_up()
         waiting = self._waiting(self.queue(), "no history entry is new since the last Dream", past_unreadable)
         if dry_run:
             result = self._propose(dreamer, max_batch_size, max_iterations, step, past_unreadable)
             return _all_for_review(result) if review else result
-        self._refuse_beside_the_agent()
         with self._alone():
             step(f"reading {_count(min(len(waiting), max_batch_size), 'entry', 'entries')}")
             result = self._propose(dreamer, max_batch_size, max_iterations, step, past_unreadable)
@@ -162,6 +122,7 @@ class DreamRunner(DreamQueue):
         for edit in chosen:
             possible(edit)
         with self._alone():
+            self._clean_up()
             self._refuse_when_late(proposed)
             before = {name: self._text(name) for name in TITLES}
             decided = replace(proposed, edits=tuple(chosen), refused=tuple(waiting))
@@ -175,11 +136,11 @@ class DreamRunner(DreamQueue):
         """
         self._refuse_beside_the_agent()
         with self._alone():
+            self._clean_up()
             waiting = self.queue().waiting
             if not waiting or waiting[0].cursor != cursor:
                 raise Conflict("another Dream was quicker", DREAM_CURSOR, "nothing was changed")
-            if self._git() is None:
-                GitHistory.init(self._paths)
+            repository.begun(self._paths, self._git())
             text = f"dream: nanomem passed over entry {cursor}\n\nNo Dreamer could read it: {secrets.mask(why)}"
             meta = {"commit": text, "started_by": started_by}
             change = self._files.change(DREAM_CURSOR, str(cursor))
@@ -187,10 +148,18 @@ class DreamRunner(DreamQueue):
             return self._perform(new_operation("dream.pass", label, [change], actor="dream", meta=meta))
 
     def _commit(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal] = ()) -> DreamResult:
-        if self._git() is None:
-            GitHistory.init(self._paths)
+        made = repository.begun(self._paths, self._git())
         done = self._perform(self._operation(result, started_by, rejected))
-        return replace(result, operation=done, sha=self._files.commit_of(done))
+        notes = (*made, *repository.cleaned(self._paths, self._git()))
+        return replace(result, operation=done, sha=self._files.commit_of(done), notes=notes)
+
+    def _clean_up(self) -> None:
+        """Finish what killed Dreams left half done, before anything is read. Raises what keeps that from being done,
+        Refused when the versions of the files are damaged."""
+        file_commits.refuse_damaged(self._paths)
+        if self._settle is not None:
+            self._settle()
+        repository.cleaned(self._paths, self._git())
 
     def _refuse_when_late(self, result: DreamResult) -> None:
         if self.queue().cursor != result.cursor_before:
@@ -286,7 +255,10 @@ class DreamRunner(DreamQueue):
         return loaded.text or ""
 
     def _operation(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal]) -> Operation:
-        changes: list[Change] = []
+        known = {asked(hunk.edit, hunk.dreamer) for hunk in HunkLayer(self._paths).read()[0]}
+        new = [one for one in result.refused if asked(one.edit, result.dreamer) not in known]
+        # In this order: what waits for a person is kept before the cursor passes the entries that ask for it.
+        changes: list[Change] = waiting_changes(new, result.dreamer)
         for name, text in result.after.items():
             change = self._files.change(name, text)
             old = result.before[name]
@@ -294,9 +266,6 @@ class DreamRunner(DreamQueue):
             before = change.before if (change.before or {}).get("text", "") == old else {"text": old}
             changes.append(Change(change.layer, name, before, change.after))
         changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
-        known = {asked(hunk.edit, hunk.dreamer) for hunk in HunkLayer(self._paths).read()[0]}
-        new = [one for one in result.refused if asked(one.edit, result.dreamer) not in known]
-        changes += waiting_changes(new, result.dreamer)
         changes += rejected_changes(rejected, result.dreamer)
         meta = {
             "commit": message(result.dreamer, result),

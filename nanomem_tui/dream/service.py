@@ -42,7 +42,9 @@ class Dreams:
         presence: Callable[[], Presence],
         settings: Settings,
         blames: Callable[[Callable[[], GitHistory | None]], Blames] | None = None,
+        settle: Callable[[], None] | None = None,
     ) -> None:
+        self._settle = settle
         self._open = git
         self._opened: GitHistory | None = None
         self._settings = settings
@@ -58,7 +60,7 @@ class Dreams:
     def _runner(self) -> DreamRunner:
         from nanomem_tui.dream.run import DreamRunner
 
-        return DreamRunner(self._paths, self._git, self._files, self._perform, self._presence)
+        return DreamRunner(self._paths, self._git, self._files, self._perform, self._presence, settle=self._settle)
 
     @cached_property
     def _restore(self) -> DreamRestore:

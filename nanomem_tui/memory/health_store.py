@@ -58,7 +58,8 @@ def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
     found = []
     for folder, _, names in os.walk(git / "objects"):
         if len(os.path.basename(folder)) == 2:
-            found += [Path(folder, name) for name in names if os.lstat(Path(folder, name)).st_size == 0]
+            named = [Path(folder, name) for name in names if len(name) == 38]  # others never got their name
+            found += [path for path in named if os.lstat(path).st_size == 0]
     for path in sorted(found)[:_OFFERED]:
         yield Problem("an empty git object, as a power cut leaves them", paths.relative(path), None, "run git fsck")
 

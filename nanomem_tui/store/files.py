@@ -21,7 +21,7 @@ from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, file_values
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
@@ -58,6 +58,8 @@ class _Step(NamedTuple):
     path: Path
     current: bytes | None
     target: bytes | None
+    outside: bytes | None
+    """What others made of the file before: committed on its own first. None for nothing."""
 
 
 class FileLayer:
@@ -145,7 +147,7 @@ class FileLayer:
         if "\r\n" in old and not re.search(_BARE_FEED, old):
             new_text = re.sub(_BARE_FEED, "\r\n", new_text)
         after = {"text": new_text}
-        if _bytes(key, after) == loaded.data or new_text == base:
+        if file_values.bytes_of(key, after) == loaded.data or new_text == base:
             raise NothingToDo("nothing was changed", key)
         before = loaded.value if base is None or base == (loaded.text or "") else {"text": base}
         return new_operation("file.edit", label or f"edit {key}", [Change(self.name, key, before, after)], actor=actor)
@@ -161,17 +163,19 @@ class FileLayer:
 
     def _step(self, change: Change) -> _Step:
         """What the change comes to, given what is there now."""
-        return self._fit(change.key, _bytes(change.key, change.before), _bytes(change.key, change.after))
+        return self._fit(
+            change.key, file_values.bytes_of(change.key, change.before), file_values.bytes_of(change.key, change.after)
+        )
 
     def _fit(self, key: str, before: bytes | None, after: bytes | None) -> _Step:
         path, current = self.path(key), self.load(key).data
         if current in (before, after):
-            return _Step(key, path, current, after)
+            return _Step(key, path, current, after, current)
         if key == DREAM_CURSOR:
             if (parse_cursor(after) or 0) <= (parse_cursor(before) or 0):
-                return _Step(key, path, current, current)  # taken back late: later Dreams keep their place
+                return _Step(key, path, current, current, current)  # taken back late: later Dreams keep their place
             raise Conflict("another Dream moved the cursor meanwhile", key, "start again")
-        return _Step(key, path, current, _merged(key, before, current, after))
+        return _Step(key, path, current, file_values.merged_with(key, before, current, after), current)
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any of the files holds what its change makes of it, whatever somebody else did to it since."""
@@ -179,13 +183,24 @@ class FileLayer:
         return any(self._is_made(change) for change in changes)
 
     def _is_made(self, change: Change) -> bool:
-        before, after = _bytes(change.key, change.before), _bytes(change.key, change.after)
+        before, after = file_values.bytes_of(change.key, change.before), file_values.bytes_of(change.key, change.after)
         with contextlib.suppress(Conflict):
             step = self._step(change)
             if change.key == DREAM_CURSOR:
                 return before != after == step.current
             return before != after and step.current == step.target
         return False
+
+    def stands(self, change: Change) -> bool:
+        """Whether the change is made, and committed where versions are kept. Reads only."""
+        with contextlib.suppress(Conflict):
+            step = self._step(change)
+            git = self._git()
+            if step.current != step.target or git is None or not git.tracks(change.key):
+                return step.current == step.target
+            head = git.head()
+            return head is not None and (change.key == DREAM_CURSOR or file_values.is_in(git, head, [change]))
+        return change.key == DREAM_CURSOR  # another Dream went on
 
     def _settle(self, changes: Sequence[Change]) -> None:
         """Finish what a killed process left beside these files; before anybody asks what they hold."""
@@ -199,9 +214,55 @@ class FileLayer:
         """Write the files, commit them, then move the cursor file. A failure puts back what was there."""
         self._settle(changes)
         contents = [change for change in changes if change.key != DREAM_CURSOR]
-        cursors = [self._step(change) for change in changes if change.key == DREAM_CURSOR]
-        steps = [self._step(change) for change in contents]
+        self._apply(operation, changes, contents, [self._step(change) for change in contents])
+
+    def resume(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Go on where a killed process ended: what it wrote already is the operation's, and so is its commit."""
+        from nanomem_tui.store import file_commits, git_tidy
+
+        self._settle(changes)
         git = self._git()
+        left = [change for change in changes if change.key != DREAM_CURSOR or not self._is_passed(change)]
+        contents = [change for change in left if change.key != DREAM_CURSOR]
+        if git is not None and file_commits.has_commit(
+            git, operation, lambda sha: file_values.is_in(git, sha, changes)
+        ):
+            left, contents = [change for change in left if change.key == DREAM_CURSOR], []
+        steps = [
+            step._replace(outside=file_values.without(change, step.current, step.target))
+            for change, step in self._each(contents)
+        ]
+        self._apply(operation, left, contents, steps)
+        if git is not None:
+            git_tidy.tidy(git, self._paths)
+
+    def _is_passed(self, change: Change) -> bool:
+        """Whether another Dream moved the cursor on meanwhile."""
+        try:
+            self._step(change)
+        except Conflict:
+            return True
+        return False
+
+    def retreat(self, operation: Operation, changes: Sequence[Change]) -> None:
+        """Take back what a killed process wrote and did not commit."""
+        self._settle(changes)
+        contents = [change for change in changes if change.key != DREAM_CURSOR]
+        steps = [step._replace(outside=None) for _, step in self._each(contents)]
+        self._apply(operation, changes, contents, steps)
+
+    def _each(self, changes: Sequence[Change]) -> list[tuple[Change, _Step]]:
+        return [(change, self._step(change)) for change in changes]
+
+    def _apply(
+        self, operation: Operation, changes: Sequence[Change], contents: Sequence[Change], steps: Sequence[_Step]
+    ) -> None:
+        cursors = [self._step(change) for change in changes if change.key == DREAM_CURSOR]
+        git = self._git()
+        if git is None and self._paths.is_versioned and operation.meta.get("commit"):
+            from nanomem_tui.store import file_commits
+
+            file_commits.refuse_damaged(self._paths)
         if git is not None:
             _commit_outside(git, steps, operation.label)
         done: list[_Step] = []
@@ -215,7 +276,11 @@ class FileLayer:
             head = git.head() if git is not None else None
             committed = None
             if git is not None and (tracked := [step for step in (*done, *cursors) if git.tracks(step.key)]):
-                committed = git.commit_files({step.key: step.target for step in tracked}, _message(operation))
+                from nanomem_tui.store import file_commits
+
+                committed = git.commit_files(
+                    {step.key: step.target for step in tracked}, file_commits.message(operation)
+                )
             for step in cursors:
                 done.append(step)
                 _write(step)
@@ -265,54 +330,13 @@ class FileLayer:
                 git.commit_files(files, "nanomem: take back a change that could not be finished")
 
 
-def _message(operation: Operation) -> str:
-    """What the operation itself says; taking it back or doing it again is never a Dream."""
-    given = operation.meta.get("commit")
-    if isinstance(given, str) and given and not operation.undoes and not operation.redoes:
-        return given
-    return f"nanomem: {' '.join(operation.label.split())}"
-
-
 def _commit_outside(git: GitHistory, steps: Sequence[_Step], label: str) -> None:
     head = git.head()
-    files = {step.key: step.current for step in steps if step.current is not None and git.tracks(step.key)}
+    files = {step.key: step.outside for step in steps if step.outside is not None and git.tracks(step.key)}
     if head is not None:
         files = {key: data for key, data in files.items() if git.file_at(head, key) != data}
     if files:
         git.commit_files(files, _OUTSIDE.format(label=" ".join(label.split())))
-
-
-def _bytes(key: str, value: Value | None) -> bytes | None:
-    """The bytes of a change's value. Raises BadInput for text that is no UTF-8."""
-    if value is None:
-        return None
-    if "raw" in value:
-        import base64
-
-        return base64.b64decode(str(value["raw"]))
-    text = value.get("text")
-    if not isinstance(text, str):
-        raise BadInput("a file's value without text", key)
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise BadInput("text that is no UTF-8 (a lone surrogate)", key, "remove that character") from error
-
-
-def _merged(key: str, before: bytes | None, current: bytes | None, after: bytes | None) -> bytes | None:
-    """What was changed between `before` and `after`, made in `current`. Raises Conflict, naming the lines."""
-    from nanomem_tui.store import merge
-
-    fix = "look at the file and repeat the change"
-    try:
-        base, ours, theirs = ((data or b"").decode("utf-8") for data in (before, current, after))
-    except UnicodeDecodeError as error:
-        raise Conflict("the file changed meanwhile and holds bytes that are no UTF-8", key, fix) from error
-    merged = merge.merge_lines(base, ours, theirs, keep_both=True)
-    if merged.conflicts:
-        lines = ", ".join(str(conflict.line) for conflict in merged.conflicts[:5])
-        raise Conflict(f"the file changed meanwhile at line {lines}", key, fix)
-    return None if not merged.text and after is None else merged.text.encode("utf-8")
 
 
 def _write(step: _Step) -> None:

@@ -46,7 +46,8 @@ VERSIONED = (*TRACKED_FILES, DREAM_CURSOR)
 """The files that an agent versions, as paths in the workspace."""
 
 _AGENT = "nanobot <nanobot@dream>"
-_INIT_MESSAGE = "init: nanobot memory store"
+INIT_MESSAGE = "init: nanobot memory store"
+_MENDING = "`git fsck` in the workspace says what is lost; bring .git back from a copy, or move it away to begin anew"
 _MAX_DIFF = 4 * 1024 * 1024
 
 
@@ -58,10 +59,14 @@ BlobChange = tuple[str, str | None, str | None]
 
 
 class Opened(NamedTuple):
-    """What was found: a readable history or none, and why one that is there cannot be read."""
+    """What was found: a readable history or none, and why one that is there cannot be read.
+
+    `damaged`: it is one that an agent could use as little; else it is sound, and not followed.
+    """
 
     history: GitHistory | None
     problems: tuple[Problem, ...] = ()
+    damaged: bool = False
 
 
 def probe(paths: Paths) -> Opened:
@@ -70,15 +75,18 @@ def probe(paths: Paths) -> Opened:
         if not os.path.lexists(git_dir):
             continue
         where = paths.relative(git_dir)
-        reason = _unusable(git_dir, paths.workspace)
+        reason, damaged = _unusable(git_dir, paths.workspace), False
+        if reason is None and not (git_dir / "objects").is_dir():
+            reason, damaged = "not a git repository: it has no objects", True
         if reason is None:
             try:
                 history = GitHistory(git_dir, "memory/" if git_dir.parent == paths.memory else "")
                 history.check()
                 return Opened(history)
             except (DamagedGit, OSError) as error:
-                reason = error.what if isinstance(error, DamagedGit) else str(error)
-        return Opened(None, (Problem(reason, where, fix="the versions of the memory files cannot be shown or kept"),))
+                reason, damaged = (error.what if isinstance(error, DamagedGit) else str(error)), True
+        fix = _MENDING if damaged else "the versions of the memory files cannot be shown or kept"
+        return Opened(None, (Problem(reason, where, fix=fix),), damaged)
     return Opened(None)
 
 
@@ -89,8 +97,6 @@ def _unusable(git_dir: Path, workspace: Path) -> str | None:
     for part in (git_dir, git_dir / "objects", git_dir / "refs", git_dir / "HEAD", git_dir / "index"):
         if os.path.commonpath([os.path.realpath(part), inside]) != inside:
             return f"{part.name} of the git repository leads out of the workspace"
-    if not (git_dir / "objects").is_dir():
-        return "not a git repository: it has no objects"
     return None
 
 
@@ -385,5 +391,5 @@ class GitHistory:
         except OSError as error:
             raise from_os_error(error, "making the git repository") from error
         history = cls(paths.workspace / ".git")
-        history.commit_files(files, _INIT_MESSAGE, author=_AGENT)
+        history.commit_files(files, INIT_MESSAGE, author=_AGENT)
         return history

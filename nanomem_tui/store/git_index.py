@@ -128,6 +128,17 @@ def patched(data: bytes, files: Mapping[str, Staged]) -> bytes | None:
     return body + hashlib.sha1(body, usedforsecurity=False).digest()
 
 
+def held(git_dir: Path) -> dict[bytes, str] | None:
+    """The blobs of the entries by name; None for an index that is not ours to write, or cannot be read."""
+    path = git_dir / "index"
+    try:
+        data = path.read_bytes() if path.exists() else b""
+    except OSError:
+        return None
+    entries = _parse(data) if data else []
+    return {entry.name: entry.sha for entry in entries if not entry.stage} if entries is not None else None
+
+
 def _parse(data: bytes) -> list[_Entry] | None:
     """The entries of an index of version 2 or 3 without mandatory extensions; None for any other."""
     if len(data) < 32 or data[:4] != b"DIRC":

@@ -174,7 +174,7 @@ def _take(mark: Mark, path: Path) -> int | None:
         os.link(mark.path, path)
     except OSError as error:
         if error.errno == errno.EEXIST:
-            _remove_stale(path)
+            remove_stale(path)
             return None
         if error.errno not in _NO_LINKS:
             raise
@@ -183,7 +183,7 @@ def _take(mark: Mark, path: Path) -> int | None:
     try:
         return _make(path)
     except FileExistsError:
-        _remove_stale(path)
+        remove_stale(path)
         return None
 
 
@@ -201,7 +201,7 @@ def _make(path: Path) -> int:
     return handle
 
 
-def _remove_stale(path: Path) -> None:
+def remove_stale(path: Path) -> None:
     """Take away a lock that carries our mark and that no living process holds; anybody else's stays."""
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

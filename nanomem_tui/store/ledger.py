@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -237,6 +237,18 @@ class Ledger:
                 except OSError as error:
                     raise from_os_error(error, "syncing the ledger") from error
 
+    def abandoned(self) -> bool:
+        """Whether a process that ended left something that nobody has taken over."""
+        return any(True for _ in self.left())
+
+    def left(self) -> Iterator[Path]:
+        """The files that `adopt` would take over, but for empty ones. Changes nothing."""
+        with self._lock:
+            known = {self._path, *(file.path for file in self._adopted)}
+            for path in sorted(self.folder.glob(f"*{SUFFIX}")) if self.folder.is_dir() else ():
+                if path not in known and _is_left(path):
+                    yield path
+
     def adopt(self) -> list[LedgerFile]:
         """Take over the files of processes that ended without a checkpoint; their operations become pending.
 
@@ -331,6 +343,19 @@ class Ledger:
         atomic.sync_folder(self.folder)
         self._handle, self._path = handle, path
         return handle
+
+
+def _is_left(path: Path) -> bool:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return os.fstat(handle).st_size > 0 and atomic.try_lock(handle)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
 
 
 def _sync_or_take_back(handle: int, size: int) -> None:

@@ -17,7 +17,7 @@ from nanomem_tui.config import Settings
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, unfinished
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.rows import ROW_LAYERS, RowStore
 from nanomem_tui.store.snapshot import DirtyRow, RowLayer
@@ -49,6 +49,7 @@ class MemoryStore(RowStore):
         self._checkpointing = threading.Lock()
         self._trouble = {"recording": "", "checkpoint": ""}
         self._exported_at = time.monotonic()
+        self._unfinished: dict[str, tuple[Operation, NanomemError]] = {}
         self._performed = self._id_kept = self._index_is_old = False
         self._database: Database | None = None
         self._copy_problem: Problem | None = None
@@ -66,8 +67,10 @@ class MemoryStore(RowStore):
         Raises Conflict or BadInput (nothing recorded), the errors of the ledger (nothing applied), or a layer's error
         when the change itself failed (a `void` operation says so in the log).
         """
+        by_layer = _by_layer(operation.changes)
+        if any(name in unfinished.SETTLED for name, _ in by_layer):
+            self.settle()
         with self._lock:
-            by_layer = _by_layer(operation.changes)
             if not self._loaded and any(name in ROW_LAYERS for name, _ in by_layer):
                 self.load()
             layers = self.layers
@@ -93,6 +96,17 @@ class MemoryStore(RowStore):
                 self._performed = True
             self._touch()
             return operation
+
+    def settle(self) -> None:
+        """Finish, or take back, what a killed process left half done, before anything is built on it.
+
+        Raises what keeps that from being done now.
+        """
+        if self._unfinished or self.ledger.abandoned():
+            with contextlib.suppress(NanomemError):  # it is told in `degraded`
+                self.checkpoint()
+            for _, error in self._unfinished.values():
+                raise error
 
     def catch_up(self, layer: str, key: str) -> None:
         """See what others did to a row, before a change that must not replace what nobody looked at.
@@ -231,7 +245,8 @@ class MemoryStore(RowStore):
         if self._adopted:
             self._notice_agent(wait=None)
         self.before_checkpoint()
-        operations = ledger_files.in_order([self._replayed, self._noticed, self.ledger.pending])
+        pending = [operation for operation in self.ledger.pending if operation.id not in self._unfinished]
+        operations = ledger_files.in_order([self._replayed, self._noticed, pending])
         rows = self.snapshot.dirty_rows() if self._adopted else self._everything()
         took = f"{(time.perf_counter() - started) * 1000:.1f}"
         marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
@@ -266,8 +281,10 @@ class MemoryStore(RowStore):
 
     def _adopt_ledgers(self) -> None:
         """Make the operations of processes that ended without a checkpoint ours to write."""
+        for operation, _ in list(self._unfinished.values()):
+            self._finish(operation)
         for file in self.ledger.adopt():
-            done = self._known(file.operations) | ledger_files.voided(file.operations)
+            done = self._known(file.operations) | ledger_files.voided([*file.operations, *self.ledger.pending])
             for operation in file.operations:
                 for change in operation.changes if operation.id not in done else ():
                     if change.layer in ROW_LAYERS:
@@ -278,24 +295,15 @@ class MemoryStore(RowStore):
                 self._finish(last)
 
     def _finish(self, operation: Operation) -> None:
-        """The last thing that a killed process recorded: go on with what it began, or say that it was not done."""
-        by_layer: dict[str, list[Change]] = {}
-        for change in operation.changes:
-            if change.layer not in ROW_LAYERS:
-                by_layer.setdefault(change.layer, []).append(change)
-        if not by_layer:
-            return
+        """The last thing that a killed process recorded; what cannot be finished now is tried at every checkpoint."""
         try:
-            for name in by_layer:
-                self.register(name)
-            if any(self.layers[name].begun(changes) for name, changes in by_layer.items()):
-                for name, changes in by_layer.items():
-                    self.layers[name].apply(operation, changes)
-                return
-        except NanomemError:
-            return  # somebody changed it since: it stays as it is, and the log keeps both values
-        reason = "not done: the program ended before"
-        self._record(new_operation("void", reason, (), actor=operation.actor, undoes=operation.id), durable=True)
+            void = unfinished.finish(operation, self.layers, self.register)
+        except NanomemError as error:
+            self._unfinished[operation.id] = (operation, error)
+            return
+        if void is not None:
+            self._record(void, durable=True)
+        self._unfinished.pop(operation.id, None)
 
     def _export(self) -> tuple[str, ...]:
         """Write the agent's files, and remember what they hold, before any other process of ours looks at them."""

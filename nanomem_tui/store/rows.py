@@ -168,6 +168,10 @@ class RowStore:
         self._revision, self._noticed, self._replayed, self._looked = 0, [], [], None
         self._load()
 
+    def knows(self, operation: Operation) -> bool:
+        """Whether the database has it."""
+        return bool(self._known([operation]))
+
     def _known(self, operations: Sequence[Operation]) -> set[str]:
         """Which of these operations the database has."""
         return self._known_ids([operation.id for operation in operations])

@@ -1,0 +1,64 @@
+"""What a Dream came to, as a value. Must not run one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.dream.facts import Skipped
+from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.review import masked
+from nanomem_tui.model.client import Usage
+from nanomem_tui.operations import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class DreamResult:
+    """What one Dream read, changed and refused. `files`: lines (added, removed) by file. A dry run has no operation.
+
+    `analysis` is what the Dreamer made of the entries, `usage` what a model took for it.
+
+    `notes`: what of it is out of the ordinary, each a line to be told: a repository was made, or none keeps it.
+
+    `unreadable`: the lines of the history behind the cursor that are no entry; it read up to the first of them.
+    """
+
+    read: int
+    cursor_before: int
+    cursor_after: int
+    edits: tuple[LineEdit, ...]
+    refused: tuple[Refusal, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
+    after: Mapping[str, str] = field(default_factory=dict)
+    remaining: int = 0
+    unreadable: tuple[int, ...] = ()
+    sha: str | None = None
+    operation: Operation | None = None
+    dreamer: str = "rules"
+    analysis: str = ""
+    usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts and edits as a JSON object."""
+        return {
+            "read": self.read,
+            "remaining": self.remaining,
+            "unreadable": list(self.unreadable),
+            "cursor_before": self.cursor_before,
+            "cursor_after": self.cursor_after,
+            "edits": [edit.to_json() for edit in self.edits],
+            "refused": [{**masked(refusal.edit).to_json(), "reason": refusal.why} for refusal in self.refused],
+            "skipped": [line.to_json() for line in self.skipped],
+            "files": {name: {"added": added, "removed": removed} for name, (added, removed) in self.files.items()},
+            "sha": self.sha,
+            "operation": self.operation.id if self.operation else None,
+            "dreamer": self.dreamer,
+            "analysis": self.analysis,
+            "usage": self.usage.to_json(),
+            "notes": list(self.notes),
+        }

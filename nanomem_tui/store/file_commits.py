@@ -1,0 +1,48 @@
+"""The commit of an operation on memory files: its message, whether it is there already, and that it can be made.
+
+Must not write a file or make a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from nanomem_tui.errors import Refused
+from nanomem_tui.operations import Operation
+from nanomem_tui.paths import Paths
+from nanomem_tui.store.git_history import AUTHOR, probe
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.git_history import GitHistory
+
+
+def own_words(operation: Operation) -> str:
+    """The message that the operation itself says; "" when it is taken back or done again: that is never a Dream."""
+    given = operation.meta.get("commit")
+    return given if isinstance(given, str) and not operation.undoes and not operation.redoes else ""
+
+
+def message(operation: Operation) -> str:
+    """What the operation itself says, else its label."""
+    return own_words(operation) or f"nanomem: {' '.join(operation.label.split())}"
+
+
+def has_commit(git: GitHistory, operation: Operation, holds: Callable[[str], bool]) -> bool:
+    """Whether the commit of an operation was made since it was recorded; `holds` is asked about the id of one that says
+    the same."""
+    words, since = message(operation).strip(), operation.at[:19]
+    for commit in git.walk():
+        if commit.at[:19] < since:
+            return False
+        if commit.message.strip() == words and commit.author == AUTHOR and holds(commit.sha):
+            return True
+    return False
+
+
+def refuse_damaged(paths: Paths) -> None:
+    """Raise Refused when there is a repository that is damaged: nothing goes on as if there were none."""
+    found = probe(paths) if paths.is_versioned else None
+    if found is not None and found.damaged:
+        problem = found.problems[0]
+        raise Refused(f"the versions of the memory files: {problem.what}", problem.where, problem.fix)
