@@ -11,13 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from nanomem_tui.dream import dates, details
+from nanomem_tui.dream import dates, details, support, tidy
 from nanomem_tui.dream.edits import TITLES, LineEdit, Op, apply_edits
 from nanomem_tui.dream.facts import Skipped
-from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.guards import Refusal, orders_the_agent
+from nanomem_tui.dream.veil import unmasked
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.memory import secrets
 from nanomem_tui.text import one_line
 
 _OPS = ("add", "replace", "remove", "move")
@@ -50,6 +52,7 @@ class Desk:
             told = f"{entry.timestamp}\n{entry.content}\n{dates.absolute(entry.content, entry.timestamp)}"
             self._said[entry.cursor] = f"{self._said.get(entry.cursor, '')}\n{told}"
         self._seen = dict(files)
+        self._today = tidy.day_of(entries)
 
     @property
     def refused(self) -> list[Refusal]:
@@ -86,6 +89,7 @@ class Desk:
             self.skipped.append(Skipped(max(edit.evidence), edit.new, f"known: {known}"))
             self.log.append(f"{_shortly(edit)}: not needed, {known} says it.")
             return
+        before = self.files
         if not why:
             try:
                 self.files = apply_edits(self.files, [edit])
@@ -93,6 +97,13 @@ class Desk:
                 why = error.what
         if why:
             self._tell(edit, why)
+            return
+        others = self.files.get(edit.file, "")
+        why = support.unsupported(edit, self._cited(edit), self._today, others)
+        if why and not orders_the_agent(edit.new):
+            self.files = before
+            self._forget(edit)
+            self._refuse(edit, why)
             return
         self._forget(edit)
         self.edits.append(edit)
@@ -159,8 +170,12 @@ class Desk:
 
     def _invented(self, edit: LineEdit) -> tuple[str, ...]:
         """The names, numbers, dates and addresses in the new line that are nowhere else."""
-        sources = [self._said[cursor] for cursor in edit.evidence]
-        return details.unaccounted(edit.new, edit.old, *sources, *self.files.values())
+        unknown = details.unaccounted(unmasked(edit.new), edit.old, self._cited(edit), *self.files.values())
+        return tuple(map(secrets.mask, unknown))
+
+    def _cited(self, edit: LineEdit) -> str:
+        """What the entries say that the edit names."""
+        return "\n".join(self._said[cursor] for cursor in edit.evidence)
 
     def _tell(self, edit: LineEdit, why: str) -> None:
         """Tell the model, or refuse the edit when it was told before."""

@@ -16,6 +16,7 @@ from nanomem_tui.dream.desk import Desk
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES
 from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.veil import Veil, hide_entries
 from nanomem_tui.errors import ModelTooLong
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import secrets
@@ -68,10 +69,10 @@ class ModelDreamer:
         Raises the errors of the endpoint (`ModelError`): then nothing was found at all.
         """
         before = self._client.usage
-        files = {name: files.get(name, "") for name in TITLES}
+        veil = Veil({name: files.get(name, "") for name in TITLES})
         try:
-            study = self._studied(entries, files, watch)
-            desk = Desk(files, study.entries)
+            study = self._studied(hide_entries(entries), veil.files, watch)
+            desk = Desk(veil.files, study.entries)
             if study.facts:
                 self._edited(study, desk, steps, watch)
         finally:
@@ -82,12 +83,14 @@ class ModelDreamer:
         if waiting and done == study.entries[-1].cursor:
             notes.append(f"{steps} steps were not enough for all of it: the rest is left out.")
         late = [Refusal(edit, f"more than {steps} steps") for edit in desk.left_over]
+        edits, hiding = veil.lifted(desk.edits)
+        refused = [Refusal(veil.lift(one.edit), one.why) for one in (*desk.refused, *late)]
         return Proposal(
-            tuple(edit for edit in desk.edits if max(edit.evidence) <= done),
+            tuple(edit for edit in edits if max(edit.evidence) <= done),
             tuple(skipped for skipped in desk.skipped if skipped.cursor <= done),
             secrets.mask("\n".join(filter(None, notes))),
             self._client.usage - before,
-            tuple(refusal for refusal in (*desk.refused, *late) if max(refusal.edit.evidence, default=0) <= done),
+            tuple(refusal for refusal in (*refused, *hiding) if max(refusal.edit.evidence, default=0) <= done),
             done,
         )
 

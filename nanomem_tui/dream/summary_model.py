@@ -13,6 +13,7 @@ from nanomem_tui.dream import details
 from nanomem_tui.dream.facts import MAX_FACT
 from nanomem_tui.dream.prompts import Fence
 from nanomem_tui.dream.summary import MARKS, LeftOut, Line, Summary, Watch, ending, refused
+from nanomem_tui.dream.veil import hidden, hide
 from nanomem_tui.errors import ModelError, ModelTooLong
 from nanomem_tui.formats.session_slices import archivable, dump, fits_dump, without_thoughts
 from nanomem_tui.formats.sessions import Message
@@ -144,7 +145,7 @@ class ModelSummariser:
             text = " ".join(without_thoughts(fact["text"]).split()).removeprefix("- ")
             mark = fact.get("mark") if fact.get("mark") in MARKS else "durable"
             invented = details.unaccounted(text, source)
-            why = refused(text) or (f"no message says {', '.join(invented[:4])}" if invented else "")
+            why = refused(text) or _hidden(text) or (f"no message says {', '.join(invented[:4])}" if invented else "")
             at = fact["message"] if fact["message"] in numbers else messages[-1].index
             why = why or ("" if fact["message"] in numbers else "it names no message of these")
             if text and not why:
@@ -157,6 +158,12 @@ class ModelSummariser:
         """How many tokens of messages go into one question."""
         config = self._client.config
         return max(_LEAST, config.context_tokens - config.max_tokens - _OURS)
+
+
+def _hidden(text: str) -> str:
+    """Why a fact with a masked secret is none; the value was never shown."""
+    kinds = hidden(text)
+    return f"it holds a secret: {', '.join(kinds)}" if kinds else ""
 
 
 def _dumpable(messages: Sequence[Message], ends: Sequence[int]) -> int:
@@ -172,7 +179,8 @@ def _dumpable(messages: Sequence[Message], ends: Sequence[int]) -> int:
 def _shown(message: Message) -> str:
     """A message as the model reads it."""
     calls = "".join(f"\n(calls {call.name} {call.arguments})" for call in message.tool_calls)
-    return f"[message {message.index}, {message.timestamp[:16]}, {message.role[:20]}]\n{message.content}{calls}\n\n"
+    said = hide(f"{message.content}{calls}")
+    return f"[message {message.index}, {message.timestamp[:16]}, {message.role[:20]}]\n{said}\n\n"
 
 
 def _pieces(messages: Sequence[Message], size: int) -> list[str]:

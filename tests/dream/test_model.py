@@ -215,8 +215,9 @@ def test_what_a_model_must_not_write_is_refused_with_the_reason(tmp_path: Path, 
 
 
 def test_a_model_that_loses_a_name_is_stopped_by_the_guards(tmp_path: Path) -> None:
-    on = Dreaming(tmp_path, (TEA,), study(fact("tea", 21)), step(edit("remove", 21, line=2, old="- Lives in Graz")))
-    (on.bench.paths.user).write_text("# User\n- Lives in Graz\n")
+    said, line = "- The dentist moved the appointment", "- Dentist in Graz"
+    on = Dreaming(tmp_path, (said,), study(fact("dentist", 21)), step(edit("remove", 21, line=2, old=line)))
+    (on.bench.paths.user).write_text(f"# User\n{line}\n")
     result = on.run()
     assert [refusal.why for refusal in result.refused] == ["nothing accounts for graz"]
     assert "Graz" in on.user

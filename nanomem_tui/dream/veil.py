@@ -1,0 +1,95 @@
+"""Secrets stay here: the texts as a model may see them, and its edits put back on the lines as they are.
+
+Owns that no secret of an entry or a memory file is in a question. Each stands masked, line by line, so that numbers of
+lines stay true; an edit that comes back names masked lines, and is made to name the real ones. A secret that stands in
+the line keeps its place there; a model can bring none anywhere else. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.memory import secrets
+
+_KINDS = "|".join(re.escape(kind) for kind in secrets.KINDS)
+_MASK = re.compile(rf"\[(?P<kind>{_KINDS}) #[0-9a-f]{{4,8}}(?:\.\d+)?\]")
+
+
+class Veil:
+    """The memory files with each secret masked, and the way back. `files` have the lines of the real ones."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._real: dict[str, str] = {}  # of each mask what it stands for, within one line
+        self.files = {name: self._masked(text) for name, text in files.items()}
+
+    def lifted(self, edits: Iterable[LineEdit]) -> tuple[list[LineEdit], list[Refusal]]:
+        """(the edits on the real lines, those that would write a mask where no secret stood)."""
+        made: list[LineEdit] = []
+        refused: list[Refusal] = []
+        for edit in edits:
+            real = self.lift(edit)
+            if kinds := hidden(real.new):
+                refused.append(Refusal(real, f"it holds a secret: {', '.join(kinds)}"))
+            else:
+                made.append(real)
+        return made, refused
+
+    def lift(self, edit: LineEdit) -> LineEdit:
+        """The edit on the real line: what is masked in `old` is as it stands, also where `new` keeps it."""
+        held = {found[0] for found in _MASK.finditer(edit.old)}
+        if not held:
+            return edit
+        return replace(edit, old=self._put(edit.old, held), new=self._put(edit.new, held),
+                       supersedes=self._put(edit.supersedes, held))  # fmt: skip
+
+    def _put(self, text: str, held: set[str]) -> str:
+        return _MASK.sub(lambda found: self._real.get(found[0], found[0]) if found[0] in held else found[0], text)
+
+    def _masked(self, text: str) -> str:
+        parts, last = [], 0
+        for secret in secrets.find(text):
+            parts.append(text[last : secret.start])
+            name = f"[{secret.kind} #{secret.fingerprint}]"
+            lines = re.split(r"(\r?\n)", text[secret.start : secret.end])
+            parts += [self._mask(name, line) if line and at % 2 == 0 else line for at, line in enumerate(lines)]
+            last = secret.end
+        return "".join((*parts, text[last:]))
+
+    def _mask(self, name: str, value: str) -> str:
+        """A mask that stands for `value` alone: a fingerprint is short, and a key may have several lines."""
+        mask, number = name, 1
+        while self._real.setdefault(mask, value) != value:
+            number += 1
+            mask = f"{name[:-1]}.{number}]"
+        return mask
+
+
+@lru_cache(4096)
+def _hide(text: str) -> str:
+    return secrets.mask(text)
+
+
+def hide(text: str) -> str:
+    """`text` as a model may see it."""
+    return _hide(text)
+
+
+def hide_entries(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
+    """The entries as a model may see them."""
+    return [entry._replace(content=hide(entry.content)) for entry in entries]
+
+
+def unmasked(text: str) -> str:
+    """`text` without the masks in it."""
+    return _MASK.sub(" ", text)
+
+
+def hidden(text: str) -> tuple[str, ...]:
+    """The kinds of secrets that are masked in `text`."""
+    return tuple(sorted({found["kind"] for found in _MASK.finditer(text)}))
