@@ -244,12 +244,14 @@ def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -
 
     expect = [ws.items.get(item_id).id for item_id in ids]
     path = _saved(ws)
-    regressions.save(path, question, expect)
+    known = regressions.is_saved(path, question, expect)
+    if not known:
+        regressions.save(path, question, expect)
     saved_questions.tell_broken(regressions.problems(path))
-    body = {"path": str(path), "message": question.text, "expect": expect}
-    state.show(
-        body, [f"Saved: it must recall {words.counted(len(expect), 'item')} (checked by `nanomem recall --check`)."]
-    )
+    body = {"path": str(path), "message": question.text, "expect": expect, "saved_before": known}
+    said = "That question is saved already" if known else "Saved"
+    must = f"it must recall {words.counted(len(expect), 'item')} (checked by `nanomem recall --check`)"
+    state.show(body, [f"{said}: {must}."])
     return 0
 
 

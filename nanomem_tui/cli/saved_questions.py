@@ -13,6 +13,7 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.errors import Problem
+    from nanomem_tui.memory.questions import Question
 
 
 def show(state: State, path: Path) -> int:
@@ -21,17 +22,28 @@ def show(state: State, path: Path) -> int:
 
     found, broken = regressions.read(path) if path.exists() else ([], [])
     body = [
-        {"line": one.line, "message": one.question.text, "expect": list(one.expect)} for one in found
+        {
+            "line": one.line, "message": one.question.text, "expect": list(one.expect),
+            **one.question.audience._asdict(), "reply_to": one.question.reply_to, "limit": one.question.limit,
+        } for one in found
     ]  # fmt: skip
     columns = [
         Column("N", right=True),
+        Column("Asked by", limit=40, optional=True),
         Column("Message", limit=90, least=24),
         Column("Must recall", limit=90, least=20),
     ]
-    cells = [(str(one.line), one.question.text, ", ".join(one.expect)) for one in found]
+    cells = [(str(one.line), _who(one.question), one.question.text, ", ".join(one.expect)) for one in found]
     state.show(values.plain(body), lambda: table(columns, cells, output.terminal_width()) or ["No saved questions."])
     tell_broken(broken)
     return 0
+
+
+def _who(question: Question) -> str:
+    """Whose question it is: `ana in telegram 42`; "" for the owner."""
+    channel, chat_id, sender_id = question.audience
+    chat = " ".join(filter(None, (channel, chat_id)))
+    return " in ".join(filter(None, (sender_id, chat)))
 
 
 def forget(state: State, path: Path, which: str) -> int:

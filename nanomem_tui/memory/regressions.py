@@ -109,8 +109,26 @@ def _expects(value: Any, key: str) -> bool:
     return isinstance(expect, list) and key in expect
 
 
+def is_saved(path: Path, question: Question, expect: Sequence[str]) -> bool:
+    """Whether that question of that person stands in the file already, with what it must find."""
+    try:
+        saved = load(path) if path.exists() else []
+    except BadInput:  # nothing in the file can be read
+        return False
+    same = _regression(_fields(question, expect), "the question", 0)
+    return any(one.question == same.question and set(one.expect) == set(expect) for one in saved)
+
+
 def save(path: Path, question: Question, expect: Sequence[str]) -> Regression:
     """Add a question to a file, which is made when missing. Raises BadInput when it expects nothing."""
+    value = _fields(question, expect)
+    regression = _regression(value, "the question", 0)
+    append(path, dump_line(value), "saving the question")
+    return regression
+
+
+def _fields(question: Question, expect: Sequence[str]) -> dict[str, Any]:
+    """A question as its line in the file, without its secrets."""
     audience = question.audience
     fields: dict[str, Any] = {
         "message": secrets.mask(question.text),
@@ -121,10 +139,7 @@ def save(path: Path, question: Question, expect: Sequence[str]) -> Regression:
         "limit": question.limit,
         "expect": list(expect),
     }
-    value = {name: entry for name, entry in fields.items() if entry not in (None, "")}
-    regression = _regression(value, "the question", 0)
-    append(path, dump_line(value), "saving the question")
-    return regression
+    return {name: entry for name, entry in fields.items() if entry not in (None, "")}
 
 
 def check(

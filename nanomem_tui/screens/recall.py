@@ -321,6 +321,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
         say(self, "Asking the saved questions …")
         done: list[Checked] = await self.console.in_thread(_check)
+        say(self, f"{counted(len(done), 'saved question')} asked")
         self.app.push_screen(CheckedScreen(done))
 
 
@@ -346,8 +347,7 @@ def _save(ws: Workspace, asked: Asked, expect: Sequence[str]) -> bool:
 
     path = regressions.saved_file(ws.paths.data, ws.id)
     question = asked.question._replace(profile=None, weights=None)
-    saved = regressions.load(path) if path.exists() else []
-    if any(one.question == question and set(one.expect) == set(expect) for one in saved):
+    if regressions.is_saved(path, question, expect):
         return False
     regressions.save(path, question, expect)
     return True

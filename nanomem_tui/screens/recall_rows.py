@@ -99,7 +99,8 @@ class RecallRow(NamedTuple):
         """What the list says of it."""
         if self.item is None:
             return self.why
-        return f"{self.why}: {self.item.text}" if self.why else self.item.text
+        why = self.why.partition(": ")[0] if self.where == "chosen" else self.why  # the detail has all of it
+        return f"{why}: {self.item.text}" if why else self.item.text
 
 
 def parts_of(profile: str) -> tuple[str, ...]:

@@ -37,6 +37,30 @@ def test_a_broken_line_stops_no_check(file: Path, run: Run) -> None:
     assert run("recall", "--check").code == 2
 
 
+def test_a_question_is_saved_once_and_listed_with_who_asks(file: Path, run: Run) -> None:
+    line = (
+        "recall",
+        "item number 2",
+        "--channel",
+        "telegram",
+        "--chat-id",
+        "42",
+        "--sender-id",
+        "ana",
+        "--save",
+        "ltm_2",
+    )
+    assert run(*line).out.startswith("Saved: ")
+    before = file.read_bytes()
+    again = run(*line)
+    assert (again.code, again.out.startswith("That question is saved already: ")) == (0, True)
+    assert file.read_bytes() == before
+    assert "ana in telegram 42" in run("recall", "--saved").out
+    listed = json.loads(run("recall", "--saved", "--json").out)
+    assert [(one["channel"], one["chat_id"], one["sender_id"]) for one in listed][-1] == ("telegram", "42", "ana")
+    assert len(listed) == 3, "the same words of somebody else are another question"
+
+
 def test_questions_are_listed_and_forgotten(file: Path, run: Run) -> None:
     listed = json.loads(run("recall", "--saved", "--json").out)
     assert [(one["line"], one["expect"]) for one in listed] == [(1, ["ltm_1"]), (3, ["ltm_2"])]

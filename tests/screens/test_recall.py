@@ -6,6 +6,8 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -18,8 +20,9 @@ from nanomem_tui.memory.recall import Recall
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turn_values import TurnEnd, TurnInput
 from nanomem_tui.screens.recall_detail import marked
-from nanomem_tui.screens.recall_rows import audience_named, audience_words
+from nanomem_tui.screens.recall_rows import Answer, Asked, RecallRow, audience_named, audience_words
 from nanomem_tui.screens.status_turns import GROUPS
+from nanomem_tui.store.values import Item
 from nanomem_tui.text import cell_width
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.help import HelpScreen
@@ -327,6 +330,13 @@ async def test_why_an_item_is_not_recalled_follows_the_message(demo: Path) -> No
         assert not any(row.is_chosen for row in on.screen.table.rows)
 
 
+def test_the_row_of_an_item_that_is_not_given_holds_its_words() -> None:
+    mine = cast("Item", SimpleNamespace(id="i1", text="sits by the window"))
+    row = RecallRow("chosen", Answer(Asked()), mine, why="not visible here: user scope channel:telegram:user:ana")
+    assert row.text == "not visible here: sits by the window"
+    assert row._replace(where="cut").text.endswith("user:ana: sits by the window")
+
+
 async def test_from_items_a_disabled_one_says_so(demo: Path) -> None:
     async with console(demo, "items") as on:
         row = next(row for row in on.screen.table.rows if "penicillin" in row.text)
@@ -392,6 +402,7 @@ async def test_a_question_is_saved_once_and_a_loss_is_shown(demo: Path) -> None:
         await on.shows("saved already")
         await check(on)
         await on.shows("1 saved question, 0 with a loss", "found “window seats”")
+        await on.until(lambda: "Asking the saved questions" not in on.text)
         await on.press("escape", "enter")
         await on.until(lambda: on.screen.SCREEN == "items" and on.screen.table.cursor_id == wanted)
         await on.press("d", "6")
