@@ -30,7 +30,7 @@ MAX_MESSAGE = 4_000
 TOO_LONG = f"a message of more than {MAX_MESSAGE} characters"
 UNWANTED = "asked not to be remembered"
 TAKEN_BACK = "taken back, not told"
-FORGET_ALL = "asked to forget everything: a person does that, by `nanomem memory prune` or `nanomem memory delete`"
+FORGET_ALL = "asked to forget everything: a person does that, by `nanomem memory prune --older-than-days 0`"
 NO_WORDS = "it does not say what to remember"
 NOT_SAFETY = ("channel ", NO_WORDS, FORGET_ALL)
 """How the reasons begin that say nothing of the text."""

@@ -68,7 +68,7 @@ _KINDS: tuple[_Kind, ...] = (
         r"(?:我们|咱们|团队|大家)(?:已经)?(?:就)?(?:决定|商定|同意|约定|说好|定下|敲定|统一|改用|采用)|"
         r"(?:我们|咱们)(?:最终|最后|已经|还是|就)*(?:选|选择|选定|选用|确定|敲定|定)(?:了|用|的是)(?!吗|没)|"
         r"^(?:(?:那么?|好的?|行|嗯|我们|咱们)[，,\s]*){0,3}(?:就|还是|都?改|先|统一)(?:用|选|走|采用|使用|换成)"
-        r"(?!你|您|一下|这么|那么|不|了|完)\S{1,}|"
+        r"\s?(?!你|您|一下|这么|那么|不|了|完)\S|"
         r"决定(?:了)?(?:用|采用|改用|使用|不再|换成|选)|"
         r"(?:我们|咱们)(?:以后|之后|就|都|将|会)+(?:用|使用|采用)|就(?:这么|这样)定了|最终(?:方案|决定)(?:是|为)",
     ),
@@ -83,6 +83,7 @@ _KINDS: tuple[_Kind, ...] = (
         r"\b(?:i|we) (?:usually|normally|typically|mostly|always) "
         r"(?:use|drink|eat|read|write|work|take|listen|go|wear|order)\b|"
         r"\bi (?:do not|don't|can't|cannot) (?:like|want|enjoy|stand|eat|drink|use)\b(?! (?:it|that|this)\b)|"
+        r"\bi no longer (?:like|love|enjoy|prefer|want|eat|drink|use|wear|read|watch)\b(?! (?:it|that|this)\b)|"
         r"\bi(?: really| absolutely| just)? (?:hate|dislike|avoid|can't stand|loathe)\b"
         r"(?! (?:it|that|this|those|these|them|you|your|when you|how you|what you|myself|"
         r"to (?:say|ask|bother|be|admit|interrupt|tell))\b|\W*$)|"
@@ -101,6 +102,7 @@ _KINDS: tuple[_Kind, ...] = (
     ),
     _Kind(
         "fact",
+        r"\bi no longer (?:live|work|own|drive|study|teach|smoke|have)\b|"
         r"\bmy (?:\w+ )?time ?zone is\b|\bmy (?:first |last |full |nick)?name(?:'s| is)\b|\bcall me \w|\bi(?:'m|"
         r" am) called\b|"
         r"\bmy (?:native |first |mother )?(?:language|tongue) is\b|\bi speak (?!to\b|with\b|about\b|for\b|up\b)|"

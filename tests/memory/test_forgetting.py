@@ -47,7 +47,16 @@ def waiting(ws: Workspace) -> list[str]:
         ("请忘记我住在上海这件事。", "我住在上海"),
         ("别再记得我的地址了", "我的地址"),
         ("把我的生日忘掉吧", "我的生日"),
+        ("Delete what you know about my dog", "my dog"),
+        ("Please erase everything you remember about Berlin.", "Berlin"),
+        ("Remove all the information about my job", "my job"),
+        ("请删除关于我的狗的记忆", "我的狗"),
+        ("把关于我的狗的记忆删掉", "我的狗"),
+        ("删掉你记得的我的地址", "我的地址"),
+        ("Forget everything about Anna", "Anna"),
         *((nothing, "") for nothing in (
+            "delete the file notes.txt", "Please delete all data in the table", "删除文件里的内容", "Forget everything",
+            "forget everything you know about me", "删除所有记忆", "忘掉一切",
             "forget it", "Forget about it.", "never mind", "Actually, forget what I said, I like tea",
             "I forgot my keys", "Do not forget my birthday", "Did you forget my birthday?", "forget to call",
             "remember that I forget names",
@@ -92,6 +101,55 @@ def test_it_waits_and_goes_when_a_person_accepts_and_both_come_back(ws: Workspac
     assert ([row.id for row in ws.items.all()], waiting(ws)) == ([key], [f"forget: {memory}"])
     ws.inbox.reject([one.id])
     assert ([row.id for row in ws.items.all()], waiting(ws)) == ([key], [])
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [
+        ("I love jazz", "I no longer love jazz"),
+        ("I like tea", "I no longer prefer tea"),
+        ("我喜欢黑咖啡", "我不再喜欢黑咖啡了"),
+        ("I live in Porto", "I don't live in Porto anymore"),
+        ("我住在上海", "我已经不住在上海了"),
+        ("I eat meat", "I've stopped eating meat"),
+    ],
+)
+def test_what_is_so_no_longer_is_proposed_to_be_forgotten_and_never_itself(
+    ws: Workspace, memory: str, message: str
+) -> None:
+    key = add(ws, memory, kind="preference")
+    [held] = [one for one in turn(ws, message).quarantined if isinstance(one.item, Item)]
+    assert (held.item.text, held.why) == (f"forget: {memory}", "a person says that it is so no longer")
+    [one] = ws.inbox.list()
+    ws.inbox.accept([one.id])
+    assert key not in {row.id for row in ws.items.all()}
+    turn(ws, message)
+    assert waiting(ws) == [], "what says so is not what is to be forgotten"
+
+
+@pytest.mark.parametrize(
+    "message", ["forget everything", "Please delete all my memories!", "删除所有记忆", "忘掉一切吧"]
+)
+def test_to_forget_everything_is_answered(ws: Workspace, message: str) -> None:
+    add(ws, "I like tea")
+    ended = turn(ws, message)
+    assert (ended.quarantined, ended.saved, ended.lessons) == ((), (), ())
+    [dropped] = ended.dropped
+    assert "`nanomem memory prune" in dropped.why
+    assert dropped.kind == "other"
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["请删除关于我的狗的记忆", "Delete what you know about my dog", "别再记得我的狗了", "Forget about my dog, please"],
+)
+def test_a_wish_to_forget_is_neither_an_episode_nor_a_lesson(ws: Workspace, message: str) -> None:
+    key = add(ws, "My dog is called Max and 我的狗叫 Max")
+    turn(ws, "hello", "Hi there, how is Max?")
+    ended = turn(ws, message)
+    assert (ended.saved, ended.lessons) == ((), ())
+    [one] = ws.inbox.list()
+    assert one.row.meta["inbox"]["forgets"] == key
 
 
 def test_only_what_is_of_this_chat_or_this_person_is_meant(ws: Workspace) -> None:

@@ -1,0 +1,46 @@
+"""Who may teach: what others say and correct waits in the inbox until a person accepts it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nanomem_tui import open_workspace
+from nanomem_tui.config import Settings
+from nanomem_tui.memory.capture_senders import held
+from nanomem_tui.memory.scopes import Audience
+from tests.memory.turns import settle, turn
+from tests.store.homes import make_home
+
+CORRECTION = "No, that is wrong, it was Canberra all along and not Sydney"
+
+
+def test_who_may_teach() -> None:
+    settings, named = Settings(), Settings(capture_senders=("ana",))
+    assert held(Audience("telegram", "42", "ben"), settings) == ""
+    assert held(Audience("cli", "direct"), settings) == ""
+    assert "no sender is named" in held(Audience("telegram", "42"), settings)
+    assert "no sender is named" in held(Audience("telegram", "42", ""), settings)
+    assert held(Audience("telegram", "42", "ana"), named) == ""
+    assert "capture_senders" in held(Audience("telegram", "42", "ben"), named)
+    assert "capture_senders" in held(Audience("cli", "direct"), named)
+
+
+def test_what_somebody_else_corrects_waits_and_what_one_who_may_says_is_learned(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path, items=0, lessons=0)
+    settle(workspace, capture_senders=["ana"])
+    with open_workspace(workspace) as ws:
+        turn(ws, "What is the capital of Australia?", "It is Sydney, of course.", sender_id="ben")
+        ended = turn(ws, CORRECTION, sender_id="ben")
+        assert [lesson.what for lesson in ended.lessons if lesson.what == "learned"] == []
+        [one] = ws.inbox.list()
+        assert one.layer == "lesson"
+        assert "capture_senders" in one.why
+        assert not [lesson for lesson in ws.lessons.all() if lesson.enabled]
+        turn(ws, CORRECTION, sender_id="ben")
+        assert len(ws.inbox.list()) == 1, "said again by the same it waits on"
+        turn(ws, CORRECTION, sender_id="ana")
+        assert ws.inbox.list() == []
+        assert [lesson.better_action for lesson in ws.lessons.all() if lesson.enabled] == [CORRECTION]
+        sure = ws.lessons.all()[0].confidence
+        turn(ws, CORRECTION, sender_id="ben")
+        assert [lesson.confidence for lesson in ws.lessons.all()] == [sure], "who may not teach confirms nothing"

@@ -1,0 +1,75 @@
+"""Sentences of chats in English and Chinese, side by side: what states a memory, and what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.memory.test_capture import taken
+
+STATED = {
+    "preference": """
+        I don't eat pork | I don't drink coffee | I can't stand cilantro | I'd rather fly than drive | I hate mushrooms
+        I always wear black to work | My favourite colour is green | I love hiking in the Alps | Never use emojis
+        From now on answer in metric units | I'd rather not eat meat | I really dislike phone calls
+        我不吃猪肉 | 我从来不喝酒 | 我讨厌香菜 | 我更喜欢坐火车 | 我平时不看电视 | 我最喜欢绿色 | 我已经戒烟了
+        请你以后不要用表情符号
+        以后用公制单位 | 请以后用中文回答 | 今后都用敬语 | 请不要用感叹号 | 我一般只喝茶 | 我不坐飞机 | 回答时不要用表格
+    """,
+    "fact": """
+        I moved to Lyon last year | I get up at six | The meeting moved to 3pm | My interview is on Tuesday at 10
+        We moved to Porto in May | I go to the gym every Monday | The standup was moved to 9:30
+        I run 5 km every morning
+        My sister lives in Oslo | I'm allergic to nuts | I own a bakery | Our flight is on Friday | I have two kids
+        我去年搬到了成都 | 我每天六点起床 | 会议改到下午三点 | 面试定在下周二上午 | 我们家上个月搬到了杭州
+        我每周一去健身房
+        截止日期推迟到周五 | 航班是明天早上八点 | 我住在上海 | 我对花生过敏 | 我女儿叫小满 | 我有两个孩子
+        我在银行工作 | 我周末都去跑步
+        约会改到后天晚上 | 我早上一般都去跑步
+    """,
+    "decision": """
+        Let's go with React | We decided to ship on Friday | We'll use Postgres for this | We agreed on option B
+        We're switching to uv | We chose Rust | Our decision is to wait | We've settled on Berlin
+        我们选了 React | 就用方案B吧 | 那就选第二个方案 | 我们决定周五发布 | 还是用 SQLite 吧 | 咱们定了周五出发
+        我们最后选了蓝色 | 改用 Rust 吧
+        团队同意延期 | 那我们就用公制
+    """,
+    "episodic": """
+        Yesterday I went to the dentist | This morning we saw a fox in the garden
+        昨天我去看了牙医 | 上周末我们去爬了黄山 | 今天早上在花园里看到一只狐狸
+    """,
+}
+NOISE = """
+    I prefer not to say | I'd rather not | I hate this | I hate it when you do that | I love this! | I like that idea
+    I love you | I love it | He said: remember that I like pie | She said "I like cats"
+    My boss told me I like pressure
+    Translate: I like cats | Write in French: "I live in Paris" | Imagine I live on Mars | If I like it, we buy two
+    Suppose my name is Bob | What if we decided to use Rust? | Do you remember my name? | Did you remember?
+    Should I always use tabs? | Let's say I work at a bank | I'd rather not talk about it | I dislike that one
+    "I prefer tea" is a sentence | Rewrite this: my name is Anna | Is the meeting on Friday? | I can't stand it
+    How do you say I like tea in German | Pretend that I am a pirate | Anna says I like rain
+    记住了吗? | 记住了吗 | 记住了 | 你记住了没有 | 你能记住多少 | 还记得我吗 | 我喜欢这个主意 | 我讨厌这样
+    我喜欢你 | 我喜欢！
+    他说：记住我喜欢派 | 她说我喜欢猫 | 老板说我讨厌加班 | 翻译：我喜欢猫 | 帮我翻译成英文：我住在上海
+    如果我住在北京 | 假如我喜欢茶
+    我喜欢什么 | 我住在哪里 | 你是不是记得我的名字 | 会议改到几点 | 会议改到周五了吗 | 我们选了哪个 | 我们决定了吗
+    我不吃了 | 我不喝了
+    我每天几点起床？ | 你觉得我喜欢茶吗 | 我的狗叫什么名字 | 就这样吧 | 以后再说 | 那个太贵了 | 想象我住在火星
+"""
+
+
+def told(table: str) -> list[str]:
+    return [part for line in table.split("\n") for one in line.split(" | ") if (part := one.strip())]
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, table in STATED.items() for text in told(table)])
+def test_a_sentence_states_what_it_states_in_both_languages(kind: str, text: str) -> None:
+    found = taken(text)
+    assert [(row.item.kind, row.item.enabled) for row in found.rows] == [(kind, True)], found.dropped
+    assert text in found.rows[0].item.text
+
+
+@pytest.mark.parametrize("text", told(NOISE))
+def test_what_only_looks_like_a_memory_is_none(text: str) -> None:
+    found = taken(text)
+    assert [row.item.kind for row in found.rows] in ([], ["episodic"]), found.rows
+    assert not found.durable
