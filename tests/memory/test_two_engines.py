@@ -128,7 +128,10 @@ def together(tmp_path: Path, turns: int, items: int) -> None:
         assert len(hits) > items // 4
         for number in range(1, items + 1):
             key = f"ltm_{number}"
-            assert rows[key].hits == 1 + hits[key], key
+            if key in edits["deleted"]:  # what was deleted while a turn held it was shown, and is counted no more
+                assert rows[key].hits <= 1 + hits[key], key
+            else:
+                assert rows[key].hits == 1 + hits[key], key
             assert bool(rows[key].is_deleted) == (key in edits["deleted"]), key
             if key in edits["edited"]:
                 assert rows[key].text == edits["edited"][key]
