@@ -182,10 +182,10 @@ class Waits:
 
         return recorded(one.hunk.edit.new or one.hunk.edit.old, one.hunk.edit.evidence, self._by_cursor)
 
-    def now(self, one: WaitingEdit) -> str:
-        """Why the edit cannot be made as the files are now; "" when it can. A person may still give other words."""
+    def now(self, one: WaitingEdit, text: str | None = None) -> str:
+        """Why the edit, with `text` as its words, cannot be made as the files are now; "" when it can."""
         try:
-            self._ws.dream.review.preview([one.id])
+            self._ws.dream.review.preview([one.id], text)
         except NanomemError as error:
             return error.what
         return ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.guards import Refusal
-from nanomem_tui.dream.review import possible
+from nanomem_tui.dream.review import possible, reworded
 from nanomem_tui.errors import BadInput, Conflict
 
 if TYPE_CHECKING:
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.service import Dreams
 
 _TRIES = 3  # somebody may write between the look and the change
+
+
+def no_line(edit: LineEdit, text: str) -> str:
+    """Why `text` cannot be the words of an edit; "" when it can."""
+    try:
+        possible(reworded(edit, text))
+    except BadInput as error:
+        return error.what
+    return ""
 
 
 class Standing(NamedTuple):

@@ -15,7 +15,7 @@ from textual import work
 from nanomem_tui.actions import Context
 from nanomem_tui.dream.edits import TITLES
 from nanomem_tui.dream.review import possible, reworded
-from nanomem_tui.dream.standing import apply_standing
+from nanomem_tui.dream.standing import apply_standing, no_line
 from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.diff_dialog import DiffDialog, Shown
@@ -271,7 +271,11 @@ class ReviewScreen(DiffScreen[Proposed]):
             possible(edit)
             self._change({row.number: row._replace(edit=edit, decision="accept", worded=True)})
 
-        self.ask(EditScreen(f"Accept with other words: {place(row.edit)}", row.edit.new or row.edit.old), accept)
+        def wrong(text: str) -> str:
+            return no_line(row.edit, text)
+
+        title = f"Accept with other words: {place(row.edit)}"
+        self.ask(EditScreen(title, row.edit.new or row.edit.old, wrong=wrong), accept)
 
     def _change(self, changed: Mapping[int, Proposed]) -> None:
         self._before.append(self._rows)

@@ -104,7 +104,7 @@ class InboxScreen(WorkspaceScreen["Held"]):
         keys = Body(f"{accept} accepts it, {reject} rejects it, {edit} accepts it with other words.", "dim")
         waits = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
         if kept is None:
-            return _edit_document(Waits(self.ws), cast("WaitingEdit", row), waits, keys)
+            return _edit_document(Waits(self.ws), cast("WaitingEdit", row), waits, (accept, reject, edit))
         if target_of(kept):
             keys = Body(f"{accept} deletes that memory (u brings it back), {reject} keeps it.", "dim")
         blocks: list[Block] = [Body(row.text), waits, keys, Heading("Where it is from")]
@@ -172,7 +172,10 @@ class InboxScreen(WorkspaceScreen["Held"]):
             if text:
                 await self._do(lambda waits: waits.accept([row.id], text))
 
-        self.ask(EditScreen(f"Accept {row.id} with these words", words), accept)
+        def wrong(text: str) -> str:
+            return Waits(self.ws).now(cast("WaitingEdit", row), text) if kept is None else ""
+
+        self.ask(EditScreen(f"Accept {row.id} with these words", words, wrong=wrong), accept)
 
     async def _do(self, decide: Callable[[Waits], Done]) -> None:
         """Decide in a thread, then say what was done, and what had to stay."""
@@ -220,13 +223,16 @@ def _kept(row: Held) -> Row | None:
     return None if row.layer == EDIT else cast("Waiting", row).row
 
 
-def _edit_document(waits: Waits, row: WaitingEdit, why: Block, keys: Block) -> Document:
+def _edit_document(waits: Waits, row: WaitingEdit, why: Block, named_keys: tuple[str, str, str]) -> Document:
     """The line that goes and the line that comes, word by word; why it waits, and the entries that ask for it."""
     blocks: list[Block] = [Spans(((row.place, "heading"),)), *_diff(row.old, row.new), why]
-    gone = waits.now(row)
+    accept, reject, edit_key = named_keys
+    gone, mends = waits.now(row), not waits.now(row, "other words")
     if gone:
         blocks.append(Body(f"It cannot be made as it is: {gone}.", "bad"))
-    blocks += [keys, Heading("What asks for it")]
+    said = "" if gone else f"{accept} accepts it, "
+    said += f"{reject} rejects it" + (f", {edit_key} accepts it with other words." if mends else ".")
+    blocks += [Body(said, "dim"), Heading("What asks for it")]
     entries = waits.evidence(row)
     for entry in entries:
         said = entry.text if entry.timestamp else "not in the history any more"

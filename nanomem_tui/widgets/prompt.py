@@ -45,7 +45,7 @@ class EditScreen(Dialog[str | None]):
 
     Control characters are shown as pictures while editing. An untouched text is never changed by that; an edited one is
     saved with the pictures, and the dialog says so. `typed` is what was typed before and could not be saved, `why` says
-    why, above the text.
+    why, above the text. `wrong` says why a text can't be used, "" when it can: the dialog stays open with it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,8 +55,17 @@ class EditScreen(Dialog[str | None]):
 
     DEFAULT_CSS = "EditScreen #edit-why { color: $warning; height: auto; max-height: 6; }"
 
-    def __init__(self, title: str, text: str, note: str = "", typed: str | None = None, why: str = "") -> None:
+    def __init__(
+        self,
+        title: str,
+        text: str,
+        note: str = "",
+        typed: str | None = None,
+        why: str = "",
+        wrong: Callable[[str], str] = lambda text: "",
+    ) -> None:
         super().__init__(title, tall=True)
+        self._wrong = wrong
         self._before = text
         self._typed = typed
         self._note = note
@@ -87,8 +96,13 @@ class EditScreen(Dialog[str | None]):
         return self.query_one(SafeTextArea).text != safe_text(self._before)
 
     def action_save(self) -> None:
-        """Close with the new text; an unchanged one is no result."""
-        self.dismiss(self.query_one(SafeTextArea).text if self.changed else None)
+        """Close with the new text; an unchanged one is no result, one that can't be used is kept to be mended."""
+        text = self.query_one(SafeTextArea).text
+        why = self._wrong(text) if self.changed else ""
+        if why:
+            self.say_keys([(f" {why}: ", "bad"), (" ^s", "key"), (" save ", ""), (" esc", "key"), (" leave", "")])
+        else:
+            self.dismiss(text if self.changed else None)
 
     def action_leave(self) -> None:
         """Close; when something was edited, only the second time."""

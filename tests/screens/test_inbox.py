@@ -173,8 +173,27 @@ async def test_an_edit_whose_line_is_gone_says_so_and_stays(dreamt: Path) -> Non
         await on.press("asterisk", "plus")
         await on.shows("Still in the inbox", "not there any more")
         await on.until(lambda: len(on.ids) == 1)
+        await on.press("tab")
+        await on.shows("It cannot be made as it is: the line", "- rejects it.")
+        assert "accepts it" not in on.text
         await on.press("e")  # other words do not help a line that is gone
         on.app.screen.query_one(SafeTextArea).text = "- likes water"
         await on.press("ctrl+s")
-        await on.shows("not there any more")
+        await on.shows("the line to change is not there any more:  ^s", "likes water")
+        await on.press("escape", "escape")
         assert len(on.ids) == 1
+
+
+async def test_words_that_are_no_line_stay_in_the_editor_until_they_are_mended(dreamt: Path) -> None:
+    async with console(dreamt, "inbox", (80, 24)) as on:
+        add = max(key for key in on.ids if key.startswith("hunk_"))
+        await on.at(add)
+        await on.press("e")
+        area = on.app.screen.query_one(SafeTextArea)
+        area.text = "- allergic to peanuts\n- and to dust"
+        await on.press("ctrl+s")
+        await on.shows("an edit is one line:  ^s", "and to dust")
+        area.text = "- allergic to peanuts"
+        await on.press("ctrl+s")
+        await on.until(lambda: add not in on.ids)
+    assert "- allergic to peanuts\n" in (dreamt / USER).read_text()
