@@ -196,6 +196,6 @@ def test_a_lesson_is_shown_with_whether_it_helps(workspace: Path, run: Run) -> N
     assert body["efficacy"] == {
         "shown": 5, "followed": 1, "recurred": 4, "last_shown_at": "2026-03-01T00:00:00+00:00", "verdict": "harmful",
     }  # fmt: skip
-    assert "harmful: shown 5, followed 1, failed 4" in run("memory", "lessons", "show", "lesson_1").out
-    assert "neutral: shown 0" in run("memory", "lessons", "show", "lesson_2").out
+    assert "recurred 4; harmful" in run("memory", "lessons", "show", "lesson_1").out
+    assert "never shown" in run("memory", "lessons", "show", "lesson_2").out
     json.dumps(body)
