@@ -288,7 +288,12 @@ def test_where_a_failure_happened_is_told_to_who_asks(ramfirst: Path, run, monke
 def test_no_workspace_and_not_a_workspace_are_told_apart(tmp_path: Path, run) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "empty").mkdir()
-    for name, text in (("nowhere", "no workspace"), ("file", "not a folder"), ("empty", "no agent's memory")):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("x")
+    said = {
+        "nowhere": "no workspace", "file": "not a folder", "empty": "the folder is empty", "full": "no agent's memory",
+    }  # fmt: skip
+    for name, text in said.items():
         result = run("memory", "status", "--workspace", tmp_path / name)
         assert result.code == 2
         assert text in result.err
