@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +14,9 @@ from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.history_changes import HistoryCompaction, Migration
+
+
+SHOWN_LINES = 10
 
 
 @click.command("migrate", cls=Command)
@@ -50,11 +54,19 @@ def _migration(plan: Migration) -> list[str]:
             ("Entries", f"{plan.entries:,}, {plan.first} to {plan.last}"),
             ("Undated", f"{plan.undated:,}, dated by the file's time" if plan.undated else ""),
             ("Unreadable", f"{words.counted(plan.unreadable, 'line')}, shown with \ufffd" if plan.unreadable else ""),
+            ("No date", _at(plan.bad_dates, "the text keeps what stands there, the date is that of the entry before")),
+            ("Out of order", _at(plan.out_of_order, "older than an entry before it; it stays where it is")),
             ("Kept as", plan.backup),
             ("Refused", plan.refused),
         ]
     )
     return ["Would migrate memory/HISTORY.md to memory/history.jsonl:", *found]
+
+
+def _at(lines: Sequence[int], fate: str) -> str:
+    """Which lines, and what becomes of them; "" for none."""
+    more = ", …" if len(lines) > SHOWN_LINES else ""
+    return f"line {', '.join(map(str, lines[:SHOWN_LINES]))}{more}: {fate}" if lines else ""
 
 
 @click.command("compact", cls=Command)

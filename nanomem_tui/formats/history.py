@@ -146,16 +146,38 @@ def parse_history_md(data: bytes, where: str, mtime: float) -> tuple[tuple[Histo
 
     An entry runs from its `[YYYY-MM-DD HH:MM]` to the next one, over as many paragraphs as it has, all of that date.
     Text before the first stamp is dated by `mtime`, seconds since the epoch. Unreadable bytes become U+FFFD, reported.
+    A stamp that is no date is named: its entry gets the date of the one before (the first: that of the file), and the
+    stamp stays in the text. One that goes back in time is named as well, and stands where it is.
     """
     lines, problems = _decoded_lines(data, where)
     entries: list[HistoryEntry] = []
-    for start, stamp, body in _md_blocks(lines):
-        content = "\n".join(body).strip()
+    newest = ""
+    for start, stamped, body in _md_blocks(lines):
+        content, stamp = "\n".join(body).strip(), stamped
         if stamp is None and (not content or all(not line or line.startswith("#") for line in content.split("\n"))):
             continue
+        if stamp is not None and not _is_date(stamp):
+            said = lines[start - 1].removesuffix(body[0]).rstrip()
+            problems.append(
+                Problem(f"no date: {said[:40]!r}", where, start, "it gets that of the entry before", "warning")
+            )
+            content = f"{said} {content}".rstrip()
+            stamp = entries[-1].timestamp if entries else None
+        elif stamp is not None and stamp < newest:
+            what = f"out of order: {stamp} after {newest}"
+            problems.append(Problem(what, where, start, "it stays where it is", "warning"))
         timestamp = stamp or datetime.fromtimestamp(mtime).isoformat(" ", "minutes")
+        newest = max(newest, stamp or "")
         entries.append(HistoryEntry(len(entries) + 1, timestamp, content, None, start))
     return tuple(entries), tuple(problems)
+
+
+def _is_date(stamp: str) -> bool:
+    try:
+        datetime.fromisoformat(stamp)
+    except ValueError:
+        return False
+    return True
 
 
 def _decoded_lines(data: bytes, where: str) -> tuple[list[str], list[Problem]]:

@@ -37,6 +37,7 @@ from nanomem_tui.store.history_file import (
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.errors import Problem
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.presence import Presence
 
@@ -47,7 +48,8 @@ KEEP = 1000
 @dataclass(frozen=True, slots=True)
 class Migration:
     """What migrating would do. `undated` entries have no date of their own and get that of the file; `first` and `last`
-    are timestamps; `unreadable` counts lines with bytes that are no UTF-8. `refused`: why not now, "" when it may be.
+    are timestamps; `unreadable` counts lines with bytes that are no UTF-8. `bad_dates` and `out_of_order` are lines
+    whose date is none, or goes back. `refused`: why not now, "" when it may be.
     """
 
     entries: int
@@ -57,6 +59,8 @@ class Migration:
     unreadable: int
     backup: str
     refused: str = ""
+    bad_dates: tuple[int, ...] = ()
+    out_of_order: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The fields as a JSON object."""
@@ -172,7 +176,9 @@ class HistoryChanges:
             first=min(dates),
             last=max(dates),
             undated=sum(not lines[entry.line - 1].startswith("[") for entry in entries),
-            unreadable=len(problems),
+            unreadable=len(lines_of(problems, "bytes")),
+            bad_dates=lines_of(problems, "no date"),
+            out_of_order=lines_of(problems, "out of order"),
             backup=self._backup(),
             refused=self._refused() or self._archive_there(),
         )
@@ -266,6 +272,11 @@ class HistoryChanges:
     def _refused(self) -> str:
         agent = self._agent()
         return f"{agent.what or 'an agent'} runs (process {agent.pid})" if agent.running else ""
+
+
+def lines_of(problems: Iterable[Problem], begins: str) -> tuple[int, ...]:
+    """The lines of the problems that begin so."""
+    return tuple(one.line for one in problems if one.what.startswith(begins) and one.line is not None)
 
 
 def _joined(records: Iterable[Record]) -> bytes:

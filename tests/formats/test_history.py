@@ -197,3 +197,25 @@ def test_entries_of_many_paragraphs_keep_their_own_date(entries):
     assert [(entry.timestamp, entry.content) for entry in read] == [
         (f"{at:%Y-%m-%d %H:%M}", "\n\n".join(parts).strip()) for at, parts in entries
     ]
+
+
+def test_a_stamp_that_is_no_date_is_named_and_its_entry_gets_that_of_its_neighbour() -> None:
+    data = (
+        b"[2026-13-45 99:00] first\n\n[2026-02-01 10:00] second\n\n[2026-02-30 10:00] third\n\nmore\n\n"
+        b"[2026-01-01 10:00] late\n\n[2026-02-02 10:00] last\n"
+    )
+    entries, problems = parse_history_md(data, "h", MTIME)
+    first = entries[0].timestamp
+    assert first == parse_history_md(b"# History\nold note\n", "h", MTIME)[0][0].timestamp
+    assert [(entry.timestamp, entry.content) for entry in entries] == [
+        (first, "[2026-13-45 99:00] first"),
+        ("2026-02-01 10:00", "second"),
+        ("2026-02-01 10:00", "[2026-02-30 10:00] third\n\nmore"),
+        ("2026-01-01 10:00", "late"),
+        ("2026-02-02 10:00", "last"),
+    ]
+    assert [(problem.what, problem.line, problem.severity) for problem in problems] == [
+        ("no date: '[2026-13-45 99:00]'", 1, "warning"),
+        ("no date: '[2026-02-30 10:00]'", 5, "warning"),
+        ("out of order: 2026-01-01 10:00 after 2026-02-01 10:00", 9, "warning"),
+    ]

@@ -397,3 +397,11 @@ def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memo
     (memory / ".dream_cursor").write_text("3")
     with pytest.raises(Conflict, match="Dream has read it"):
         ws.undo()
+
+
+def test_dates_that_are_none_or_go_back_are_counted_before_it_is_migrated(ws: Workspace, memory: Path) -> None:
+    text = "[2026-02-01 10:00] one\n\n[2026-13-45 99:00] two\n\n[2026-01-01 10:00] three\n"
+    (memory / "HISTORY.md").write_text(text)
+    plan = ws.history_changes.migration()
+    assert (plan.entries, plan.unreadable, plan.bad_dates, plan.out_of_order) == (3, 0, (3,), (5,))
+    assert (plan.first, plan.last) == ("2026-01-01 10:00", "2026-02-01 10:00")
