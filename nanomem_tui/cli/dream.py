@@ -115,6 +115,7 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
     if result.skipped:
         lines.append(f"{skipped_summary(result.skipped)}:")
         lines.extend(f"  #{left.cursor} {left.reason}: {one_line(left.text, 200)}" for left in result.skipped)
+    lines.extend(f"Note: {note}." for note in result.notes)
     lines.append(f"Commit {result.sha[:8]}; `nanomem undo` takes it back." if result.sha else "")
     lines.append(waiting_line(waiting) if waiting and not dry_run else "")
     return [line for line in lines if line]
@@ -217,7 +218,7 @@ def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
         (
             entry["sha"][:8],
             words.when(entry["at"]),
-            entry["actor"],
+            entry["who"],
             str(entry["added"]),
             str(entry["removed"]),
             "" if entry["entries"] is None else str(entry["entries"]),
@@ -254,11 +255,13 @@ def _show(state: State, sha: str) -> None:
 
 
 def _commit_lines(commit: Commit, diffs: Sequence[FileDiff]) -> list[str]:
+    from nanomem_tui.dream.blamed import who_made
+
     head = output.fields(
         [
             ("Commit", commit.sha),
             ("Time", words.when(commit.at)),
-            ("By", f"{commit.actor}, {commit.author}"),
+            ("By", f"{who_made(commit.raw)}, {commit.author}"),
             ("Message", commit.subject),
             ("Entries", "" if commit.entries is None else str(commit.entries)),
         ]

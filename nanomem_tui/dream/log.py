@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
+from nanomem_tui.dream.blamed import Who, who_made
 from nanomem_tui.errors import NotFound
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
@@ -20,6 +21,8 @@ _SAME_TIME = 600.0  # seconds between an operation and its commit at most
 class DreamRun(NamedTuple):
     """One Dream as it was committed. `at` is UTC ISO; the cursor file is not counted among `files`, `added`, `removed`.
 
+    `who` is exact (`who_made`), `actor` its kind: dream, human or agent.
+
     `entries` is how many history entries it went through, None where neither its message nor the cursor tells.
     `tokens`, `cost`, `refused` (edits) and `dreamer` are None where the ledger does not hold them: of an agent's
     Dreams, and `tokens` and `cost` of one that asked no model.
@@ -28,6 +31,7 @@ class DreamRun(NamedTuple):
     sha: str
     at: str
     actor: str
+    who: Who
     author: str
     message: str
     files: tuple[str, ...]
@@ -58,6 +62,7 @@ def run_of(commit: Commit, meta: Mapping[str, Any] | None = None) -> DreamRun:
         sha=commit.sha,
         at=commit.at,
         actor=commit.actor,
+        who=who_made(commit.raw),
         author=commit.author,
         message=commit.subject,
         files=tuple(stat.path for stat in stats),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 
+from nanomem_tui.dream.blamed import who_made
 from nanomem_tui.dream.log import DreamRun, run_of
 from nanomem_tui.errors import NanomemError, NothingToDo, Refused
 from nanomem_tui.memory.filters import Kind
@@ -21,7 +22,6 @@ from nanomem_tui.screens.dream_runs import (
     run_columns,
     told_above,
     told_below,
-    who_dreamt,
 )
 from nanomem_tui.screens.dreaming import Running, result_words
 from nanomem_tui.screens.listing import View
@@ -71,13 +71,13 @@ class DreamScreen(DiffScreen[Commit]):
         """When, who, what and how much."""
         return (
             Column("age", "Age", lambda row: age_of(row.at), width=6, align="right", tone="dim"),
-            Column("who", "Who", who_dreamt, width=6, priority=2, tone="accent", sort=who_dreamt),
+            Column("who", "Who", _who, width=13, priority=2, tone="accent", sort=_who),
             Column("lines", "+/-", _lines, width=8, align="right", sort=lambda row: sum(_counts(row))),
             Column("entries", "Entries", lambda row: "" if row.entries is None else f"{row.entries:,}", width=7,
                    priority=4, align="right", sort=lambda row: row.entries or 0),
             Column("files", "Files", _files, width=18, priority=3),
             *run_columns(self._runs),
-            Column("subject", "Subject", lambda row: row.subject, min_width=20, sort=lambda row: row.subject),
+            Column("subject", "Subject", lambda row: row.subject, min_width=16, sort=lambda row: row.subject),
             Column("sha", "Commit", lambda row: row.short, width=8, priority=5, tone="dim"),
         )  # fmt: skip
 
@@ -106,8 +106,9 @@ class DreamScreen(DiffScreen[Commit]):
             return {path for stat in row.files for path in (stat.path, stat.path.rpartition("/")[2])}
         added, removed = _counts(row)
         run = self._runs.get(row.sha)
+        who = {row.actor, _who(row), *filter(None, [run.dreamer if run else ""])}
         values = {
-            "id": row.sha, "who": {row.actor, who_dreamt(row)}, "age": row.at, "added": added, "removed": removed,
+            "id": row.sha, "who": who, "age": row.at, "added": added, "removed": removed,
             "refused": run.refused if run else None, "tokens": run.tokens if run else None,
         }  # fmt: skip
         return values.get(name, row.entries)
@@ -257,6 +258,10 @@ class DreamScreen(DiffScreen[Commit]):
             whole_file = (f"All that it changed in {file.path}", Part(file.path))
             parts = [*hunks, whole_file, *parts] if self.view.has_focus else [*parts, whole_file, *hunks]
         return [*parts, (f"Back to before {what}; later changes are lost", Part(whole=True))]
+
+
+def _who(row: Commit) -> str:
+    return who_made(row.raw)
 
 
 def _hunks(file: FileDiff, shown: int) -> list[tuple[str, Part]]:

@@ -24,15 +24,7 @@ if TYPE_CHECKING:
 Meta = Mapping[str, Any]
 Runs = Mapping[str, DreamRun]
 
-_OURS = "dream: nanomem "
 WORDS = 200  # characters of a line that was refused
-
-
-def who_dreamt(commit: Commit) -> str:
-    """Who is behind a commit, in a word: of our Dreams the Dreamer, else "dream", "human" or "agent"."""
-    if commit.subject.startswith(_OURS):
-        return commit.subject.removeprefix(_OURS).partition(",")[0].strip() or "dream"
-    return commit.actor
 
 
 def run_columns(runs: Runs) -> list[Column[Commit]]:

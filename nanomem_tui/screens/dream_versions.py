@@ -28,9 +28,6 @@ from nanomem_tui.widgets.version_view import MARKS, VersionLine, VersionView
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
 
-WHO: Mapping[str, str] = {
-    "nanomem dream": "dream", "agent dream": "dream", "person": "human", "uncommitted": "outside",
-}  # fmt: skip
 ALL_LINES = 10**9
 PAGE = 50  # versions that are shown before the rest is read
 
@@ -74,7 +71,7 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         """When, who, and what it did to the file."""
         return (
             Column("age", "Age", lambda row: age_of(row.at) if row.sha else "now", width=6, align="right", tone="dim"),
-            Column("who", "Who", _who, width=7, tone="accent", sort=_who),
+            Column("who", "Who", _who, width=13, tone="accent", sort=_who),
             Column("lines", "+/-", self._counts, width=8, align="right"),
             Column("subject", "Subject", lambda row: row.subject, min_width=18),
             Column("sha", "Commit", lambda row: row.sha[:8], width=8, priority=1, tone="dim"),
@@ -141,7 +138,7 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         """The fields of the filter language."""
         if name == "file":
             return {part for path in row.files for part in (path, path.rpartition("/")[2])}
-        return {"id": row.sha, "who": _who(row), "age": row.at}[name]
+        return {"id": row.sha, "who": {row.who, row.who.rpartition(" ")[2]}, "age": row.at}[name]
 
     def dimmed(self, row: Saved) -> bool:
         """It left the file alone."""
@@ -170,7 +167,7 @@ class VersionsScreen(WorkspaceScreen[Saved]):
         before = versions.text(row.parent, file) if row.parent else None
         lines = version_lines(before, then, now)
         above: list[Block] = [Spans(((file, "heading"), (f"  as of {when(row.at)}" if row.sha else "  now", "dim")))]
-        said = row.subject if row.subject.startswith(_who(row)) else f"{_who(row)}: {row.subject}"
+        said = f"{row.who}: {row.subject.removeprefix('dream: ')}"
         above.append(Field("by", f"{said} ({row.sha[:8]})" if row.sha else said))
         above.append(Field("then", _told(lines, then, now)))
         above += [Body(MARKS, "dim"), Body("")]
@@ -263,7 +260,7 @@ def _told(lines: Sequence[VersionLine], then: str | None, now: str | None) -> st
 
 
 def _who(row: Saved) -> str:
-    return WHO.get(row.who, row.who)
+    return row.who
 
 
 def show_versions(console: NanomemApp, sha: str, file: str = "") -> None:

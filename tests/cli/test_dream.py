@@ -14,6 +14,7 @@ LOG_KEYS = [
     "sha",
     "at",
     "actor",
+    "who",
     "author",
     "message",
     "files",
@@ -264,3 +265,22 @@ def test_each_skipped_line_is_named_with_its_mark_and_reason(nb035: Path, run) -
     assert [(line["mark"], line["reason"]) for line in skipped] == [
         ("durable", "talk"), ("permanent", "a question"), ("skip", "marked skip"),
     ]  # fmt: skip
+
+
+def test_who_made_a_change_is_told_in_the_same_words_everywhere(nb035: Path, run) -> None:
+    run("--run-dream")
+    for file in (nb035 / "USER.md", nb035 / "SOUL.md", nb035 / "memory" / "MEMORY.md"):
+        file.write_text(file.read_text() + "- written elsewhere\n")
+    run("dream", "restore", run("dream", "log", "--dreams", "--json").json[0]["sha"], "--yes")
+    run("undo")
+    log = {row["sha"]: row["who"] for row in run("dream", "log", "--json").json}
+    assert set(log.values()) == {"nanomem dream", "agent dream", "agent", "before", "person", "outside"}
+    for name in ("USER.md", "MEMORY.md", "SOUL.md"):
+        versions = run("dream", "versions", name, "--json").json
+        assert all(log[row["sha"]] == row["who"] for row in versions if row["sha"])
+        blamed = run("blame", name, "--json").json
+        assert all(row["who"] in (log[row["commit"]], "before") for row in blamed if row["commit"])
+    table = run("dream", "log").out
+    assert all(who in table for who in set(log.values()))
+    for sha, who in log.items():
+        assert f"By       {who}, " in run("dream", "show", sha).out
