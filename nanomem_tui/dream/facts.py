@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nanomem_tui.dream import dates
+from nanomem_tui.dream.details import details
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry, marks
 from nanomem_tui.memory import secrets
 from nanomem_tui.sentences import split
@@ -54,12 +55,12 @@ _NEXT = re.compile(
     rf"(?:[\s,.!…，。！-]|and\b)+(?:{_PHRASE}|(?i:again|so much|a lot|there|all|everyone|buddy|friend|then)|"
     r"[A-Z][\w'’-]*)(?![\w'’])"
 )
-_NO_NAMES = frozenset(
+NO_NAMES = frozenset(
     "user assistant agent bot note notes fact rule lesson decision preference preferences correction project status "
     "goal goals plan todo reminder name timezone language health work home family".split()
 )
 _EMPTY = re.compile(r"\(?(?:nothing|none|n/?a|no new facts|无)\)?\.?", _I)
-_FIRST_PERSON = re.compile(r"(?:\b(?:I|[Mm]y|[Mm]e|[Mm]yself)\b(?!['’]d\b))|我")
+FIRST_PERSON = re.compile(r"(?:\b(?:I|[Mm]y|[Mm]e|[Mm]yself)\b(?!['’]d\b))|我")
 _OF_US = re.compile(
     r"\b[Ww]e(?:['’](?:ve|re|ll) | )(?:just |also |both |all |already )?(?:had|have|got|live|moved|bought|own|went|did|"
     r"were|are|use|visited|adopted|decided|chose|agreed|plan|planning|about|going|started|won|met|work|married|hiked)\b|"
@@ -82,13 +83,25 @@ _REACTION = re.compile(
     r"be sure|let you|keep (?:you|it|going|pushing|on)|gonna keep|here (?:for|if)|sure|glad|happy for|happy to help|"
     r"proud of you|sorry|excited (?:to see|for you)|curious|cheering|couldn['’]t agree|"
     r"(?:see|tell) you|no doubt|show you|in awe|happy you|impressed)\b|"
-    r"\bI (?:love|like) (?:the|that|this|your|how|all the|what)\b|\bI couldn['’]t agree\b|\b(?:can['’]t|cannot) wait\b|"
+    r"\bI (?:love|like) (?:the|that|this|your|how|all the|what)\b|"
+    r"\bI (?:think|guess|feel like|believe) (?:this|that|it)(?: is|['’]s| was| could| might| would| will)\b|"
+    r"\bexactly what (?:I|we)\b|\bI couldn['’]t agree\b|\b(?:can['’]t|cannot) wait\b|"
     r"\b(?:let|tell|show|send|join|remind|reminds|ask|count) me\b|\blet['’]s\b|"
     r"\b(?:a lot|so much|means (?:a lot|the world)) to me\b|"
     r"\bhere['’]s (?:a|my|one|another)\b|\b(?:check (?:it )?out|take a look)\b|\bfor me\W*$|"
     r"^(?:thanks|thank you|congrats|way to go|glad|so glad|so happy|so proud|sorry|must(?:['’]ve| have| be)|hope|"
     r"crossing)\b|\bme too\b|\bthere for me\b|\bI (?:did|do|have|am|can|will)\W*$|\bamazes? me\b|"
     r"\bbelieves? in me\b|\blove you\b|\blot['’]?s been going on\b|\blots (?:has )?happened\b|\bgood news\b",
+    _I,
+)
+_DANGLING = re.compile(
+    r"\b(?:them|they|those|these)\b|\bit\b(?! (?:when|if|that|is|was|takes?)\b)|"
+    r"\b(?:this|that)(?=\s*(?:[.,!…]|$|one\b|is\b))",
+    _I,
+)
+_LASTING = re.compile(
+    r"allerg|vegetarian|vegan|intoleran|\b(?:name is|called|born|live in|moved to|work (?:at|for|as|in)|prefer|married|"
+    r"engaged|divorced|pregnant|birthday|daughter|son|wife|husband|years old|speak|decided|chose|agreed)\b",
     _I,
 )
 _USER_PROSE = re.compile(r"(?:the )?user (?:prefers?|likes?|dislikes?|lives?|works?|wants|is|has|uses)\b|用户", _I)
@@ -246,6 +259,8 @@ def _read(cursor: int, mark: str | None, text: str, file: str, *, is_bullet: boo
         return why or Fact(f"{speech['who']}: {said}", cursor, mark, MEMORY, person=True)
     if mark in KEEP_MARKS:
         said, why = _told(text) if text.endswith(("?", "？")) or _greets(text) else (text, "")
+        if mark not in ALWAYS_KEPT and not why:
+            said, why = _settled(said)
         return why or Fact(said, cursor, mark, file)
     if text.endswith(("?", "？")):
         return "a question"
@@ -253,7 +268,8 @@ def _read(cursor: int, mark: str | None, text: str, file: str, *, is_bullet: boo
         return "talk"
     if not is_bullet and not file and not _USER_PROSE.match(text):
         return "prose, no list of facts"
-    return Fact(text, cursor, mark, file)
+    text, why = _settled(text)
+    return why or Fact(text, cursor, mark, file)
 
 
 def _speech(text: str) -> re.Match[str] | None:
@@ -261,14 +277,38 @@ def _speech(text: str) -> re.Match[str] | None:
     if said := _SPEECH.fullmatch(text):
         return said
     named = _NAMED.fullmatch(text)
-    if named and _FIRST_PERSON.search(named["what"]) and named["who"].casefold() not in _NO_NAMES:
+    if named and FIRST_PERSON.search(named["what"]) and named["who"].casefold() not in NO_NAMES:
         return named
     return None
 
 
-def stated(text: str) -> str:
-    """What of something said states a fact: without questions, greetings and reactions; "" when it is talk."""
-    return _said(text, "durable")[0]
+def stated(text: str, *, named: bool = False) -> str:
+    """What of something said states a fact: without questions, greetings and reactions; "" when it is talk.
+
+    `named`: it is told who said it."""
+    said = _said(text, "durable")[0]
+    return said if named or not said else _settled(said)[0]
+
+
+def _settled(text: str) -> tuple[str, str]:
+    """(`text` without the talk of somebody unnamed, "") or ("", why nothing is left)."""
+    if not (FIRST_PERSON.search(text) or _OF_US.search(text)):
+        return text, ""
+    sentences = split(text, spaced=True)
+    left = [sentence for sentence in sentences if not _idle(sentence)]
+    if len(left) == len(sentences):
+        return text, ""
+    return " ".join(left), "" if left else "talk"
+
+
+def _idle(sentence: str) -> bool:
+    """Whether a sentence in the first person tells nothing by itself: it exclaims, or says "them" of nobody."""
+    if not (FIRST_PERSON.search(sentence) or _OF_US.search(sentence)) or _LASTING.search(sentence):
+        return False
+    told = [detail for detail in details(sentence) if not detail[:1].isdigit()]
+    if _REACTION.search(sentence) or told:
+        return not told and _REACTION.search(sentence) is not None
+    return sentence.rstrip().endswith(("!", "！")) or _DANGLING.search(sentence) is not None
 
 
 def _said(what: str, mark: str | None) -> tuple[str, str]:
@@ -305,7 +345,7 @@ def _states(sentence: str) -> bool:
     """Whether a sentence of a conversation tells about a person, a preference, a decision or a fact."""
     if _REACTION.search(sentence):
         return False
-    patterns = (_FIRST_PERSON, _OF_US, _OF_OTHERS)
+    patterns = (FIRST_PERSON, _OF_US, _OF_OTHERS)
     return _UNSAID.match(sentence) is not None or any(pattern.search(sentence) for pattern in patterns)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.dream.facts import MAX_FACT, stated
+from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES, stated
 from nanomem_tui.formats.history import HistoryEntry, capped
 from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
@@ -31,6 +31,7 @@ ENTRY_CHARS = 1000
 _ASKED = 160
 _SENDER = 80
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})")
+_NAMED = re.compile(r"\s*(?P<who>[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,2}): +")
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
 Watch = Callable[[str], None]
@@ -115,6 +116,8 @@ class RulesSummariser:
     def _said(self, message: Message, sender: str) -> tuple[list[Line], list[LeftOut]]:
         """The facts of one message, and what is left out of it for a reason that is worth telling."""
         text, index = message.content, message.index
+        speaker, text = _speaker(text)
+        sender = speaker or sender
         if not text.strip():
             return [], []
         if len(text) > MAX_MESSAGE:
@@ -122,7 +125,10 @@ class RulesSummariser:
         if safety.is_recalled(text):
             return [], [LeftOut(index, _short(text), "it was recalled, not said")]
         corrects = corrections.detect(text, self._settings) is not None
-        found = [_fact(sentence, corrects=corrects) for sentence in capture_rules.sentences(_FENCED.sub("\n", text))]
+        found = [
+            _fact(sentence, corrects=corrects, named=bool(sender))
+            for sentence in capture_rules.sentences(_FENCED.sub("\n", text))
+        ]
         facts = [fact for fact in found if fact is not None]
         if facts and (why := injection.reason(text)):  # what stands beside an order is part of it
             return [], [LeftOut(index, _short(text), f"the message {why}")]
@@ -148,6 +154,14 @@ def _sender(message: Message) -> str:
     """Who sent a message, on one line; "" when nobody says."""
     found = message.raw.get("sender_id")
     return "" if found is None else " ".join(str(found).split())[:_SENDER]
+
+
+def _speaker(text: str) -> tuple[str, str]:
+    """(who says it, what is said) of a message that names its speaker, `Andrew: …`; ("", all of it) of any other."""
+    found = _NAMED.match(text)
+    if found is None or found["who"].casefold() in NO_NAMES or not FIRST_PERSON.search(text[found.end() :]):
+        return "", text
+    return found["who"], text[found.end() :]
 
 
 def _too_long(text: str) -> str:
@@ -181,12 +195,12 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
 
 
-def _fact(sentence: str, *, corrects: bool) -> tuple[str, str, bool] | None:
+def _fact(sentence: str, *, corrects: bool, named: bool) -> tuple[str, str, bool] | None:
     """(mark, words, whether they stand for themselves) of what a sentence tells, None when it is talk."""
     said = capture_rules.read(sentence)
     text = " ".join((said.text if said else sentence).split())
     if said is None:
-        text = stated(text)
+        text = stated(text, named=named)
         if not text:
             return None
     passing, taking_back = _patterns()
