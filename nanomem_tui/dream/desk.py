@@ -52,12 +52,20 @@ class Desk:
             told = f"{entry.timestamp}\n{entry.content}\n{dates.absolute(entry.content, entry.timestamp)}"
             self._said[entry.cursor] = f"{self._said.get(entry.cursor, '')}\n{told}"
         self._seen = dict(files)
+        self._before = dict(files)
         self._today = tidy.day_of(entries)
 
     @property
     def refused(self) -> list[Refusal]:
-        """What was given up, those included that the model never mended."""
-        return [*self._refused, *self.told]
+        """What was given up, those included that the model never mended; each edit once."""
+        once = {replace(one.edit, line=None, why=""): one for one in reversed([*self._refused, *self.told])}
+        return [Refusal(one.edit, self._as_it_stands(one)) for one in reversed(once.values())]
+
+    def _as_it_stands(self, refusal: Refusal) -> str:
+        """The reason for a person, who sees the files without the other edits of this Dream."""
+        what, quote, line = refusal.why.partition("; it is: ")
+        lines = (one[:_QUOTED] for one in _lines(self._before.get(refusal.edit.file, "")))
+        return refusal.why if not quote or line in lines else f"{what} once the edits before it are made"
 
     def show(self) -> None:
         """The model saw the files as they are now, and the log: line numbers are those of now."""
@@ -161,11 +169,12 @@ class Desk:
         return replace(edit, line=at if there == edit.old else same[0]), ""
 
     def _known(self, new: str) -> str:
-        """Where a line says already what `new` says; "" when none does."""
-        for name, text in self.files.items():
-            for bullet in markdown.bullets(text):
-                if details.says(new, bullet.text):
-                    return f"{name}:{bullet.line}"
+        """Where a line says already what `new` says, or that another edit does; "" when none does."""
+        for files in (self._before, self.files):
+            for name, text in files.items():
+                for bullet in markdown.bullets(text):
+                    if details.says(new, bullet.text) and bullet.text in self.files.get(name, ""):
+                        return f"{name}:{bullet.line}" if files is self._before else "another edit of this Dream"
         return ""
 
     def _invented(self, edit: LineEdit) -> tuple[str, ...]:
@@ -191,7 +200,10 @@ class Desk:
         self.log.append(f"{_shortly(edit)}: refused for good: {why}.")
 
     def _forget(self, edit: LineEdit) -> None:
-        self.told = [refusal for refusal in self.told if not _same(refusal.edit, edit)]
+        """It was tried again after the model heard of it. Of several tries at one line those of the same words went."""
+        tries = [one for one in self.told if one in self._heard and _same(one.edit, edit)]
+        gone = [one for one in tries if one.edit.new == edit.new] or (tries if len(tries) == 1 else [])
+        self.told = [one for one in self.told if one not in gone]
 
 
 def _lines(text: str) -> list[str]:

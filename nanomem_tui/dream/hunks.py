@@ -173,6 +173,15 @@ def _hunk(name: str, value: Mapping[str, Any]) -> Hunk:
     return Hunk(name, said, *(str(value.get(key) or "") for key in ("why", "at", "dreamer")))
 
 
+def keepable(edit: LineEdit) -> bool:
+    """Whether it can wait for a person: what no file of a Dream can hold is told, and not kept."""
+    try:
+        edit_of(edit.to_json())
+    except ValueError:
+        return False
+    return True
+
+
 def edit_of(said: Mapping[str, Any]) -> LineEdit:
     """The edit that `LineEdit.to_json` gave. Raises ValueError for anything else."""
     known = {field.name for field in fields(LineEdit)}

@@ -82,6 +82,9 @@ class ModelDreamer:
         notes = [study.analysis]
         if waiting and done == study.entries[-1].cursor:
             notes.append(f"{steps} steps were not enough for all of it: the rest is left out.")
+        ahead = sum(max(edit.evidence) > done for edit in desk.edits)
+        if ahead:
+            notes.append(f"{ahead} of its edits are for entries after {done}, which wait for the next Dream.")
         late = [Refusal(edit, f"more than {steps} steps") for edit in desk.left_over]
         edits, hiding = veil.lifted(desk.edits)
         refused = [Refusal(veil.lift(one.edit), one.why) for one in (*desk.refused, *late)]

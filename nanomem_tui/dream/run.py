@@ -16,7 +16,7 @@ from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Limits, Refusal, check, evidence_of
-from nanomem_tui.dream.hunks import HunkLayer
+from nanomem_tui.dream.hunks import HunkLayer, keepable
 from nanomem_tui.dream.queue import DreamQueue, Queue
 from nanomem_tui.dream.result import DreamResult
 from nanomem_tui.dream.review import WAITS, asked, masked, possible, rejected_changes, waiting_changes
@@ -256,7 +256,8 @@ class DreamRunner(DreamQueue):
 
     def _operation(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal]) -> Operation:
         known = {asked(hunk.edit, hunk.dreamer) for hunk in HunkLayer(self._paths).read()[0]}
-        new = [one for one in result.refused if asked(one.edit, result.dreamer) not in known]
+        kept = [one for one in result.refused if keepable(one.edit)]
+        new = [one for one in kept if asked(one.edit, result.dreamer) not in known]
         # In this order: what waits for a person is kept before the cursor passes the entries that ask for it.
         changes: list[Change] = waiting_changes(new, result.dreamer)
         for name, text in result.after.items():
@@ -279,7 +280,7 @@ class DreamRunner(DreamQueue):
             meta["rejected"] = [masked(one.edit).to_json() for one in rejected[:_MAX_KEPT]]
         if result.usage.calls:
             meta |= {"analysis": result.analysis[:_MAX_ANALYSIS], "usage": result.usage.to_json()}
-        label = f"Dream: {_count(result.read, 'entry', 'entries')}, {_summary(result.files)}"
+        label = f"Dream: {_count(result.read, 'entry', 'entries')}, {_summary(result.files, len(new))}"
         return new_operation("dream.run", label, changes, actor="dream", meta=meta)
 
 
@@ -331,7 +332,7 @@ def _within(
         kept = [edit for edit, cursor in zip(edits, last_of, strict=True) if cursor < first_left_out]
         return kept, [], done[-1]
     own = [edit for edit, cursor in zip(edits, last_of, strict=True) if cursor == first_left_out]
-    why = f"one entry asks for more than {limit} edits"
+    why = f"one entry asks for more than {_count(limit, 'edit', 'edits')}"
     return own[:limit], [Refusal(edit, why) for edit in own[limit:]], first_left_out
 
 
@@ -348,8 +349,9 @@ def message(dreamer: str, result: DreamResult) -> str:
         added = sum(counts[0] for counts in result.files.values())
         removed = sum(counts[1] for counts in result.files.values())
         lines += ["", *(f"{name}: +{counts[0]} -{counts[1]}" for name, counts in result.files.items())]
+        changed = _count(len(result.files), "memory file", "memory files")
         lines.append(
-            f"{_count(len(result.files), 'file', 'files')} changed, {_count(added, 'insertion', 'insertions')}(+), "
+            f"{changed} changed, {_count(added, 'insertion', 'insertions')}(+), "
             f"{_count(removed, 'deletion', 'deletions')}(-)"
         )
     lines += ["", f"Entries {result.cursor_before + 1} to {result.cursor_after}."]
@@ -360,8 +362,9 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
-def _summary(files: Mapping[str, tuple[int, int]]) -> str:
+def _summary(files: Mapping[str, tuple[int, int]], waiting: int = 0) -> str:
+    inbox = f"{_count(waiting, 'edit', 'edits')} to the inbox" if waiting else ""
     if not files:
-        return "nothing to remember"
+        return inbox or "nothing to remember"
     added, removed = sum(c[0] for c in files.values()), sum(c[1] for c in files.values())
-    return f"+{added} -{removed} in {', '.join(files)}"
+    return ", ".join(filter(None, (f"+{added} -{removed} in {', '.join(files)}", inbox)))

@@ -240,7 +240,7 @@ def test_what_a_file_says_already_is_skipped_and_a_missing_list_mark_is_added(tm
     )  # fmt: skip
     result = on.run()
     assert on.user == "# User\n- a, tea\n- b\n- c\n- Prefers tea\n"
-    assert [(line.cursor, line.why) for line in result.skipped] == [(21, "known: USER.md:5")]
+    assert [(line.cursor, line.why) for line in result.skipped] == [(21, "known: another edit of this Dream")]
 
 
 def test_windows_line_ends_stay(tmp_path: Path) -> None:
@@ -306,3 +306,22 @@ def test_a_model_that_never_ends_is_ended(tmp_path: Path) -> None:
 def test_entries_are_named_with_their_time() -> None:
     entry = HistoryEntry(7, "2026-04-03 00:02", "- x", None, 1, {})
     assert entry_text(entry) == "[entry 7, 2026-04-03 00:02]\n- x"
+
+
+def test_every_edit_that_the_model_gave_is_told_once_and_by_what_the_files_say(tmp_path: Path) -> None:
+    given = (
+        edit("replace", 21, line=2, old="- a", new="- a, tea in Graz"),
+        edit("replace", 21, line=2, old="- nothing like it", new="- tea"),
+        edit("replace", 21, line=2, old="- not this either", new="- green tea"),
+        edit("add", 21, new="- Prefers tea"),
+        edit("add", 21, new="- prefers TEA"),
+        edit("add", 21, file="AGENTS.md", new="- tea"),
+    )
+    wrong = given[1]
+    on = Dreaming(tmp_path, (TEA,), study(fact("tea", 21)), step(*given), step(wrong), step(wrong), NOTHING_MORE)
+    result = on.run(dry_run=True)
+    made = [one.new for one in result.edits]
+    refused = [one.edit.new for one in result.refused]
+    assert made == ["- Prefers tea"]
+    assert sorted(refused) == sorted(["- a, tea in Graz", "- tea", "- green tea", "- tea"])
+    assert [line.why for line in result.skipped] == ["known: another edit of this Dream"]

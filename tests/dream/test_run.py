@@ -48,7 +48,7 @@ def test_a_dream_is_one_dream_commit_whose_tree_carries_the_cursor(tmp_path: Pat
     assert (newest.sha, newest.is_dream, newest.cursor_after, newest.entries) == (result.sha, True, 22, 2)
     assert newest.message.split("\n")[:5] == [
         "dream: nanomem rules, 2 entries", "", "SOUL.md: +1 -0", "USER.md: +1 -0",
-        "2 files changed, 2 insertions(+), 0 deletions(-)",
+        "2 memory files changed, 2 insertions(+), 0 deletions(-)",
     ]  # fmt: skip
     assert git(on.paths.workspace, "status", "--porcelain", "--untracked-files=no") == ""
     assert [(op.kind, op.actor) for op in on.done] == [("dream.run", "dream")]

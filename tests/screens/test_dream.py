@@ -237,7 +237,7 @@ async def test_a_dream_that_is_not_in_force_says_so_first_and_offers_what_is_lef
 async def test_the_message_is_shown_without_the_diff_that_follows_anyway(sample: Callable[[str], Path]) -> None:
     async with console(sample("nb035"), "dream", (160, 60)) as on:
         await on.at(next(row.sha for row in on.screen.table.rows if row.short == "51617caa"))
-        await on.shows("USER.md: +2 -1", "1 file changed", "Writes about memory systems")
+        await on.shows("USER.md: +2 -1", "file changed", "Writes about memory systems")
         assert on.text.count("Writes about memory systems") == 1 + on.text.count("#265")
         assert "```" not in on.text
     message = "dream: x\n\nUSER.md: +1 -0\n\n```diff\n+++ USER.md\n+a\n```\nand more"
