@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.evidence import EntryEvidence, MessageEvidence
     from nanomem_tui.store.git_objects import CommitObject
 
-Who = Literal["nanomem dream", "agent dream", "person", "outside", "agent"]
-"""A Dream of ours, one of the agent, a person through nanomem, an edit by another program, the agent itself."""
+Who = Literal["nanomem dream", "agent dream", "person", "outside", "agent", "before"]
+"""A Dream of ours, one of the agent, a person through nanomem, an edit by another program, the agent itself; or, of a
+line that was there when versions began to be kept, nobody knows who."""
 
 _BACK = ("revert:", 'Revert "', "nanomem: undo", "nanomem: redo", "nanomem: take back", "nanomem: go back to")
 _ACCEPTED = "nanomem: accept"
@@ -127,10 +128,12 @@ class BlamedLine:
 
 
 def who_made(raw: CommitObject) -> Who:
-    """Who is behind a commit."""
+    """Who is behind a commit, in the words that every list, log and blame uses."""
     ours = raw.author.startswith("nanomem <")
     if raw.message.startswith("dream:"):
         return "nanomem dream" if ours else "agent dream"
+    if not raw.parents and raw.message.startswith("init:"):
+        return "before"  # whoever made the repository, its lines were there
     if ours:
         return "outside" if raw.message.startswith(_KEPT_OUTSIDE) else "person"
     return "agent" if "nanobot@dream" in raw.author else "outside"

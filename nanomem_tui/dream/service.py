@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.dream.log import DreamLog, DreamRun, Recorded, run_of
 from nanomem_tui.dream.queue import DreamQueue
-from nanomem_tui.errors import BadInput
+from nanomem_tui.errors import BadInput, Refused
 from nanomem_tui.operations import Operation, Perform
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 
@@ -52,7 +53,7 @@ class Dreams:
         self._files = files
         self._perform = perform
         self._presence = presence
-        self._log = DreamLog(self._git, lambda: self._blames.edits(DREAM_CURSOR) if blames else ())
+        self._log = DreamLog(self._sound, lambda: self._blames.edits(DREAM_CURSOR) if blames else ())
         self._queue = DreamQueue(paths, files, presence)
         self._make_blames = blames
 
@@ -66,7 +67,7 @@ class Dreams:
     def _restore(self) -> DreamRestore:
         from nanomem_tui.dream.restore import DreamRestore
 
-        return DreamRestore(self._git, self._files, self._perform, self._queue)
+        return DreamRestore(self._sound, self._files, self._perform, self._queue)
 
     def _git(self) -> GitHistory | None:
         """The history as it is now; objects that were read once stay in memory as long as it is the same repository."""
@@ -76,10 +77,21 @@ class Dreams:
             self._opened = now
         return self._opened
 
+    def _sound(self) -> GitHistory | None:
+        """The history for who would tell what is in it. Raises Refused when it is damaged: it is not none."""
+        git = self._git()
+        if git is None and self._paths.is_versioned:
+            from nanomem_tui.store.file_commits import refuse_damaged
+
+            refuse_damaged(self._paths)
+        return git
+
     def status(self) -> dict[str, Any]:
         """`runs`, `commits`, `cursor`, `latest`, `unprocessed`, `git`, `running`, and `last`, a JSON object or None."""
         queue = self._queue.queue()
-        commits = self._log.commits()
+        commits: list[Commit] = []
+        with suppress(Refused):  # damaged versions are a problem of the files
+            commits = self._log.commits()
         dreams = [commit for commit in commits if commit.is_dream]
         return {
             "runs": len(dreams),
@@ -179,7 +191,7 @@ class Dreams:
         """Every version of the memory files, and how long what Dreams wrote lasted."""
         from nanomem_tui.dream.versions import Versions
 
-        return Versions(self._git, self._files)
+        return Versions(self._sound, self._files)
 
     def dreamer(self, name: str | None = None) -> Dreamer:
         """The Dreamer of that name, `rules` or `model`; without one that of the settings.

@@ -32,6 +32,7 @@ SAYS: Mapping[str, str] = {
     "accepted": "a person, who accepted what a Dream proposed",
     "outside": "another program, outside nanomem",
     "agent": "the agent itself",
+    "before": "somebody, before versions were kept",
     "uncommitted": "not committed yet",
 }
 FOLDED = 600  # characters of an entry or a message before it is unfolded

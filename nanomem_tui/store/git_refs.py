@@ -201,12 +201,16 @@ def _make(path: Path) -> int:
     return handle
 
 
-def remove_stale(path: Path) -> None:
-    """Take away a lock that carries our mark and that no living process holds; anybody else's stays."""
+def remove_stale(path: Path, *, named: bool = False) -> None:
+    """Take away a lock that carries our mark and that no living process holds; anybody else's stays.
+
+    `named`: only we give such names, and a part of the mark will do.
+    """
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            mine = os.read(handle, len(_MARK) + 1) == _MARK
+            said = os.read(handle, len(_MARK) + 1)
+            mine = said == _MARK or (named and said != b"" and _MARK.startswith(said))
             if mine and atomic.try_lock(handle) and os.path.samestat(os.fstat(handle), os.stat(path)):
                 path.unlink()
         finally:

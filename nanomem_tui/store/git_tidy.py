@@ -81,10 +81,10 @@ def _clear(git: GitHistory) -> None:
             if not found.name.startswith("nanomem-"):
                 continue
             if found.name.endswith(".lock"):
-                git_refs.remove_stale(path)
+                git_refs.remove_stale(path, named=True)
             with contextlib.suppress(OSError):
                 old = found.stat(follow_symlinks=False).st_mtime < time.time() - _LEFT
-                if old and found.name.endswith(".tmp"):
+                if old and (found.name.endswith(".tmp") or not found.stat().st_size):
                     os.unlink(path)
     with contextlib.suppress(OSError):
         for path in (git.git_dir / f"{git_refs.read_head(git.git_dir).name}.lock", git.git_dir / "index.lock"):

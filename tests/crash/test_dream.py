@@ -164,8 +164,7 @@ class Trial:
         if looked_at:
             assert look(workspace) in (self.before, self.after)
             cursor_is_behind(workspace)
-        if meddled:
-            assert "- by hand 1\n" in (workspace / "memory/MEMORY.md").read_text()
+            assert not meddled or "- by hand 1\n" in (workspace / "memory/MEMORY.md").read_text()
         with open_workspace(workspace) as ws:
             dream(ws)
             assert ws.problems() == []
@@ -191,7 +190,8 @@ class Trial:
                 new = {line for line in after.splitlines() if line not in before.splitlines()}
                 told_by = {line.text: line.who for line in ws.dream.blame(name) if line.text in new}
                 assert told_by == dict.fromkeys(new, "nanomem dream")
-            assert [problem for problem in ws.doctor() if problem.severity != "note"] == []
+            wrong = [problem for problem in ws.doctor() if problem.severity != "note"]
+            assert [problem for problem in wrong if "/quarantine/" not in problem.where] == []  # half a line is kept
 
 
 def kill_at(tmp_path: Path, every: int, gap: int | None) -> int:

@@ -117,7 +117,7 @@ class TestOurDream:
         dreamt(workspace)
         with open_workspace(workspace) as ws:
             lines = ws.dream.blame("USER.md")
-        assert {(line.who, line.entries) for line in lines[:4]} == {("agent", ())}
+        assert {(line.who, line.entries) for line in lines[:4]} == {("before", ())}
 
     def test_an_undo_and_a_redo_still_lead_to_the_dream(self, workspace: Path) -> None:
         dreamt(workspace)

@@ -118,7 +118,7 @@ async def test_hostile_lines_stay_text_and_a_small_screen_is_enough(workspace: P
         await on.shows("[/b] hostile")
         assert "\x1b" not in on.text
         await on.press("j", "enter")
-        await on.shows("the agent itself")
+        await on.shows("somebody, before versions were kept")
 
 
 async def test_a_message_leads_to_its_lines_and_one_that_led_nowhere_says_so(workspace: Path) -> None:
