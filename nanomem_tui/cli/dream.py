@@ -105,8 +105,10 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
         lines.append(f"{_usage_line(result.usage)}.")
         lines.extend(f"  {one_line(line, 500)}" for line in result.analysis.split("\n") if line.strip())
     for name, (added, removed) in result.files.items():
-        lines.append(f"{would} {name}: +{added} -{removed}")
-        lines.extend(f"  {_edit_line(edit.to_json())}" for edit in result.edits if edit.file == name)
+        own = [edit for edit in result.edits if edit.file == name]
+        by = f", by {words.counted(len(own), 'edit')}" if own else ""
+        lines.append(f"{would} {name}: +{added} -{removed}{by}")
+        lines.extend(f"  {_edit_line(edit.to_json())}" for edit in own)
     if not result.files and not result.refused:
         lines.append("Nothing to remember in them.")
     for refusal in result.refused:
@@ -238,7 +240,7 @@ def show(state: State, sha: str) -> None:
 
     \b
     Example:
-      nanomem dream show 6acc935a
+      nanomem dream show SHA
     """
     _show(state, sha)
 
@@ -282,7 +284,7 @@ def diff(state: State, first: str, second: str) -> None:
 
     \b
     Example:
-      nanomem dream diff 53de1fe8 51617caa
+      nanomem dream diff SHA SHA
     """
     with state.open() as ws:
         found = ws.dream.diff(first, second)

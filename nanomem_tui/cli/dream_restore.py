@@ -66,19 +66,22 @@ def restore(
         preview = values.plain(plan.to_json())
         if plan.changes_anything and not plan.conflicts:
             question = f"Bring back {file}?" if as_of else f"Take back {plan.commit.short}?"
-            if not agreed(state, preview, lambda: _lines(plan), question, yes=yes, dry_run=dry_run):
+            if not agreed(state, preview, lambda: _lines(plan, file), question, yes=yes, dry_run=dry_run):
                 return 0
         elif dry_run:
-            state.show({"operation": None, "dry_run": True, **preview}, lambda: _lines(plan))
+            state.show({"operation": None, "dry_run": True, **preview}, lambda: _lines(plan, file))
             return errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code
         op = ws.dream.restore(sha, file, at, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of)
     state.show({"operation": values.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
     return 0
 
 
-def _lines(plan: RestorePreview) -> list[str]:
-    what = "bring back the file of" if plan.as_of else "take back"
-    lines = [f"Would {what} {plan.commit.short}: {plan.commit.subject}"]
-    for file in plan.to_json()["files"]:
-        lines += str(file["diff"]).rstrip("\n").split("\n")
+def _lines(plan: RestorePreview, file: str | None) -> list[str]:
+    of = f"{plan.commit.short}: {plan.commit.subject}"
+    lines = [f"Would bring back {file} as of {of}" if plan.as_of else f"Would take back {of}"]
+    if not plan.changes_anything and not plan.conflicts:
+        where = f"{file} as of {of}" if plan.as_of else of
+        return [f"Nothing would change: {plan.problem}.", where]
+    for changed in plan.to_json()["files"]:
+        lines += str(changed["diff"]).rstrip("\n").split("\n")
     return [*lines, *(text for text in (plan.note, plan.problem) if text)]

@@ -36,7 +36,7 @@ def versions(state: State, file: str, sha: str | None, limit: int | None, offset
     \b
     Example:
       nanomem dream versions USER.md --limit 5
-      nanomem dream versions USER.md 6acc935a
+      nanomem dream versions USER.md SHA
     """
     from nanomem_tui.dream.blamed import full_name
 

@@ -284,3 +284,19 @@ def test_who_made_a_change_is_told_in_the_same_words_everywhere(nb035: Path, run
     assert all(who in table for who in set(log.values()))
     for sha, who in log.items():
         assert f"By       {who}, " in run("dream", "show", sha).out
+
+
+def test_a_look_at_bringing_a_file_back_names_it_and_says_when_nothing_would_change(nb035: Path, run) -> None:
+    newest = next(row["sha"] for row in run("dream", "versions", "USER.md", "--json").json if row["sha"])
+    same = run("dream", "restore", newest, "--file", "USER.md", "--as-of", "--dry-run")
+    assert (same.code, same.out.split("\n")[0]) == (1, "Nothing would change: the file is as it was then.")
+    older = run("dream", "versions", "USER.md", "--json").json[1]["sha"]
+    other = run("dream", "restore", older, "--file", "USER.md", "--as-of", "--dry-run")
+    assert (other.code, other.out.startswith(f"Would bring back USER.md as of {older[:8]}: ")) == (0, True)
+
+
+def test_no_example_names_a_commit_that_only_one_workspace_has(run) -> None:
+    for name in ("restore", "show", "diff", "versions"):
+        said = run("dream", name, "--help").out
+        assert "SHA" in said
+        assert "6acc935a" not in said
