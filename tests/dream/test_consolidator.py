@@ -426,6 +426,18 @@ def test_a_model_names_the_facts(home: Home, serve: Callable[..., ModelServer]) 
     assert server.asked[0].text.count("==") >= 4, "messages stand between fences"
 
 
+def test_no_secret_of_a_message_is_in_a_question(home: Home, serve: Callable[..., ModelServer]) -> None:
+    rows = talk(12)
+    rows[0] = said("user", f"My key is {KEY_OF_OPENAI} and the password of the NAS is hunter2secret!")
+    home.write(rows)
+    server = serve(says({"facts": [fact("The key is [OpenAI key #12345678]", 0)]}))
+    with open_workspace(home.workspace) as ws:
+        plan = ws.consolidator.plan(KEY, budget=800, dreamer="model")
+    assert "[OpenAI key #" in server.asked[0].text
+    assert not any(part in asked.text for asked in server.asked for part in (KEY_OF_OPENAI, "hunter2secret"))
+    assert [one.why for one in plan.left_out] == ["it holds a secret: OpenAI key"]
+
+
 @pytest.mark.parametrize(
     "reply", [status(500), status(400, "no"), says("no json"), says({"wrong": 1})], ids=["500", "400", "prose", "shape"]
 )
