@@ -128,6 +128,61 @@ def current_value(text: str) -> str:
     return _OLD_VALUES.sub("", without_notes(text).strip()).strip(" .,。，;；")
 
 
+_NO_LONGER = re.compile(
+    r"(?P<who>.{0,60}?)\b(?:no longer|not any ?more|(?:does|do|is|are)(?: not|n['’]t) any ?more) "
+    r"(?P<old>[^,;.]{3,60})[.]?",
+    _I,
+)
+_NOW = re.compile(r"\s+now(?=,? (?:not|instead of|rather than)\b)", _I)
+_AMOUNT = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)?) ?(?P<unit>[KMGTP]i?B|GHz|MHz|cores?|CPUs?|vCPUs?|GPUs?|disks?|nodes?|cats?|dogs?|"
+    r"children|kids|years old|employees|people|[€$£]|euros?|dollars?|EUR|USD|km|kg)\b"
+    r"(?: (?:of )?(?P<what>[A-Za-z]{2,12})\b)?",
+    _I,
+)
+_HAS = re.compile(
+    r"(?:the )?(?P<who>[\w.-]+(?: [\w.-]+)?) (?:now )?(?:has|have|is at|was upgraded to|is upgraded to|got)(?: now)? "
+    rf"{_AMOUNT.pattern}(?: now)?[.]?",
+    _I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much of what (`number` of `unit`, `what` where it is told) something has; `text` as it stands."""
+
+    text: str
+    number: str
+    unit: str
+    what: str
+
+
+def amounts(text: str) -> list[Amount]:
+    """The amounts that a line tells."""
+    return [
+        Amount(f[0] if not f["what"] else f[0][: f.start("what") - f.start()].removesuffix("of ").rstrip(),
+               f["number"], fold(f["unit"]).removesuffix("s"), fold(f["what"] or ""))
+        for f in _AMOUNT.finditer(text)
+    ]  # fmt: skip
+
+
+def amount_of(text: str) -> tuple[str, Amount] | None:
+    """(who, how much) of a line that says nothing but that somebody has an amount: `srv3 has 32 GB`."""
+    found = _HAS.fullmatch(text)
+    return (found["who"], amounts(text)[0]) if found else None
+
+
+def settled(text: str) -> str:
+    """`text` without the `now` before the value that it calls wrong: `prefers aisle seats now, not window seats`."""
+    return _NOW.sub("", text)
+
+
+def ended(text: str) -> tuple[str, str]:
+    """(who, what no longer holds) of `Anna no longer works at ACME`; ("", "") when nothing is said to have ended."""
+    found = _NO_LONGER.fullmatch(text)
+    return (found["who"].strip(), found["old"].strip()) if found else ("", "")
+
+
 def old_value(text: str) -> str:
     """The value that a correction says is wrong, "" when it names none."""
     match = _OLD_VALUES.search(text)

@@ -7,11 +7,12 @@ Nothing else is touched. Must not read files or apply edits for good.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from nanomem_tui.dream import dates, details
-from nanomem_tui.dream.claims import Claim, claim_of, old_value
+from nanomem_tui.dream.claims import Claim, amount_of, amounts, claim_of, ended, old_value, settled
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import Fact, Skipped, facts_of, route
@@ -45,6 +46,7 @@ _NEW_TITLES: Mapping[tuple[str, str], str] = {
     ("memory/MEMORY.md", "project"): "Project Context",
     ("memory/MEMORY.md", "people"): "People",
 }
+_NOBODY = frozenset(details.words("the user users person now currently anymore"))
 _COMMON = frozenset(details.words("the project user information important notes context general work my our"))
 
 
@@ -182,12 +184,63 @@ class _Work:
         """
         corrects = fact.mark == "correction"
         wrong = old_value(fact.text) if corrects else ""
-        claim = None if fact.person else claim_of(fact.text)
+        claim = None if fact.person else claim_of(settled(fact.text))
         if claim is not None:
             found = self._other_value(claim, wrong, "" if corrects else file)
             if found is not None:
                 return found
-        return self._wrong_value(fact, claim, wrong) if wrong else None
+        if wrong:
+            return self._wrong_value(fact, claim, wrong)
+        return None if fact.person else self._named_wrong(fact, claim, file) or self._other_amount(fact, file)
+
+    def _named_wrong(self, fact: Fact, claim: Claim | None, file: str) -> tuple[Line, str, str] | str | None:
+        """The only line of the subject that holds what the fact says is so no more: `X now, not Y`, `no longer Y`."""
+        wrong = old_value(fact.text)
+        who, over = ("", "") if wrong else ended(fact.text)
+        wrong = wrong or over
+        if not wrong:
+            return None
+        told = (details.words(who) if over else details.words(fact.text) - details.words(wrong)) - _NOBODY
+        holding = [
+            line
+            for line in self._lines.sharing(details.words(wrong))
+            if details.holds(fold(line.text), fold(wrong)) and not details.negations(line.text)
+        ]
+        same = (
+            [line for line in holding if told & details.words(line.text)]
+            if told
+            else [
+                line
+                for line in holding
+                if line.file == file and not details.words(line.text) - details.words(wrong) - _NOBODY
+            ]
+        )
+        if not holding and claim and any(c.isdigit() for c in claim.value):
+            for line in self._lines.sharing(told):
+                if told & details.words(line.text) and details.holds(fold(line.text), fold(claim.value)):
+                    return f"known: {line.file}:{line.number}"
+        if len(same) != 1 or (claim and fold(claim.value) == fold(wrong)):
+            return None
+        line = same[0]
+        return (line, _put(line.text, wrong, claim.value), wrong) if claim and not over else (line, fact.text, wrong)
+
+    def _other_amount(self, fact: Fact, file: str) -> tuple[Line, str, str] | None:
+        """The only line of its file that tells another amount of the same for the same name."""
+        told = amount_of(fact.text)
+        if told is None:
+            return None
+        who, now = told
+        found = [
+            (line, was)
+            for line in self._lines.sharing(details.words(who))
+            if line.file == file and details.holds(fold(line.text), fold(who))
+            for was in amounts(line.text)
+            if was.unit == now.unit and (not was.what or not now.what or was.what == now.what)
+        ]
+        if len(found) != 1 or found[0][1].number == now.number:
+            return None
+        line, was = found[0]
+        return line, _put(line.text, was.text, now.text), was.text
 
     def _other_value(self, claim: Claim, wrong: str, file: str) -> tuple[Line, str, str] | str | None:
         same = self._lines.claiming(claim.subject)
@@ -241,6 +294,14 @@ def _put(text: str, old: str, new: str) -> str:
     return text[:at] + new + text[at + len(old) :] if at >= 0 else text
 
 
+def _titled(wanted: str, title: str) -> bool:
+    """Whether a title is, holds or begins like the wanted word: `Infra` for infrastructure."""
+    folded = title.casefold()
+    return wanted in folded or any(
+        len(word) > 3 and (wanted.startswith(word) or word.startswith(wanted)) for word in re.findall(r"\w+", folded)
+    )
+
+
 def _section(parts: Sequence[Part], fact: str, file: str, topic: str) -> str:
     """The title of the section where the fact fits; that of a new one when none does."""
     named = [part for part in parts if part.level >= 2 and part.title]
@@ -251,7 +312,7 @@ def _section(parts: Sequence[Part], fact: str, file: str, topic: str) -> str:
             return part.title
     for wanted in _SECTIONS.get((file, topic), ()):
         for part in named:
-            if wanted in part.title.casefold():
+            if _titled(wanted, part.title):
                 return part.title
     if topic != "people":
         meant = {word for word in of_fact if len(word) > 1}  # a single character of a script without spaces says little
@@ -260,7 +321,7 @@ def _section(parts: Sequence[Part], fact: str, file: str, topic: str) -> str:
             return best[1]
     if not named and any(part.has_list for part in parts):
         return ""  # a flat file: one list under its own heading
-    if (file, topic) not in _NEW_TITLES:
+    if (file, topic) not in _NEW_TITLES or topic == "project":
         for wanted in _GENERAL:
             for part in named:
                 if wanted in part.title.casefold():
