@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
@@ -44,11 +45,12 @@ def small_curve(shares: Sequence[float], width: int, signs: Glyphs = UNICODE) ->
 
 
 def _lowest(shares: Sequence[float], columns: int) -> list[float]:
-    """The lowest share of each of so many columns; the last one is how things are now, whatever was before."""
-    edges = [x * len(shares) // columns for x in range(columns)] if shares else []
-    stops = [*edges[1:], len(shares)]
-    lowest = [min(shares[start : max(stop, start + 1)]) for start, stop in zip(edges, stops, strict=False)]
-    return [*lowest[:-1], shares[-1]] if lowest else []
+    """The lowest share of each of so many columns; where several share one, the last is how things are now alone."""
+    if columns >= len(shares):
+        return [shares[x * len(shares) // columns] for x in range(columns)] if shares else []
+    before, room = shares[:-1], columns - 1
+    edges = [x * len(before) // room for x in range(room)]
+    return [*(min(before[start:stop]) for start, stop in pairwise([*edges, len(before)])), shares[-1]]
 
 
 def _places(shares: Sequence[float], columns: int, rows: int) -> list[tuple[int, int]]:

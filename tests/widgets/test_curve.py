@@ -48,5 +48,6 @@ def test_values_beside_the_range_stay_on_the_plot() -> None:
 def test_in_one_line_the_height_is_that_of_the_share_itself() -> None:
     assert small_curve([1.0, 1.0, 0.5, 0.0], 14) == "██▅▁"
     assert small_curve([0.9] * 100, 5, ASCII) == "#####"
-    assert small_curve([1.0, 1.0, 0.0, 1.0], 2) == "█▁"
+    assert small_curve([1.0, 1.0, 0.0, 1.0], 2) == "▁█"
+    assert small_curve([1.0, 0.0, 0.5], 1) == "▅"
     assert small_curve([], 5) == ""
