@@ -254,7 +254,7 @@ class DreamScreen(DiffScreen[Commit]):
         if current is not None and number is not None and self._shown == row.sha:
             file = current[0]
             before = sum(len(other.hunks) for other in self.view.files[: self.view.files.index(file)])
-            hunks = _hunks(file, number - before)
+            hunks = hunk_parts(file, number - before)
             whole_file = (f"All that it changed in {file.path}", Part(file.path))
             parts = [*hunks, whole_file, *parts] if self.view.has_focus else [*parts, whole_file, *hunks]
         return [*parts, (f"Back to before {what}; later changes are lost", Part(whole=True))]
@@ -264,7 +264,7 @@ def _who(row: Commit) -> str:
     return who_made(row.raw)
 
 
-def _hunks(file: FileDiff, shown: int) -> list[tuple[str, Part]]:
+def hunk_parts(file: FileDiff, shown: int) -> list[tuple[str, Part]]:
     """Each run of changed lines in a hunk as it is shown, with the lines around it: alone it can be taken back."""
     runs = [run for hunk in file.hunks[:shown] for run in _runs(hunk)]
     own = list(_runs(file.hunks[shown]))

@@ -11,7 +11,9 @@ import pytest
 
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.screens.diffs import evidence_among, file_diff, message_beside
-from nanomem_tui.screens.dream import DreamScreen
+from nanomem_tui.screens.dream import DreamScreen, hunk_parts
+from nanomem_tui.screens.taking_back import Part
+from nanomem_tui.store.git_values import FileDiff as StoredDiff
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.widgets.diff_view import DiffView
 from nanomem_tui.workspace import Workspace, open_workspace
@@ -294,3 +296,13 @@ async def test_a_home_without_versions_says_so(sample: Callable[[str], Path]) ->
         await on.shows("there is no row here")
         await on.press("r")
         await on.shows("Nothing to dream about")
+
+
+def test_each_run_of_changed_lines_that_a_hunk_shows_is_offered_alone() -> None:
+    before = "".join(f"- {number}\n" for number in range(30))
+    after = before.replace("- 2\n", "- two\n").replace("- 4\n", "- 4\n- new\n").replace("- 25\n", "")
+    file = file_diff(StoredDiff("USER.md", before, after))
+    assert [hunk_parts(file, shown) for shown in range(len(file.hunks))] == [
+        [("Hunk 1 of USER.md: + - two", Part("USER.md", 0)), ("Hunk 2 of USER.md: + - new", Part("USER.md", 1))],
+        [("Hunk 3 of USER.md", Part("USER.md", 2))],
+    ]
