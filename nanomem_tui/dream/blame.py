@@ -8,7 +8,6 @@ the line first, which is the one that had evidence. Reads only, but for the cach
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +79,7 @@ class Blames:
     def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
         """The lines with the messages of sessions that their entries came from; each session is read once."""
         transcripts = _Transcripts(self._sessions(), self._entries())
-        return [replace(line, messages=transcripts.of(line)) if line.entries else line for line in lines]
+        return [line._replace(messages=transcripts.of(line)) if line.entries else line for line in lines]
 
     def led_to(self, session_key: str, index: int) -> list[BlamedLine]:
         """The lines of all memory files that the message `index` of a session led to. Raises NotFound."""

@@ -5,7 +5,6 @@ Pure; knows no repository, no ledger and no session.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.errors import BadInput
@@ -59,8 +58,7 @@ class Writer(NamedTuple):
         return {**said, "accepted": self.accepted}
 
 
-@dataclass(frozen=True, slots=True)
-class BlamedLine:
+class BlamedLine(NamedTuple):
     """One line of a memory file, counted from 1. `writer` is None for a line that is not committed yet.
 
     `first` is who wrote it before `writer` brought it back, None where that is the same. `entries` asked for it, the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -206,7 +205,7 @@ class TestTheAgentsDream:
         with open_workspace(agent) as ws:
             line = next(line for line in ws.dream.blame("MEMORY.md") if "Penicillin" in line.text)
             unnamed = line.entries[0]._replace(session_key=None)
-            (found,) = ws.dream.with_messages([replace(line, entries=(unnamed,))])
+            (found,) = ws.dream.with_messages([line._replace(entries=(unnamed,))])
         assert [message.index for message in found.messages][:1] == [2]
 
 

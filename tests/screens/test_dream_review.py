@@ -32,6 +32,8 @@ from nanomem_tui.widgets.toast import say
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
 
+EDITS = 9
+"""How many a Dream of six entries of the sample home has."""
 TEXTS = {
     "SOUL.md": "",
     "USER.md": "# User\n\n- likes tea\n- lives in Bremen\n",
@@ -57,7 +59,7 @@ def memory(workspace: Path) -> str:
 
 @pytest.fixture
 def home(sample: Callable[[str], Path]) -> Path:
-    """The workspace of a nanobot 0.3.5, whose next Dream has ten edits of one file."""
+    """The workspace of a nanobot 0.3.5, whose next Dream has EDITS edits of one file."""
     return sample("nb035")
 
 
@@ -66,14 +68,16 @@ async def test_edits_are_decided_one_by_one_and_applied_as_one_commit_which_undo
     async with console(home, "dream") as on:
         commits = on.ids
         await on.press("T")
-        await on.shows("0 of 10 decided", "Evidence (1 entry)", "This dry run", "10 edits proposed from 6 entries")
+        await on.shows(
+            f"0 of {EDITS} decided", "Evidence (1 entry)", "This dry run", f"{EDITS} edits proposed from 6 entries"
+        )
         await on.press("+", "-", "+")
-        await on.shows("3 of 10 decided", "accepted", "rejected")
+        await on.shows(f"3 of {EDITS} decided", "accepted", "rejected")
         assert [row.decision for row in rows(on)[:4]] == ["accept", "reject", "accept", ""]
         assert memory(home) == before
         taken, left = rows(on)[0].edit.new, rows(on)[1].edit.new
         await on.press("r")
-        await on.shows("2 edits accepted, 1 rejected, 7 open", "The open ones wait in the inbox", "y apply")
+        await on.shows(f"2 edits accepted, 1 rejected, {EDITS - 3} open", "The open ones wait in the inbox", "y apply")
         await on.press("tab")
         await on.shows("The open ones are let go")
         await on.press("y")
@@ -93,36 +97,36 @@ async def test_edits_are_decided_one_by_one_and_applied_as_one_commit_which_undo
 async def test_open_edits_wait_in_the_inbox(home: Path) -> None:
     async with console(home, "dream") as on:
         await on.press("T", "+", "r", "y")
-        await on.shows("9 edits in the inbox")
+        await on.shows(f"{EDITS - 1} edits in the inbox")
         await on.press("1", "l")
-        await on.until(lambda: on.screen.SCREEN == "inbox" and len(on.ids) == 9)
+        await on.until(lambda: on.screen.SCREEN == "inbox" and len(on.ids) == EDITS - 1)
 
 
 async def test_what_is_rejected_is_not_proposed_again_for_the_same_entries(home: Path) -> None:
     async with console(home, "dream") as on:
         await on.press("T")
-        await on.shows("0 of 10 decided")
+        await on.shows(f"0 of {EDITS} decided")
         gone = rows(on)[0].edit
         await on.press("-", "r", "y")
-        await on.shows("9 edits in the inbox")
+        await on.shows(f"{EDITS - 1} edits in the inbox")
         (home / "memory" / ".dream_cursor").write_text("202")
         await on.press("T")
-        await on.shows("0 of 9 decided")
+        await on.shows(f"0 of {EDITS - 1} decided")
         assert gone not in [row.edit for row in rows(on)]
 
 
 async def test_several_are_decided_at_once_and_the_same_key_opens_them_again(home: Path) -> None:
     async with console(home, "dream") as on:
         await on.press("T", "*", "+")
-        await on.shows("10 of 10 decided")
+        await on.shows(f"{EDITS} of {EDITS} decided")
         await on.press("g", "space", "space", "-")
         await on.until(lambda: [row.decision for row in rows(on)[:3]] == ["reject", "reject", "accept"])
         await on.press("g", "-")
-        await on.shows("9 of 10 decided")
+        await on.shows(f"{EDITS - 1} of {EDITS} decided")
         await on.press("u", "u")
         await on.until(lambda: all(row.decision == "accept" for row in rows(on)))
         await on.press("u")
-        await on.shows("0 of 10 decided")
+        await on.shows(f"0 of {EDITS} decided")
         await on.press("/", *"is", "colon", *"refused", "enter")
         await on.shows("No is `refused`: there are open")
 
@@ -133,10 +137,10 @@ async def test_other_words_are_what_is_written(home: Path) -> None:
         await on.shows("Accept with other words")
         await on.type(" Surely.")
         await on.press("ctrl+s")
-        await on.shows("reworded", "1 of 10 decided")
+        await on.shows("reworded", f"1 of {EDITS} decided")
         await on.press("e")
         await on.press("escape")
-        await on.shows("1 of 10 decided")
+        await on.shows(f"1 of {EDITS} decided")
         await on.press("r", "y")
         await on.until(lambda: "know them. Surely." in memory(home))
 
@@ -150,11 +154,11 @@ async def test_leaving_changes_nothing_and_the_decisions_are_kept(home: Path) ->
         assert on.screen.SCREEN == "dream"
         assert files(home) == before
         await on.press("T")
-        await on.shows("2 of 10 decided", "As you left it")
+        await on.shows(f"2 of {EDITS} decided", "As you left it")
         await on.press("T")
         await on.shows("2 decisions that were not applied would be gone")
         await on.press("y")
-        await on.shows("0 of 10 decided")
+        await on.shows(f"0 of {EDITS} decided")
         assert files(home) == before
 
 
@@ -262,7 +266,7 @@ async def test_a_dry_run_says_what_it_is_at_and_esc_stops_it(home: Path, monkeyp
         await on.app.settled()
         await on.shows("The Dream was stopped: nothing was changed.")
         await on.press("T")
-        await on.shows("0 of 10 decided")
+        await on.shows(f"0 of {EDITS} decided")
 
 
 async def test_nothing_to_dream_about_is_no_error(sample: Callable[[str], Path]) -> None:
@@ -300,7 +304,7 @@ async def test_it_works_on_a_small_screen(home: Path, size: tuple[int, int]) -> 
         await on.press("T", "+", "enter")
         await on.shows("+ - Melanie")
         await on.press("+", "escape")
-        await on.shows("2 of 10 decided")
+        await on.shows(f"2 of {EDITS} decided")
 
 
 # What the right pane tells
