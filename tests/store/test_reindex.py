@@ -141,8 +141,9 @@ print("writes", flush=True)
 number, longest, end = 0, 0.0, time.monotonic() + 60
 while time.monotonic() < end and not ws.paths.data.joinpath("stop").exists():
     ws.items.add(f"quagga {number}")
-    ws.items.edit(f"many_{number * 7 % 3000}", text=f"okapi {number}")
-    ws.items.delete([f"many_{number * 7 % 3000 + 1}"])
+    ws.items.edit(f"many_{number % 1000 * 3}", text=f"okapi {number}")
+    if number < 1000:
+        ws.items.delete([f"many_{number * 3 + 1}"])
     number += 1
     started = time.monotonic()
     ws.store.checkpoint()
