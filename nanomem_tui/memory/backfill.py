@@ -17,10 +17,8 @@ from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError, NothingToDo, Problem
 from nanomem_tui.formats.markdown import daily_note_name, decode
-from nanomem_tui.memory import retention, safety, scopes, secrets
+from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.reading import read_file, regular_files
-from nanomem_tui.memory.transfer import markdown, rows
-from nanomem_tui.memory.transfer.plan import key_of
 from nanomem_tui.operations import Actor, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import markers
@@ -29,6 +27,7 @@ from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.transfer import markdown
     from nanomem_tui.store.memory_store import MemoryStore
     from nanomem_tui.store.oplog import LogEntry
 
@@ -72,6 +71,9 @@ def newest(store: MemoryStore) -> LogEntry | None:
 def preview(store: MemoryStore, paths: Paths, settings: Settings) -> Backfill:
     """What `run` would add; writes nothing. What was deleted here does not come back, but what an undone backfill
     brought does: the first turn makes none after an undo, so that this one is wanted."""
+    from nanomem_tui.memory import safety, secrets
+    from nanomem_tui.memory.transfer.plan import key_of
+
     snapshot = store.load("item")
     problems: list[Problem] = []
     undone = store.journal.taken_back(KIND)
@@ -143,6 +145,8 @@ def _items(
     text: str, name: str, where: str, workspace_id: str, settings: Settings, problems: list[Problem]
 ) -> list[Item]:
     """The items of one file. A daily note is of its day, and kept from now on as long as its kind is."""
+    from nanomem_tui.memory.transfer import markdown, rows
+
     day = daily_note_name(name)
     now = clock.now()
     at = min(now, datetime.combine(day, time(12), UTC)) if day else now

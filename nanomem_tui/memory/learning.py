@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
-from nanomem_tui.memory import corrections, efficacy, injection, secrets
+from nanomem_tui.memory import efficacy  # what reads words is imported where it is used: a status reads none
 from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import new_key
 from nanomem_tui.store.values import Lesson, lesson_key
@@ -78,9 +78,9 @@ _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 @lru_cache(1_024)
 def tool_name(name: str) -> str:
-    """A tool's name as lessons have it: a name as it is; of anything else, which stands in no block, only which it is.
+    """A tool's name as lessons have it. It is anybody's text: of what is no name, only which it is stands in a block."""
+    from nanomem_tui.memory import injection
 
-    It comes with a call, so it is anybody's text, and a lesson about it stands before the model."""
     if _NAME.fullmatch(name) and not injection.reason(re.sub(r"[_.:-]+", " ", name)):
         return name
     return f"unnamed-{hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
@@ -130,6 +130,8 @@ def _from_failure(
     event: ToolResult, failure: str, lessons: Sequence[Lesson], now: datetime, session_key: str
 ) -> list[Taught]:
     # What a tool gives back is anybody's text: when it orders the model about, none of it goes into a prompt.
+    from nanomem_tui.memory import injection
+
     failure = "" if injection.reason(failure) else failure
     trigger = f"tool:{event.tool}:error"
     return _teach(trigger, failure, advice(event.tool, failure), "tool_feedback", lessons, now, session_key, "")
@@ -157,6 +159,8 @@ def _from_feedback(
     actor_key: str,
     unknown: str,
 ) -> list[Taught]:
+    from nanomem_tui.memory import corrections, injection
+
     found = corrections.detect(event.text, settings, event.answer)
     if found is None or found.is_empty:
         return []
@@ -187,6 +191,8 @@ def _waits_for_origin(lesson: Lesson) -> bool:
 def _teach(
     trigger: str, bad: str, better: str, source: str, lessons: Sequence[Lesson], now: datetime, session: str, actor: str
 ) -> list[Taught]:
+    from nanomem_tui.memory import secrets
+
     trigger, better = trigger[:TRIGGER], shorten(secrets.mask(better))
     bad = shorten(secrets.mask(bad))
     key = lesson_key(trigger, better, "session", session)
@@ -353,6 +359,8 @@ def superseded(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
 
     Of an answer's language and length only one thing can hold: what was said last, and in a chat what was said there.
     What a person wrote as a lesson is neither. So an older one is kept, and counts again when the newer one is gone."""
+    from nanomem_tui.memory import corrections
+
     last: dict[str, Lesson] = {}
     older: dict[str, Lesson] = {}
     for one in sorted(lessons, key=lambda one: (one.scope == "session", one.updated_at, one.id)):
