@@ -78,7 +78,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 @lru_cache(1_024)
 def tool_name(name: str) -> str:
-    """A tool's name as lessons have it. It is anybody's text: of what is no name, only which it is stands in a block."""
+    """A tool's name as lessons have it. It is anybody's text: of what is no name only which it is comes in a block."""
     from nanomem_tui.memory import injection
 
     if _NAME.fullmatch(name) and not injection.reason(re.sub(r"[_.:-]+", " ", name)):
