@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.config import Settings
 from nanomem_tui.memory import efficacy  # what reads words is imported where it is used: a status reads none
+from nanomem_tui.memory.fading import effective, is_weak, weak
 from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import new_key
 from nanomem_tui.store.values import Lesson, lesson_key
@@ -293,27 +294,9 @@ def over_cap(lessons: Iterable[Lesson], settings: Settings) -> list[Lesson]:
     return sorted(enabled, key=lambda one: (one.confidence, one.updated_at))[:too_many] if too_many > 0 else []
 
 
-def effective(lesson: Lesson, settings: Settings, now: datetime) -> float:
-    """The confidence now: one less for each decay time since it was last confirmed or applied; at least 0."""
-    moments = [clock.parse(text) for text in (lesson.last_applied_at, lesson.updated_at)]
-    last = max((moment for moment in moments if moment is not None), default=None)
-    hours = max(0.0, (now - last).total_seconds() / 3600) if last is not None else 0.0
-    return max(0.0, lesson.confidence - hours / settings.lesson_confidence_decay_hours)
-
-
 def rank(lessons: Iterable[Lesson], text: str, settings: Settings, now: datetime, *, session_key: str) -> list[Lesson]:
     """The lessons to put before the model, best first: those of `ranked`, as many as the settings say."""
     return ranked(lessons, text, settings, now, session_key=session_key)[: settings.max_lessons_in_prompt]
-
-
-def is_weak(lesson: Lesson, settings: Settings, now: datetime) -> bool:
-    """Whether a lesson faded so far that it is not given. It is one less after a whole decay time: what was learned a
-    moment ago is not below the least by a moment."""
-    return _weak(effective(lesson, settings, now), settings)
-
-
-def _weak(sure: float, settings: Settings) -> bool:
-    return math.ceil(sure) < settings.min_lesson_confidence
 
 
 def ranked(
@@ -329,7 +312,7 @@ def ranked(
     shown: set[tuple[str, str]] = set()
     given = [
         (one, sure) for one in lessons
-        if _shows(one, session_key) and not _weak(sure := effective(one, settings, now), settings)
+        if _shows(one, session_key) and not weak(sure := effective(one, settings, now), settings)
     ]  # fmt: skip
     older = superseded(one for one, _ in given)
     for lesson, sure in sorted(given, key=lambda one: one[0].scope != "session"):

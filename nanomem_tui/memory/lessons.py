@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.memory import fading
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.operations import Operation, new_key, new_operation
 from nanomem_tui.store import lookup
@@ -77,16 +78,12 @@ class Lessons:
 
     def effective(self, lesson: Lesson) -> float:
         """The confidence now: one less for each decay time (168 h) since the lesson was last confirmed; at least 0."""
-        from nanomem_tui.memory import learning
-
-        return learning.effective(lesson, self._store.settings, clock.now())
+        return fading.effective(lesson, self._store.settings, clock.now())
 
     def faded(self, rows: Iterable[Lesson]) -> frozenset[str]:
         """The ids of those that are enabled and not sure enough any more to be given now."""
-        from nanomem_tui.memory import learning
-
         now, settings = clock.now(), self._store.settings
-        return frozenset(row.id for row in rows if row.enabled and learning.is_weak(row, settings, now))
+        return frozenset(row.id for row in rows if row.enabled and fading.is_weak(row, settings, now))
 
     def newer(self, row: Lesson) -> Lesson | None:
         """The lesson that is given instead of this one, where it would be given, as it is newer and of the same topic;
@@ -117,8 +114,8 @@ class Lessons:
             return "it proved harmful"
         if learning.is_about_no_name(row):
             return "the name of its tool is none, so it stands in no block"
-        if learning.is_weak(row, settings, now):
-            sure = learning.effective(row, settings, now)
+        if fading.is_weak(row, settings, now):
+            sure = fading.effective(row, settings, now)
             since = max(row.last_applied_at or "", row.updated_at)[:10]
             again = f"to confirm it: nanomem memory lessons edit {row.id} --confidence {row.confidence}"
             return f"its confidence of {row.confidence} faded to {sure:.1f} since {since}; {again}"
