@@ -124,7 +124,7 @@ def test_a_mistake_of_ours_restores_the_terminal_and_shows_no_memory(demo: Path)
         before = len(console.output)
         console.send("\x03")
         console.wait_end()
-        after = bytes(console.output[before:]).decode()
+        after = bytes(console.output[before:]).decode(errors="replace")  # a read may end inside a character
         assert console.status == 1
         assert console.left_on == []
         assert console.echoes()
@@ -165,7 +165,7 @@ def test_hostile_text_never_reaches_the_terminal(demo: Path) -> None:
         console.wait_for(FOOTER)
         console.press("\r")
         console.press("\t")
-        written = bytes(console.output).decode()
+        written = bytes(console.output).decode(errors="replace")  # a read may end inside a character
         for payload in ("\x1b]52", "\x1b]0;", "\x9b"):
             assert payload not in written
 
