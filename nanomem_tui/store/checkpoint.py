@@ -123,7 +123,8 @@ def _write_items(
         ids = [entry.row.id for entry in part]
         present = reader.items_by_id(connection, workspace_id, ids)
         places = reader.item_numbers(connection, workspace_id, list(present))
-        values: list[tuple[Any, ...]] = []
+        new: list[tuple[Any, ...]] = []
+        changed: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         fresh, stale = [], []
         for entry in part:
             found = present.get(entry.row.id)
@@ -132,11 +133,19 @@ def _write_items(
             place = places[merged.id] if found is not None else number
             number += found is None
             written.append(merged)
-            values.append(_item_values(merged, workspace_id, place))
+            values = _item_values(merged, workspace_id, place)
+            if found is None:
+                new.append(values)
+            else:
+                names = _changed_columns(found, merged)
+                by_name = dict(zip(_ITEM_NAMES, values, strict=True))
+                changed.setdefault(names, []).append((*(by_name[name] for name in names), place))
             if indexed and (found is None or found.text != merged.text or found.is_deleted != merged.is_deleted):
                 stale += [(place,)] if found is not None else []
                 fresh += [] if merged.is_deleted else [(place, merged.id, merged.text)]
-        connection.executemany(_ITEM_UPSERT, values)
+        connection.executemany(_ITEM_INSERT, new)
+        for names, rows in changed.items():
+            connection.executemany(_item_update(names), rows)
         connection.executemany("DELETE FROM memory_entries_fts WHERE rowid = ?", stale)
         _index(connection, fresh)
     return written, number - first
@@ -201,7 +210,19 @@ def _upserting(table: str, keys: Sequence[str], names: Sequence[str]) -> str:
 
 
 _ITEM_NAMES = (*reader.ITEM_COLUMNS, "workspace_id", "number", "content_norm", "content_hash", "row_hash")
-_ITEM_UPSERT = _upserting("memory_entries", ("workspace_id", "id"), _ITEM_NAMES)
+_ITEM_INSERT = f"INSERT INTO memory_entries ({', '.join(_ITEM_NAMES)}) VALUES ({', '.join('?' * len(_ITEM_NAMES))})"
+
+
+def _changed_columns(before: Item, after: Item) -> tuple[str, ...]:
+    """What an update has to name: an index of a column that is named is written, whether its value changed or not."""
+    names = [name for name, old, new in zip(reader.ITEM_COLUMNS, before, after, strict=True) if old != new]
+    if "content" in names:
+        names += ["content_norm", "content_hash"]
+    return (*names, "row_hash")
+
+
+def _item_update(names: tuple[str, ...]) -> str:
+    return f"UPDATE memory_entries SET {', '.join(f'{name} = ?' for name in names)} WHERE number = ?"
 
 
 def _index(connection: Connection, rows: Iterable[tuple[int, str, str]]) -> None:

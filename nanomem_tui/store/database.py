@@ -27,7 +27,7 @@ BUSY_WAIT = 1.5
 """Seconds that a transaction waits for a program that is none of ours: what waits is in the ledger until then."""
 BUSY_PAUSE = 5.0
 """Seconds after a wait in vain in which the next one is a tenth of a second: a turn writes more than once."""
-FOLD_AT = 4_000_000
+FOLD_AT = 16_000_000
 """Bytes of the WAL beyond which it is folded into the database after a commit."""
 
 
