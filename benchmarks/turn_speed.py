@@ -26,10 +26,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nanomem_tui import open_workspace
-from nanomem_tui.config import Settings
 from nanomem_tui.memory.own_sessions import OwnSessions
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.operations import new_operation
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 

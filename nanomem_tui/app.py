@@ -137,7 +137,11 @@ class NanomemApp(Notices, KeysInOrder):
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what it changed. Raises errors of the tree only."""
         async with self._changing:
-            done, (can_undo, can_redo) = await self.in_thread(lambda ws: (work(ws), what_can_be_taken_back(ws)))
+            done = await self.in_thread(work)
+            try:
+                can_undo, can_redo = await self.in_thread(what_can_be_taken_back)
+            except NanomemError:  # the change is made all the same; who undoes it is told what is wrong with the log
+                can_undo, can_redo = True, False
             self.state = self.state._replace(can_undo=can_undo, can_redo=can_redo)
             self._changed_meanwhile = self._looking
         operations = [done] if isinstance(done, Operation) else list(done)

@@ -13,21 +13,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.errors import InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.paths import Paths, user_settings
-from nanomem_tui.settings import ABOUT, NAMES, About, Settings, check, from_text, nearest
-
-__all__ = [
-    "ABOUT",
-    "NAMES",
-    "About",
-    "Loaded",
-    "Settings",
-    "check",
-    "from_text",
-    "load",
-    "nearest",
-    "read_toml",
-    "written",
-]
+from nanomem_tui.settings import ABOUT, NAMES, Settings, check, from_text, nearest
 
 ENVIRONMENT = "environment"
 """How the environment is named as a source."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import config, open_workspace
-from nanomem_tui.config import Settings
+from nanomem_tui import config, open_workspace, settings
 from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError
 from nanomem_tui.paths import Paths, locate, user_settings
+from nanomem_tui.settings import Settings
 from tests.store.homes import make_home
 
 
@@ -134,7 +134,7 @@ def test_the_agents_own_settings_are_used(paths: Paths) -> None:
     ],
 )
 def test_text_becomes_the_value_it_means(name: str, text: str, value: object) -> None:
-    assert config.from_text(name, text, "here") == value
+    assert settings.from_text(name, text, "here") == value
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_text_becomes_the_value_it_means(name: str, text: str, value: object) ->
 )
 def test_text_that_means_nothing_is_refused(name: str, text: str) -> None:
     with pytest.raises(BadInput, match="here"):
-        config.from_text(name, text, "here")
+        settings.from_text(name, text, "here")
 
 
 def test_the_environment_is_refused_by_name(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,14 +153,14 @@ def test_the_environment_is_refused_by_name(paths: Paths, monkeypatch: pytest.Mo
 
 
 def test_every_setting_is_explained() -> None:
-    assert tuple(config.ABOUT) == Settings._fields
-    assert all(about.help for about in config.ABOUT.values())
+    assert tuple(settings.ABOUT) == Settings._fields
+    assert all(about.help for about in settings.ABOUT.values())
 
 
 def test_a_setting_of_few_words_takes_no_other(tmp_path: Path) -> None:
-    assert config.from_text("mirrors", "off", "here") == "off"
+    assert settings.from_text("mirrors", "off", "here") == "off"
     with pytest.raises(InvalidConfig, match="one of auto, on, off"):
-        config.from_text("mirrors", "sometimes", "here")
+        settings.from_text("mirrors", "sometimes", "here")
 
 
 SEED_001 = {
@@ -214,7 +214,7 @@ def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them
     assert loaded.problems == ()
     same = {"recall_backend": "sqlite_fts", "memory_db_path": "~/.nanobot/memory/longterm.db"}
     assert loaded.settings == Settings(**same)
-    given = {about.agent_key for about in config.ABOUT.values() if about.agent_key} | set(config.RESERVED)
+    given = {about.agent_key for about in settings.ABOUT.values() if about.agent_key} | set(config.RESERVED)
     assert len(loaded.sources) == len(given) - len(config.RESERVED) - 4  # all but the four of the Dream
 
 
@@ -280,4 +280,4 @@ def test_lists_and_tables_are_read_from_every_source(paths: Paths, monkeypatch: 
     assert got.capture_channels == ("cli", "matrix")
     assert got.capture_scopes == {"fact": "global"}
     assert got.promotion_triggers == ()
-    assert config.from_text("capture_senders", '["a", "b"]', "here") == ("a", "b")
+    assert settings.from_text("capture_senders", '["a", "b"]', "here") == ("a", "b")

@@ -135,7 +135,7 @@ def _running(state: State) -> dict[str, Any]:
 def _channels(state: State) -> tuple[str, ...]:
     """The channels to capture where nobody chose any: the usual ones and the agent's screen; () else."""
     from nanomem_tui.attach import agents
-    from nanomem_tui.config import Settings
+    from nanomem_tui.settings import Settings
 
     usual = Settings().capture_channels
     try:

@@ -56,9 +56,10 @@ def show(state: State) -> None:
     Example:
       nanomem config show
     """
-    from nanomem_tui import config as settings
+    from nanomem_tui import config as configuration
+    from nanomem_tui import settings
 
-    loaded = settings.load(_located(state), forgiving=True)
+    loaded = configuration.load(_located(state), forgiving=True)
     body = {
         "settings": values.plain(loaded.settings),
         "sources": values.plain(loaded.sources),
@@ -71,7 +72,7 @@ def show(state: State) -> None:
         Column("Meaning", limit=100, drop=1),
     ]
     rows = [
-        (name, settings.written(value), loaded.sources.get(name, "default"), settings.ABOUT[name].help)
+        (name, configuration.written(value), loaded.sources.get(name, "default"), settings.ABOUT[name].help)
         for name, value in loaded.settings._asdict().items()
     ]
     notes = [entry.text() for entry in loaded.problems]
@@ -91,26 +92,26 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     Example:
       nanomem config set max_items 5000
     """
-    from nanomem_tui import config as settings
+    from nanomem_tui import config as configuration
     from nanomem_tui.store import settings_file
 
     file, found = _file(state, here=here), _located(state)
     workspace = found.workspace if found else None
     saved = settings_file.save(file, key, value, workspace=workspace, dry_run=dry_run)
     back = _way_back(key, saved.was, here=here)
-    said = f"{key} = {settings.written(saved.value)} in {file}"
+    said = f"{key} = {configuration.written(saved.value)} in {file}"
     body = {"key": key, "value": values.plain(saved.value), "was": values.plain(saved.was), "path": str(file)}
     if dry_run:
         state.show({"operation": None, "dry_run": True, **body}, [f"Would set {said}"])
         return
-    was = "it was not set there" if saved.was is None else f"it was {settings.written(saved.was)}"
+    was = "it was not set there" if saved.was is None else f"it was {configuration.written(saved.was)}"
     state.show({**body, "undo": back}, [f"{said}; {was}{_told(back)}"])
-    _notes(settings.load(found, forgiving=True), key, str(file))
+    _notes(configuration.load(found, forgiving=True), key, str(file))
 
 
 def _way_back(key: str, was: object, *, here: bool) -> str:
     """The command that makes a setting again what it was; "" where that cannot be set. `undo` knows no settings."""
-    from nanomem_tui import config as settings
+    from nanomem_tui import settings
 
     where = " --here" if here else ""
     if was is None:
@@ -147,7 +148,8 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
     Example:
       nanomem config unset max_items
     """
-    from nanomem_tui import config as settings
+    from nanomem_tui import config as configuration
+    from nanomem_tui import settings
     from nanomem_tui.store import settings_file
 
     file = _file(state, here=here)
@@ -159,12 +161,12 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
     body = {"key": key, "was": values.plain(was), "path": str(file)}
     if dry_run:
         body = {"operation": None, "dry_run": True, **body}
-        state.show(body, [f"Would unset {key} = {settings.written(was)} in {file}"])
+        state.show(body, [f"Would unset {key} = {configuration.written(was)} in {file}"])
         return
     back = _way_back(key, was, here=here) if key in settings.NAMES else ""
-    said = f"{key} is not set in {file} any more; it was {settings.written(was)}{_told(back)}"
+    said = f"{key} is not set in {file} any more; it was {configuration.written(was)}{_told(back)}"
     state.show({**body, "undo": back}, [said])
-    loaded = settings.load(_located(state), forgiving=True)
+    loaded = configuration.load(_located(state), forgiving=True)
     if key in loaded.sources:
         output.notes([f"Note: {loaded.sources[key]} still sets {key}."])
     output.notes(f"Note: {entry.text()}" for entry in loaded.problems if entry.severity == "error")

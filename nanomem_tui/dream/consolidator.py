@@ -31,9 +31,9 @@ from nanomem_tui.store.history_file import appended, read_archive
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.config import Settings
     from nanomem_tui.memory.sessions import SessionInfo, Sessions
     from nanomem_tui.paths import Paths
+    from nanomem_tui.settings import Settings
     from nanomem_tui.store.presence import Presence
 
 KIND = "session.consolidate"

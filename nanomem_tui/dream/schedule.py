@@ -22,11 +22,11 @@ from nanomem_tui.store import atomic
 from nanomem_tui.text import counted, one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.config import Settings
     from nanomem_tui.dream.queue import Queue
     from nanomem_tui.dream.run import DreamResult
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.settings import Settings
     from nanomem_tui.store.presence import Presence
 
 RETRY = timedelta(minutes=1)

@@ -14,7 +14,6 @@ from nanomem_tui.operations import Operation, Perform
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 
 if TYPE_CHECKING:
-    from nanomem_tui.config import Settings
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.blamed import BlamedLine
     from nanomem_tui.dream.dreamer import Dreamer
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamResult, DreamRunner
     from nanomem_tui.dream.versions import Versions
+    from nanomem_tui.settings import Settings
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.git_values import Commit, FileDiff

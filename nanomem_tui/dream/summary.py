@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.dream.facts import FIRST_PERSON, MAX_FACT, NO_NAMES, stated
 from nanomem_tui.formats.history import HistoryEntry, capped
 from nanomem_tui.formats.session_slices import archivable
@@ -23,6 +22,7 @@ from nanomem_tui.formats.sessions import Message
 from nanomem_tui.memory import capture_rules, corrections, injection, safety, secrets
 from nanomem_tui.memory.capture import MAX_MESSAGE
 from nanomem_tui.model.client import Usage
+from nanomem_tui.settings import Settings
 from nanomem_tui.text import counted
 
 MARKS = ("permanent", "durable", "ephemeral", "correction")

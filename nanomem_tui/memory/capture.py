@@ -16,12 +16,12 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.memory import capture_rules, capture_senders, retention, safety, secrets
 from nanomem_tui.memory.safety import Finding
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
 from nanomem_tui.operations import new_key
 from nanomem_tui.sentences import split
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
 
 ROLES = ("user", "assistant", "tool")

@@ -6,8 +6,8 @@ inbox. Pure.
 
 from __future__ import annotations
 
-from nanomem_tui.config import Settings
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.settings import Settings
 
 
 def held(audience: Audience, settings: Settings) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nanomem_tui.config import Settings
+from nanomem_tui.settings import Settings
 
 
 class Correction(NamedTuple):

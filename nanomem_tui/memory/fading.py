@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Lesson
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui.config import Settings
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.oplog import LogEntry
 

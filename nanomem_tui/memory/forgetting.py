@@ -12,12 +12,12 @@ from datetime import datetime
 from functools import lru_cache
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import capture_kinds, capture_rules
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.operations import new_key
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
 from nanomem_tui.tokens import query_tokens, tokens
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.memory import foreign
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, reader
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.text import counted

@@ -17,11 +17,11 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.memory import efficacy  # what reads words is imported where it is used: a status reads none
 from nanomem_tui.memory.fading import effective, is_weak, weak
 from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import new_key
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Lesson, lesson_key
 from nanomem_tui.tokens import fold, tokens
 

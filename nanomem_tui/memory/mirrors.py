@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.formats.markdown import dump_mirror_line
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, swap
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import safe_text

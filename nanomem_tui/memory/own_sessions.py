@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import dump_line
 from nanomem_tui.formats.session_names import SUFFIX, key_to_name
@@ -23,6 +22,7 @@ from nanomem_tui.formats.sessions import Session, compact, parse_session
 from nanomem_tui.memory import secrets
 from nanomem_tui.memory.appending import opened, read_from
 from nanomem_tui.memory.reading import read_file
+from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic
 
 ROLES = ("user", "assistant", "tool", "system")

@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import questions, retention, scoring
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
 from nanomem_tui.memory.scoring import PROFILES, Scored
+from nanomem_tui.settings import Settings
 from nanomem_tui.store import lookup, search
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.search import Candidate, FullText, ItemIndex

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.wal_state import TEXT_LIMIT
 from nanomem_tui.memory import capture, mirrors, secrets
@@ -21,6 +20,7 @@ from nanomem_tui.memory.turn_keeping import Draft
 from nanomem_tui.memory.twins import Twins
 from nanomem_tui.memory.wal import OpenTurn
 from nanomem_tui.operations import Operation, Perform
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_file
@@ -28,6 +27,7 @@ from nanomem_tui.memory.session_files import (
 )
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.atomic import sha256
 from nanomem_tui.text import counted
 

@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.counters import Counters

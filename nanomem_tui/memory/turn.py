@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
 from nanomem_tui.formats.wal_state import parse_wal
 from nanomem_tui.memory import backfill, corrections, learning, prompt, retention, secrets
@@ -29,6 +28,7 @@ from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
 from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state
 from nanomem_tui.operations import Operation, new_key
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
 from nanomem_tui.text import one_line

@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.memory import capture, capture_senders, corrections, efficacy, forgetting, learning, mirrors, safety
 from nanomem_tui.memory.pending import Pending
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, Taught, TurnEnd, TurnInput
 from nanomem_tui.memory.twins import Twins
 from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row

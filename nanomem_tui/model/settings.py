@@ -19,8 +19,8 @@ from nanomem_tui.model.providers import NO_CHAT, PROVIDERS, Provider, chosen, ke
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nanomem_tui.config import Settings
     from nanomem_tui.paths import Paths
+    from nanomem_tui.settings import Settings
 
 NONE = "no language model is set up"
 FIX = "set model_base_url and model_name, or use --dreamer rules"

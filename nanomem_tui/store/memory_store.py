@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, unfinished
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.rows import ROW_LAYERS, RowStore

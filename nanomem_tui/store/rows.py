@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import AccessDenied, DiskFull, Problem, StoreError
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store import reader, stored_operations
 from nanomem_tui.store.agent_files import AgentFiles, row_tables

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import config
+from nanomem_tui import config, settings
 from nanomem_tui.errors import BadInput, NothingToDo
 from nanomem_tui.store import atomic
 
@@ -25,7 +25,7 @@ def save(file: Path, name: str, text: str, *, workspace: Path | None = None, dry
 
     Raises BadInput or InvalidConfig, and has written nothing then.
     """
-    value = config.from_text(name, text, "", workspace)
+    value = settings.from_text(name, text, "", workspace)
     table = config.read_toml(file)
     if not dry_run:
         _write(file, {**table, name: value})
@@ -39,7 +39,7 @@ def drop(file: Path, name: str, *, dry_run: bool = False) -> Any:
     """
     table = config.read_toml(file)
     if name not in table:
-        if name not in config.ABOUT:
+        if name not in settings.ABOUT:
             raise BadInput(f"no setting `{name}`", str(file), "`nanomem config show` lists them")
         raise NothingToDo(f"{name} is not set", str(file), "`nanomem config show` says where a value comes from")
     value = table.pop(name)

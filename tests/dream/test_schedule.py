@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from nanomem_tui import clock, paths
-from nanomem_tui.config import Settings
 from nanomem_tui.dream.dreamer import Proposal
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.rules import RulesDreamer
@@ -26,7 +25,7 @@ from nanomem_tui.formats import agent_home
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.paths import Paths
-from nanomem_tui.settings import cron_trouble
+from nanomem_tui.settings import Settings, cron_trouble
 from nanomem_tui.store.presence import Presence
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import capture
 from nanomem_tui.memory.capture import Candidate, Captured, Origin, candidates, judge
 from nanomem_tui.memory.safety import normal
 from nanomem_tui.memory.scopes import Audience, is_waiting
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
 
 SETTINGS = Settings()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from nanomem_tui import open_workspace
-from nanomem_tui.config import Settings
 from nanomem_tui.memory.capture_senders import held
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.settings import Settings
 from tests.memory.turns import settle, turn
 from tests.store.homes import make_home
 

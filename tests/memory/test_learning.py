@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.memory import corrections, learning
 from nanomem_tui.memory.fading import effective
 from nanomem_tui.memory.learning import Feedback, Taught, ToolResult, learn, over_cap, rank, shorten
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Lesson
 
 SETTINGS = Settings()

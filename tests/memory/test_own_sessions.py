@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.own_sessions import OwnSessions
+from nanomem_tui.settings import Settings
 
 SMALL = Settings(session_compact_threshold_messages=40, session_keep_messages=30)
 

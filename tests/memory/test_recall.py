@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.recall import Question, Recall, Recalled
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
 from nanomem_tui.operations import new_operation
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.workspace import Workspace

@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui import config, open_workspace, paths
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.app import NanomemApp
-from nanomem_tui.errors import DiskFull
+from nanomem_tui.errors import CorruptDatabase, DiskFull
 from nanomem_tui.opening import Opening
 from nanomem_tui.screens.files import FileRow, FilesScreen
 from nanomem_tui.screens.registry import PLACES
@@ -139,6 +139,24 @@ async def test_a_full_disk_is_said_in_words_and_nothing_is_half_done(
         await on.press("d")
         assert on.ids == before[1:]
         await on.until(lambda: "not saving" not in bar(on), "well again")
+
+
+async def test_a_change_beside_a_log_that_cannot_be_read_is_told_as_made(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(demo, "items") as on:
+        before = on.ids
+
+        def unreadable(*_args: object, **_named: object) -> None:
+            raise CorruptDatabase("the log cannot be read", "nanomem.db", "nanomem doctor says more")
+
+        monkeypatch.setattr(on.app.ws, "log", unreadable)
+        await on.press("d")
+        assert on.ids == before[1:]
+        assert "u undoes it" in bar(on)
+        monkeypatch.undo()
+        await on.press("u")
+        assert on.ids == before
 
 
 async def test_an_unexpected_error_of_a_change_is_a_notice(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import AccessDenied, BadInput, NotFound, Refused
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.memory import foreign
@@ -18,6 +17,7 @@ from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.transfer import facts, folders, jsonl, markdown, ram_first, scoped
 from nanomem_tui.memory.transfer.values import Reading
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
 
 FORBIDDEN = "reply_context.db"
 MAX_FILE = 512 * 1024 * 1024

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from nanomem_tui import clock
-from nanomem_tui.config import Settings
 from nanomem_tui.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.memory import cap, foreign, retention
 from nanomem_tui.memory.transfer import detect
@@ -20,6 +19,7 @@ from nanomem_tui.memory.transfer.plan import Choices, Planner
 from nanomem_tui.memory.transfer.values import Entry, Exported, ImportPlan, Prefer, Reading
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, markers
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
