@@ -7,7 +7,6 @@ a line of the other no longer says whose it is. Reads those files only, and writ
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime, time
 from pathlib import Path
@@ -166,6 +165,8 @@ def _items(
 
 def _id(piece: markdown.Piece, where: str) -> str:
     """The same id whenever and wherever the same words of a file are taken in: two processes add one item."""
+    import hashlib  # not for a status, which only asks whether this was done
+
     words = f"{where}\n{piece.text}"
     digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
     return f"md_{digest[:20]}"

@@ -6,7 +6,6 @@ Owns which databases those are, and whose rows of them are told here. Must not k
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,6 +22,8 @@ Raw = dict[str, Any]
 
 def folder_id(paths: Paths) -> str:
     """The id by which the scoped system knows this workspace: 16 digits of the sha1 of its path."""
+    import hashlib
+
     return hashlib.sha1(str(paths.workspace).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
