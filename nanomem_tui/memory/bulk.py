@@ -10,6 +10,7 @@ from typing import Any
 
 from nanomem_tui.errors import NothingToDo
 from nanomem_tui.memory.items import Items
+from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Operation, Perform, new_operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.text import counted
@@ -33,5 +34,6 @@ def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields:
         raise NothingToDo("nothing to change", ", ".join(ids))
     if len(parts) == 1:
         return perform(parts[0])
-    label = f"edit {counted(len(parts), 'item')}: {', '.join(f'{name} {value}' for name, value in fields.items())}"
+    values = {name: told(str(value)) if name == "text" else value for name, value in fields.items()}
+    label = f"edit {counted(len(parts), 'item')}: {', '.join(f'{name} {value}' for name, value in values.items())}"
     return perform(new_operation("items.edit", label, [change for part in parts for change in part.changes]))

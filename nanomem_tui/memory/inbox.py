@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.memory import forgetting
+from nanomem_tui.memory import forgetting, labels
 from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row, lesson_key
-from nanomem_tui.text import counted, quoted
+from nanomem_tui.text import counted
 
 
 class Waiting(NamedTuple):
@@ -168,4 +168,4 @@ def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:
 
 
 def _told(found: Sequence[Waiting], words: str) -> str:
-    return quoted(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"
+    return labels.told(words) if len(found) == 1 else counted(len(found), "thing") + " of the inbox"

@@ -17,13 +17,14 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.memory import cap, retention, scopes
 from nanomem_tui.memory.expected import as_shown
+from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore, active_items
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Hit, Item
-from nanomem_tui.text import counted, quoted
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.compaction import Compaction
@@ -202,7 +203,7 @@ class Items:
 
         warnings = self.warnings(item)
         mirrored = mirrors.changes(self._store.paths, self._store.settings, [item])
-        operation = new_operation("items.add", f"add {quoted(text)}", [change_of("item", None, item), *mirrored])
+        operation = new_operation("items.add", f"add {told(text)}", [change_of("item", None, item), *mirrored])
         return self._perform(operation), item, warnings
 
     def warnings(self, item: Item) -> list[str]:
@@ -241,7 +242,7 @@ class Items:
         if fields.get("kind", row.kind) != row.kind:
             fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
         after = row._replace(**fields, updated_at=clock.iso(moment), meta_json=_settled(row, fields))
-        return self._perform(new_operation("items.edit", f"edit {quoted(after.text)}", [change_of("item", row, after)]))
+        return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
         """Enable or disable items; a disabled item is kept and never recalled. Raises NotFound, NothingToDo."""
@@ -261,7 +262,7 @@ class Items:
         if not touched:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
         changes = [change_of("item", row, row._replace(**{field: value})) for row in touched]
-        label = f"{verb} {quoted(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
+        label = f"{verb} {told(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
         return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
@@ -284,7 +285,7 @@ class Items:
         )
         changes = [change_of("item", kept, after)] if after != kept else []
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in others]
-        return self._perform(new_operation("items.merge", f"merge {len(rows)} items into {quoted(kept.text)}", changes))
+        return self._perform(new_operation("items.merge", f"merge {len(rows)} items into {told(kept.text)}", changes))
 
     # -- compaction and pruning -----------------------------------------------------------------------------------
 

@@ -10,13 +10,14 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
 from nanomem_tui.memory import fading
 from nanomem_tui.memory.expected import as_shown
+from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Operation, new_key, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore, active_lessons
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson, lesson_key
-from nanomem_tui.text import counted, quoted
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.compaction import Compaction
@@ -161,7 +162,7 @@ class Lessons:
         if scope == "session" and not session_key:
             raise BadInput("a session lesson needs a session", "--session", "give its key, or use --scope global")
         lesson = lesson._replace(key=_key(lesson))
-        operation = new_operation("lessons.add", f"add lesson {quoted(trigger)}", [change_of("lesson", None, lesson)])
+        operation = new_operation("lessons.add", f"add lesson {told(trigger)}", [change_of("lesson", None, lesson)])
         return self._perform(operation)
 
     def edit(self, lesson_id: str, *, expected: Lesson | None = None, **fields: Any) -> Operation:
@@ -183,7 +184,7 @@ class Lessons:
         key = _key(after) if _key(after) != _key(row) else row.key
         after = after._replace(key=key, updated_at=clock.iso(clock.now()))
         label = (
-            f"{'edit' if after._replace(updated_at=row.updated_at) != row else 'confirm'} lesson {quoted(row.trigger)}"
+            f"{'edit' if after._replace(updated_at=row.updated_at) != row else 'confirm'} lesson {told(row.trigger)}"
         )
         return self._perform(new_operation("lessons.edit", label, [change_of("lesson", row, after)]))
 
@@ -201,7 +202,7 @@ class Lessons:
         if not touched:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
         changes = [change_of("lesson", row, row._replace(**{field: value})) for row in touched]
-        what = f"lesson {quoted(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
+        what = f"lesson {told(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
         return self._perform(new_operation(f"lessons.{verb}", f"{verb} {what}", changes))
 
     def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:

@@ -13,11 +13,12 @@ from weakref import WeakKeyDictionary
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
+from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Change, Operation, Perform, new_operation
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import counted, quoted
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.memory_store import MemoryStore
@@ -180,5 +181,5 @@ def restore(
         row._replace(expires_at=expires_at(row.kind, now, settings)) if is_expired(row, now) else row for row in after
     ]
     changes = [change_of("item", old, new) for old, new in zip(before, after, strict=True)]
-    what = quoted(after[0].text) if len(after) == 1 else counted(len(after), "item")
+    what = told(after[0].text) if len(after) == 1 else counted(len(after), "item")
     return (perform or store.perform)(new_operation("items.restore", f"restore {what}", changes)), after
