@@ -304,16 +304,22 @@ def status(state: State) -> None:
 
     with state.open() as ws:
         found = values.plain({**ws.dream.status(), "schedule": Schedule(ws).status()})
-    last = found["last"] or {}
+    last, problem = found["last"] or {}, found["problem"]
     pairs = [
-        ("Dreams", f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
+        ("Dreams", "cannot be told" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
         ("Cursor", f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
         ("Running", "yes" if found["running"] else "no"),
-        ("Versions", "kept in git" if found["git"] else "none yet"),
+        ("Versions", _unreadable(problem) if problem else "kept in git" if found["git"] else "none yet"),
         ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
         *_schedule_pairs(found["schedule"]),
     ]
     state.show(found, output.fields(pairs))
+
+
+def _unreadable(problem: dict[str, str]) -> str:
+    from nanomem_tui.errors import Refused
+
+    return f"cannot be read: {Refused(**problem).line()}"
 
 
 def _schedule_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -78,28 +77,36 @@ class Dreams:
         return self._opened
 
     def _sound(self) -> GitHistory | None:
-        """The history for who would tell what is in it. Raises Refused when it is damaged: it is not none."""
+        """The history for who would tell what is in it. Raises Refused when it cannot be read: it is not none."""
         git = self._git()
         if git is None and self._paths.is_versioned:
-            from nanomem_tui.store.file_commits import refuse_damaged
+            from nanomem_tui.store.file_commits import refuse_unreadable
 
-            refuse_damaged(self._paths)
+            refuse_unreadable(self._paths)
         return git
 
     def status(self) -> dict[str, Any]:
-        """`runs`, `commits`, `cursor`, `latest`, `unprocessed`, `git`, `running`, and `last`, a JSON object or None."""
+        """`runs`, `commits`, `cursor`, `latest`, `unprocessed`, `git`, `running`, and `last`, a JSON object or None.
+
+        `problem` (`what`, `where`, `fix`, else None) says why versions that are there cannot be read; then `runs` and
+        `commits` are None: how many there are is not known.
+        """
         queue = self._queue.queue()
         commits: list[Commit] = []
-        with suppress(Refused):  # damaged versions are a problem of the files
+        problem = None
+        try:
             commits = self._log.commits()
+        except Refused as error:
+            problem = {"what": error.what, "where": error.where, "fix": error.fix}
         dreams = [commit for commit in commits if commit.is_dream]
         return {
-            "runs": len(dreams),
-            "commits": len(commits),
+            "runs": None if problem else len(dreams),
+            "commits": None if problem else len(commits),
             "cursor": queue.cursor,
             "latest": queue.latest,
             "unprocessed": len(queue.waiting),
             "git": self._opened is not None,
+            "problem": problem,
             "running": self._queue.running(),
             "last": run_of(dreams[0]).to_json() if dreams else None,
         }
@@ -214,7 +221,7 @@ class Dreams:
     @cached_property
     def _blames(self) -> Blames:
         assert self._make_blames is not None, "who makes the Dreams of a workspace hands it over"
-        return self._make_blames(self._git)
+        return self._make_blames(self._sound)
 
     def blame(self, file: str) -> list[BlamedLine]:
         """Who wrote each line of a memory file, and which entries asked for it. See `Blames.blame`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import Refused
+from nanomem_tui.errors import Problem, Refused
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store.git_history import AUTHOR, probe
@@ -44,5 +44,15 @@ def refuse_damaged(paths: Paths) -> None:
     """Raise Refused when there is a repository that is damaged: nothing goes on as if there were none."""
     found = probe(paths) if paths.is_versioned else None
     if found is not None and found.damaged:
-        problem = found.problems[0]
-        raise Refused(f"the versions of the memory files: {problem.what}", problem.where, problem.fix)
+        raise _refusal(found.problems[0])
+
+
+def refuse_unreadable(paths: Paths) -> None:
+    """Raise Refused when there is a repository that is damaged or not followed: what is in it is not nothing."""
+    found = probe(paths) if paths.is_versioned else None
+    if found is not None and found.problems:
+        raise _refusal(found.problems[0])
+
+
+def _refusal(problem: Problem) -> Refused:
+    return Refused(f"the versions of the memory files: {problem.what}", problem.where, problem.fix)

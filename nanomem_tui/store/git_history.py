@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.errors import Conflict, NotFound, Problem, Refused, from_os_error
+from nanomem_tui.errors import AccessDenied, Conflict, NotFound, Problem, Refused, from_os_error, in_words
 from nanomem_tui.formats.commit_ids import decode_short_id
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
 from nanomem_tui.store import git_refs
@@ -48,6 +48,7 @@ VERSIONED = (*TRACKED_FILES, DREAM_CURSOR)
 _AGENT = "nanobot <nanobot@dream>"
 INIT_MESSAGE = "init: nanobot memory store"
 _MENDING = "`git fsck` in the workspace says what is lost; bring .git back from a copy, or move it away to begin anew"
+_NOT_FOLLOWED = "no version is shown or kept until .git is a folder in the workspace, and holds what is in it"
 _MAX_DIFF = 4 * 1024 * 1024
 
 
@@ -75,18 +76,18 @@ def probe(paths: Paths) -> Opened:
         if not os.path.lexists(git_dir):
             continue
         where = paths.relative(git_dir)
-        reason, damaged = _unusable(git_dir, paths.workspace), False
-        if reason is None and not (git_dir / "objects").is_dir():
-            reason, damaged = "not a git repository: it has no objects", True
-        if reason is None:
-            try:
-                history = GitHistory(git_dir, "memory/" if git_dir.parent == paths.memory else "")
-                history.check()
-                return Opened(history)
-            except (DamagedGit, OSError) as error:
-                reason, damaged = (error.what if isinstance(error, DamagedGit) else str(error)), True
-        fix = _MENDING if damaged else "the versions of the memory files cannot be shown or kept"
-        return Opened(None, (Problem(reason, where, fix=fix),), damaged)
+        try:
+            if reason := _unusable(git_dir, paths.workspace):
+                return Opened(None, (Problem(reason, where, fix=_NOT_FOLLOWED),))
+            if not (git_dir / "objects").is_dir():
+                raise DamagedGit("not a git repository: it has no objects")
+            history = GitHistory(git_dir, "memory/" if git_dir.parent == paths.memory else "")
+            history.check()
+            return Opened(history)
+        except (DamagedGit, OSError) as error:
+            said = in_words(error, "reading the git repository")
+            fix = said.fix if isinstance(said, AccessDenied) else _MENDING
+            return Opened(None, (Problem(said.what, where, fix=fix),), True)
     return Opened(None)
 
 

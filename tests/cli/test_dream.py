@@ -61,6 +61,32 @@ def test_a_page_with_nothing_on_it_does_not_say_that_no_dream_ran(page: tuple[st
     assert run("dream", "versions", "USER.md", *page).out.endswith(said)
 
 
+@pytest.mark.parametrize("gone", ["HEAD", "objects", "a folder"])
+def test_versions_that_cannot_be_read_are_never_called_none(gone: str, nb035: Path, run) -> None:
+    folder = nb035 / ".git"
+    if gone == "a folder":
+        folder.rename(nb035 / "elsewhere")
+        folder.write_text("gitdir: elsewhere\n")
+    else:
+        (folder / gone).rename(folder / f"{gone}.away")
+    todo = "is a folder in the workspace" if gone == "a folder" else "git fsck"
+    status = run("dream", "status")
+    assert status.code == 0
+    assert "none" not in status.out
+    said = " ".join(status.out.split())
+    assert "Versions cannot be read: the versions of the memory files" in said
+    assert ": .git (" in said
+    assert todo in said
+    found = run("dream", "status", "--json").json
+    assert (found["runs"], found["commits"], found["last"], found["git"]) == (None, None, None, False)
+    assert found["problem"]["where"] == ".git"
+    assert todo in found["problem"]["fix"]
+    for line in (("dream", "log"), ("dream", "versions", "USER.md"), ("dream", "survival"), ("blame", "USER.md")):
+        asked = run(*line)
+        assert (asked.code, asked.out) == (2, "")
+        assert todo in asked.err
+
+
 def test_the_log_fits_80_columns(nb035: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = run("dream", "log").out.splitlines()

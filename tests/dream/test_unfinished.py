@@ -190,7 +190,7 @@ def test_a_damaged_repository_is_no_reason_to_dream_without(workspace: Path, gon
             with pytest.raises(Refused, match="the versions of the memory files") as caught:
                 ask()
             assert "git fsck" in caught.value.fix
-        assert ws.dream.status()["runs"] == 0
+        assert (ws.dream.status()["runs"], ws.dream.status()["commits"]) == (None, None)
         assert any("git fsck" in problem.fix for problem in ws.doctor())
     assert files == {name: (workspace / name).read_bytes() for name in files}
 

@@ -306,3 +306,13 @@ def test_each_run_of_changed_lines_that_a_hunk_shows_is_offered_alone() -> None:
         [("Hunk 1 of USER.md: + - two", Part("USER.md", 0)), ("Hunk 2 of USER.md: + - new", Part("USER.md", 1))],
         [("Hunk 3 of USER.md", Part("USER.md", 2))],
     ]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+async def test_versions_that_cannot_be_read_are_said_and_never_called_none(demo: Path, size: tuple[int, int]) -> None:
+    (demo / ".git").rename(demo / "elsewhere")
+    (demo / ".git").write_text("gitdir: elsewhere\n")
+    async with console(demo, "dream", size) as on:
+        await on.shows("versions of the memory files", "is not followed", "no version is shown or kept until")
+        assert " .git " in on.text
+        assert "No Dream has run" not in on.text
