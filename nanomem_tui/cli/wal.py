@@ -108,6 +108,7 @@ def _turn_lines(found: WalState, turns: Sequence[Turn], recovered: Collection[in
         elif not turn.open:
             lines.append("  " + one_line(f"assistant: {turn.assistant or '(empty)'}", width - 2))
         lines.extend("  " + one_line(f"pending: {action}", width - 2) for action in turn.pending_actions)
+        lines.extend("  " + one_line(f"done: {action}", width - 2) for action in turn.done_actions)
     return [*lines, *(entry.text() for entry in found.problems)]
 
 

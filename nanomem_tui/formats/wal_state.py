@@ -4,13 +4,14 @@ A turn has a PRE block, written before the model is called, and a POST block, wr
 the trace of a turn that never ended.
 
 Blocks of ours carry one field more, `turn`: several turns may be open in one chat, and the answer belongs to the
-question of the same id. Blocks without it (the scoped system's) pair by their places, as they always did. Two more
-fields are ours alone: `line_breaks` tells where the one line of `user` had ended lines, and `declined` that a turn was
-given up without an answer.
+question of the same id. Blocks without it (the scoped system's) pair by their places, as they always did. Three more
+fields are ours alone: `line_breaks` tells where the one line of `user` had ended lines, `declined` that a turn was
+given up without an answer, and `done_actions` (one line of JSON) which pending actions are done.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -22,6 +23,7 @@ from nanomem_tui.formats.session_names import key_to_lossy_name, lossy_name_to_k
 
 TEXT_LIMIT = 400
 MAX_ACTIONS = 10
+MAX_DONE = 100
 PRE_FIELDS = ("speaker", "sender_id", "message_id", "media", "user", "reply_to_message_id", "reply_to_participant")
 EMPTY = "(empty)"
 
@@ -29,7 +31,7 @@ _TITLE = "# Session WAL State"
 _HEAD_FIELDS = ("session_key", "channel", "chat_id")
 _BLOCK = re.compile(r"### (\S+) (PRE|POST)\s*")
 _FIELD = re.compile(r"- ([a-z_]+):(?: (.*))?", re.DOTALL)
-_TURN, _BREAKS, _DECLINED = "turn", "line_breaks", "declined"
+_TURN, _BREAKS, _DECLINED, _DONE = "turn", "line_breaks", "declined", "done_actions"
 
 
 class Turn(NamedTuple):
@@ -37,7 +39,8 @@ class Turn(NamedTuple):
 
     `open` turns began and never ended. `line` is where the PRE block starts (the POST block when there is no PRE).
     `id` is what its blocks are paired by, empty in what others wrote. A `declined` turn ended without an answer, and
-    nothing of it was kept.
+    nothing of it was kept. `done_actions` are what is not pending any more; `line_post` is where the POST block starts,
+    0 where there is none: turns end in another order than they begin.
     """
 
     number: int
@@ -50,6 +53,8 @@ class Turn(NamedTuple):
     line: int = 0
     id: str = ""
     declined: bool = False
+    done_actions: tuple[str, ...] = ()
+    line_post: int = 0
 
 
 class WalState(NamedTuple):
@@ -133,11 +138,13 @@ def dump_post(
     turn: str = "",
     *,
     declined: bool = False,
+    done_actions: Sequence[str] = (),
 ) -> bytes:
-    """The POST block of a turn at `at` (UTC ISO): the answer, cut like the question (None: no line), the turn's id, and
-    at most ten actions."""
+    """The POST block of a turn at `at` (UTC ISO): the answer, cut like the question (None: no line), the turn's id, at
+    most a hundred actions that are done, each cut too, and at most ten pending ones."""
     lines = [f"### {at} POST", *([] if assistant is None else [f"- assistant: {_cut(assistant) or EMPTY}"])]
     lines += [*_id_line(turn), *([f"- {_DECLINED}: true"] if declined else [])]
+    lines += _done_line(done_actions[:MAX_DONE])
     if pending_actions:  # last: whoever does not know our fields never takes them for actions
         lines += ["- pending_actions:", *(f"  - {_one_line(action)}" for action in pending_actions[:MAX_ACTIONS])]
     return _bytes([*lines, ""])
@@ -145,6 +152,21 @@ def dump_post(
 
 def _id_line(turn: str) -> list[str]:
     return [f"- {_TURN}: {_one_line(turn)}"] if turn else []
+
+
+def _done_line(actions: Sequence[str]) -> list[str]:
+    """On one line, so that nobody takes what is done for what is pending; no line of a text ends it."""
+    cut = [" ".join(action.split())[:TEXT_LIMIT] for action in actions]
+    return [f"- {_DONE}: {json.dumps(cut, ensure_ascii=False)}"] if cut else []
+
+
+def _done(text: str) -> tuple[str, ...]:
+    """The actions of such a line; none of one that is damaged."""
+    try:
+        found = json.loads(text) if text else []
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
 
 
 def wal_name(session_key: str) -> str:
@@ -237,6 +259,8 @@ def _turn(number: int, pre: _Block | None, post: _Block | None) -> Turn:
         line=pre.line if pre else post.line if post else 0,
         id=turn,
         declined=declined,
+        done_actions=_done(post.text(_DONE)) if post else (),
+        line_post=post.line if post else 0,
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
@@ -281,12 +281,12 @@ class Engine:
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> list[str]:
         """What follows the operation: it is acknowledged whatever becomes of these. Returns what had no effect."""
         now = clock.iso(clock.now())
-        self._try("the session state", lambda: self._post(end, given, now, ended.turn))
+        self.working.add_pending(given.state_key, end.pending_actions)
+        done = self.working.done(given.state_key, end.done_actions)
+        self._try("the session state", lambda: self._post(end, given, now, ended.turn, done))
         came = ([kept.item.id for kept in ended.saved], ended.learned, [held.item.id for held in ended.quarantined])
         self._try("the injection log", lambda: self.traces.injections.ended(ended.turn, now, *came))
         self.working.ended(given.state_key, given.at, end.assistant, given.speaker, given.text, ended.turn)
-        self.working.add_pending(given.state_key, end.pending_actions)
-        done = self.working.done(given.state_key, end.done_actions)
         self._try("the session", lambda: self._transcript(end, given))
         self._count_end(ended)
         self._try("hygiene", self._hygiene)
@@ -295,10 +295,12 @@ class Engine:
         unknown = (one for one in end.done_actions if one not in done and not recovered.told(given.state_key, one))
         return [f"done_actions: nothing like this was pending: {one_line(secrets.mask(one), 80)}" for one in unknown]
 
-    def _post(self, end: TurnEnd, given: TurnInput, now: str, turn: str) -> None:
+    def _post(self, end: TurnEnd, given: TurnInput, now: str, turn: str, done: Sequence[str]) -> None:
+        """The POST block; what was pending here comes first of what is done, the rest may be so in another process."""
         if self._wal is not None:
             answer = end.assistant if end.assistant.strip() else None
-            self._wal.post(given.state_key, now, answer, end.pending_actions, turn)
+            told = tuple(dict.fromkeys((*done, *end.done_actions)))
+            self._wal.post(given.state_key, now, answer, end.pending_actions, turn, told)
 
     def _transcript(self, end: TurnEnd, given: TurnInput) -> None:
         sessions = self.traces.sessions

@@ -61,13 +61,15 @@ class WalWriter:
         assistant: str | None,
         pending_actions: Sequence[str] = (),
         turn: str = "",
+        done_actions: Sequence[str] = (),
     ) -> None:
         """The end of a turn, of the session's last one where no id is given; None: it had no answer. Raises the errors
         of `from_os_error`."""
         header = wal_state.dump_header(session_key, "", "")
         actions = [secrets.mask_start(action) for action in pending_actions[: wal_state.MAX_ACTIONS]]
+        done = [secrets.mask_start(action) for action in done_actions[: wal_state.MAX_DONE]]
         answer = None if assistant is None else secrets.mask_start(assistant)
-        self._append(session_key, header, wal_state.dump_post(at, answer, actions, turn))
+        self._append(session_key, header, wal_state.dump_post(at, answer, actions, turn, done_actions=done))
 
     def take_back(self, session_key: str, channel: str, chat_id: str, at: str, turn: str = "") -> None:
         """Take the beginning of the turn at `at` away again; where something was written after it, it is marked as

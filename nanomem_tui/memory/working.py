@@ -114,9 +114,18 @@ class WorkingMemory:
 
 
 def from_state(state: WalState, turns: int) -> tuple[list[Exchange], list[str]]:
-    """The last finished turns of a session's state file, and what they left pending."""
-    finished = [turn for turn in state.turns if not turn.open and not turn.declined][-turns:] if turns else []
-    return [_exchange(turn) for turn in finished], [action for turn in finished for action in turn.pending_actions]
+    """The last finished turns of a session's state file, and what they left pending: without what any turn since told
+    as done, in the order in which the turns ended."""
+    ended = [turn for turn in state.turns if not turn.open and not turn.declined]
+    finished = ended[-turns:] if turns else []
+    window = {turn.number for turn in finished}
+    pending: list[str] = []
+    for turn in sorted(ended, key=lambda turn: turn.line_post):
+        pending += turn.pending_actions if turn.number in window else ()
+        if turn.done_actions and pending:
+            done = set(map(same_words, turn.done_actions))
+            pending = [action for action in pending if same_words(action) not in done]
+    return [_exchange(turn) for turn in finished], pending
 
 
 def from_messages(messages: Iterable[Message], turns: int) -> list[Exchange]:

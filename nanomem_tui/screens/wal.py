@@ -234,6 +234,7 @@ def _after(turn: Turn) -> list[Block]:
     blocks: list[Block] = [Spans((("POST", "good"), (f" {_time(turn.at_post or '')[11:]}", "dim")))]
     blocks.append(Body("(declined: nothing of it was kept)" if turn.declined else turn.assistant or "(nothing)"))
     blocks += [Spans((("pending: ", "warn"), (action, "")), 4) for action in turn.pending_actions]
+    blocks += [Spans((("done: ", "good"), (action, "")), 4) for action in turn.done_actions]
     return blocks
 
 

@@ -9,7 +9,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.turn_values import turn_end, turn_input
-from tests.memory.turns import begin, end, said
+from tests.memory.turns import begin, end, said, state_file
 from tests.store.homes import files, make_home
 
 
@@ -73,6 +73,21 @@ def test_an_action_is_done_by_its_words(workspace: Path, done: str) -> None:
         ended = end(ws, begin(ws).turn, done_actions=[done, "feed the cat"])
         assert ended.problems == ("done_actions: nothing like this was pending: feed the cat",)
         assert begin(ws).pending == ("call Ben",)
+
+
+def test_an_action_that_is_done_stays_done_when_the_process_starts_again(workspace: Path) -> None:
+    secret = "pay with 4111 1111 1111 1111"
+    with open_workspace(workspace) as ws:
+        end(ws, begin(ws).turn, pending_actions=["ship the parcel", secret, "x" * 900, "call Ben"])
+    with open_workspace(workspace) as ws:  # as `nanomem turn end` does: a process for each step
+        ended = end(ws, begin(ws).turn, done_actions=[" Ship the  parcel!", secret, "x" * 900])
+        assert ended.problems == ()
+    with open_workspace(workspace) as ws:
+        assert begin(ws).pending == ("call Ben",)
+        end(ws, begin(ws).turn, pending_actions=["ship the parcel"])
+    with open_workspace(workspace) as ws:
+        assert begin(ws).pending == ("call Ben", "ship the parcel"), "asked for anew"
+    assert "4111" not in state_file(workspace)
 
 
 def test_pending_items_come_back_without_secrets_and_orders(workspace: Path) -> None:

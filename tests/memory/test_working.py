@@ -82,6 +82,26 @@ def test_what_the_state_file_holds_comes_back_after_a_restart():
     assert from_state(parse_wal(data, "a_1.md"), 0) == ([], [])
 
 
+def test_what_was_told_as_done_does_not_come_back_in_the_order_in_which_turns_ended():
+    data = dump_header("a:1", "a", "1")
+    data += dump_pre(at(1), {"user": "one"}, "t1") + dump_pre(at(2), {"user": "two"}, "t2")
+    data += dump_post(at(3), "second", ["call Ben", "call Ann", "again"], "t2")
+    data += dump_post(at(4), "first", [], "t1", done_actions=[" call  BEN!", "again", "x\n  - y"])
+    data += dump_pre(at(5), {"user": "three"}, "t3") + dump_post(at(6), "third", ["again"], "t3")
+    state = parse_wal(data, "a_1.md")
+    assert state.problems == ()
+    assert state.turns[0].done_actions == ("call BEN!", "again", "x - y")
+    assert from_state(state, 9)[1] == ["call Ann", "again"]
+    assert from_state(state, 2)[1] == ["call Ann", "again"], "done in a turn that began before the window"
+
+
+@pytest.mark.parametrize("line", ["", "{", '{"a": 1}', "null", "7", '["call Ben", 7]', "[" * 100_000])
+def test_a_damaged_list_of_what_is_done_costs_no_pending_item_but_those_it_names(line):
+    data = dump_header("a:1", "a", "1") + dump_pre(at(1), {"user": "one"}) + dump_post(at(2), "yes", ["call Ann"])
+    data += dump_pre(at(3), {"user": "two"}) + f"### {at(4)} POST\n- assistant: ok\n- done_actions: {line}\n".encode()
+    assert from_state(parse_wal(data, "a_1.md"), 9)[1] == ["call Ann"]
+
+
 @pytest.fixture
 def pending(tmp_path):
     return Pending(tmp_path / "ours" / "pending.json")
