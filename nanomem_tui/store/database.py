@@ -74,8 +74,16 @@ class Database:
                     with contextlib.suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
                 raise
+            self._tell()
             if self._wal_size() > FOLD_AT:
                 _fold_wal(connection)
+
+    def _tell(self) -> None:
+        """Touch the WAL, for those who look at its time: SQLite writes it first, and lets others see what it holds
+        after that; who looked in between would take it for known."""
+        now = time.time_ns()
+        with contextlib.suppress(OSError):
+            os.utime(self.path.with_name(f"{self.path.name}-wal"), ns=(now, now))
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         """Wait for the lock of SQLite; who waited in vain just now does not wait again."""

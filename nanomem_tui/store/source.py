@@ -74,6 +74,7 @@ class Source:
 
     def _ask(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         with reader.open_database(self.path) as connection:
+            connection.execute("BEGIN")  # all of the answer is of one moment, whoever writes meanwhile
             if not self._examined and os.path.getsize(self.path) <= SMALL:
                 verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
                 if verdict != "ok":
