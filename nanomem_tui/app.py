@@ -154,6 +154,9 @@ class NanomemApp(Notices, KeysInOrder):
         shown = self.main_screen
         if isinstance(shown, WorkspaceScreen) and PLACES[self._place].shows(frozenset({*layers, "ledger"})):
             shown.operations_done(operations)
+        if "documents" in layers:
+            for problem in filter(None, map(self.ws.documents.uncommitted, operations)):
+                say(shown, f"{problem.what} ({problem.fix})", "warning", "Made without a commit")
         self.look()
         return operations
 

@@ -43,6 +43,7 @@ def migrate(state: State, yes: bool, dry_run: bool) -> int:
         if not agreed(state, plan.to_json(), _migration(plan), "Migrate HISTORY.md?", yes=yes, dry_run=dry_run):
             return errors.Refused.exit_code if plan.refused else 0
         op = ws.history_changes.migrate()
+        state.tell_uncommitted(ws, [op])
     kept = f"HISTORY.md is kept as {plan.backup}; `nanomem undo` takes all of it back."
     state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, kept])
     return 0

@@ -198,6 +198,7 @@ def accept(state: State, ids: Sequence[str], everything: bool, text: str | None,
         accepted = [_after(ws, waits, one) for one in (done.rows if done else ())]
         left = [{"id": one.id, "reason": error.what} for one, error in (done.left if done else ())]
         body = {"accepted": accepted, "left": left, "warnings": warnings}
+        state.tell_uncommitted(ws, [done.operation] if done else [])
     warn(state, [*warnings, *(f"{entry['id']} waits on: {entry['reason']}" for entry in left)])
     otherwise = NOTHING if everything else f"It does not wait in the inbox any more: {', '.join(ids)}"
     tell(state, [done.operation] if done else [], body, otherwise, dry_run=dry_run)

@@ -118,6 +118,7 @@ def _repeat(
                 if not done:
                     raise
                 failure = error
+        state.tell_uncommitted(ws, done)
     stopped = isinstance(failure, NothingToDo)
     _tell(state, done, count, verb, "" if failure is None else failure.what if stopped else "stopped", dry_run=dry_run)
     if failure is not None and not stopped:

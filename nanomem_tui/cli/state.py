@@ -15,6 +15,7 @@ from nanomem_tui.cli import output
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace
 
 T = TypeVar("T")
@@ -67,6 +68,14 @@ class State:
         """Say on stderr when what was read is not the database, but what stands in for it."""
         if ws.store.source.damage is not None:
             output.notes([f"Note: {ws.store.source.damage.text()}"])
+
+    @staticmethod
+    def tell_uncommitted(ws: Workspace, operations: Sequence[Operation]) -> None:
+        """Say on stderr which changes of memory files no commit holds, where versions are kept, and what to do."""
+        for operation in operations:
+            if any(change.layer == "file" for change in operation.changes):
+                problem = ws.documents.uncommitted(operation)
+                output.notes([f"Warning: made without a commit: {problem.text()}"] if problem else [])
 
     def show(self, value: Any, human: Lines) -> None:
         """Print `value` as JSON, or the lines of `human`, whichever was asked for."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from nanomem_tui.errors import Problem, Refused
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store.git_history import AUTHOR, probe
+from nanomem_tui.store.git_history import AUTHOR, MENDING, VERSIONED, probe
+from nanomem_tui.store.git_objects import DamagedGit
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
@@ -52,6 +53,27 @@ def refuse_unreadable(paths: Paths) -> None:
     found = probe(paths) if paths.is_versioned else None
     if found is not None and found.problems:
         raise _refusal(found.problems[0])
+
+
+def history_for(paths: Paths, git: GitHistory | None, operation: Operation) -> tuple[GitHistory | None, Problem | None]:
+    """Where a change of memory files is to be committed; where versions are kept and cannot be, None and why.
+
+    An operation that says itself what its commit is (a Dream) is not made then: raises Refused, DamagedGit.
+    """
+    keys = [change.key for change in operation.changes if change.layer == "file"]
+    if git is None:
+        if operation.meta.get("commit"):
+            refuse_damaged(paths)
+        found = probe(paths)
+        problem = found.problems[0] if found.problems and any(key in VERSIONED for key in keys) else None
+        return found.history, problem and problem._replace(severity="warning")
+    try:
+        _ = [git.tracks(key) for key in keys]  # reads the folders that the commit changes
+    except DamagedGit as error:
+        if operation.meta.get("commit"):
+            raise
+        return None, Problem(error.what, paths.relative(git.git_dir), fix=MENDING, severity="warning")
+    return git, None
 
 
 def _refusal(problem: Problem) -> Refused:

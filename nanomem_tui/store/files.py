@@ -72,6 +72,7 @@ class FileLayer:
         self._git = git
         self._perform = perform
         self._commits: dict[str, str] = {}
+        self._uncommitted: dict[str, Problem] = {}
 
     def path(self, key: str) -> Path:
         """The place of `key`. Raises BadInput for a file that is not ours to change, Refused where it leads outside."""
@@ -155,6 +156,13 @@ class FileLayer:
     def commit_of(self, operation: Operation) -> str | None:
         """The commit that the operation made in this process, None when it made none."""
         return self._commits.get(operation.id)
+
+    def uncommitted(self, operation: Operation) -> Problem | None:
+        """Why no commit holds what the operation did in this process, where versions are kept: to be told; else None.
+
+        The change is made all the same, and undone as any other.
+        """
+        return self._uncommitted.get(operation.id)
 
     def check(self, changes: Sequence[Change]) -> None:
         """Raise Conflict unless every change fits what is there, as it is or by a clean merge of lines."""
@@ -258,11 +266,7 @@ class FileLayer:
         self, operation: Operation, changes: Sequence[Change], contents: Sequence[Change], steps: Sequence[_Step]
     ) -> None:
         cursors = [self._step(change) for change in changes if change.key == DREAM_CURSOR]
-        git = self._git()
-        if git is None and self._paths.is_versioned and operation.meta.get("commit"):
-            from nanomem_tui.store import file_commits
-
-            file_commits.refuse_damaged(self._paths)
+        git, problem = self._history(operation)
         if git is not None:
             _commit_outside(git, steps, operation.label)
         done: list[_Step] = []
@@ -291,6 +295,15 @@ class FileLayer:
             raise
         if committed:
             self._commits[operation.id] = committed
+        if problem is not None:
+            self._uncommitted[operation.id] = problem
+
+    def _history(self, operation: Operation) -> tuple[GitHistory | None, Problem | None]:
+        if not self._paths.is_versioned:
+            return None, None
+        from nanomem_tui.store import file_commits
+
+        return file_commits.history_for(self._paths, self._git(), operation)
 
     def _write(self, done: list[_Step], change: Change, git: GitHistory | None, label: str) -> None:
         """Make the last step of `done`; where somebody writes that file in this moment, what they wrote is merged."""
@@ -334,7 +347,9 @@ def _commit_outside(git: GitHistory, steps: Sequence[_Step], label: str) -> None
     head = git.head()
     files = {step.key: step.outside for step in steps if step.outside is not None and git.tracks(step.key)}
     if head is not None:
-        files = {key: data for key, data in files.items() if git.file_at(head, key) != data}
+        from nanomem_tui.store.git_objects import object_id
+
+        files = {key: data for key, data in files.items() if git.blob_id(head, key) != object_id("blob", data)}
     if files:
         git.commit_files(files, _OUTSIDE.format(label=" ".join(label.split())))
 

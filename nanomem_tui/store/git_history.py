@@ -47,7 +47,7 @@ VERSIONED = (*TRACKED_FILES, DREAM_CURSOR)
 
 _AGENT = "nanobot <nanobot@dream>"
 INIT_MESSAGE = "init: nanobot memory store"
-_MENDING = "`git fsck` in the workspace says what is lost; bring .git back from a copy, or move it away to begin anew"
+MENDING = "`git fsck` in the workspace says what is lost; bring .git back from a copy, or move it away to begin anew"
 _NOT_FOLLOWED = "no version is shown or kept until .git is a folder in the workspace, and holds what is in it"
 _MAX_DIFF = 4 * 1024 * 1024
 
@@ -86,7 +86,7 @@ def probe(paths: Paths) -> Opened:
             return Opened(history)
         except (DamagedGit, OSError) as error:
             said = in_words(error, "reading the git repository")
-            fix = said.fix if isinstance(said, AccessDenied) else _MENDING
+            fix = said.fix if isinstance(said, AccessDenied) else MENDING
             return Opened(None, (Problem(said.what, where, fix=fix),), True)
     return Opened(None)
 

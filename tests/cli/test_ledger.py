@@ -1,4 +1,4 @@
-"""`nanomem undo` where nothing of a person stands, and `config unset`."""
+"""`nanomem undo` where nothing of a person stands and where no commit can hold it, and `config unset`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui import open_workspace
 from tests.cli.conftest import Run
+from tests.store.git_samples import needs_git, small
 from tests.store.homes import make_home
 
 
@@ -19,6 +21,14 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
+    return found
+
+
+@pytest.fixture
+def versioned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small home with versions, which is the default one."""
+    found = small(tmp_path).workspace
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
     return found
 
 
@@ -35,6 +45,19 @@ def test_undo_names_what_the_agent_did_where_a_person_did_nothing(
     assert f"`nanomem undo {operation}`" in told.err
     assert run("undo", operation).code == 0
     assert run("undo").err == "nanomem: nothing to undo\n"
+
+
+@needs_git
+def test_an_undo_that_no_commit_holds_is_told(versioned: Path, run: Run) -> None:
+    with open_workspace(versioned) as ws:
+        ws.documents.edit("USER.md", "# User\n- mine\n")
+    (versioned / ".git/HEAD").unlink()
+    undone = run("undo")
+    assert (undone.code, undone.out) == (0, "undo: edit USER.md\n")
+    assert undone.err.startswith("Warning: made without a commit: .git: the git repository has no HEAD (`git fsck` in ")
+    assert "- mine" not in (versioned / "USER.md").read_text()
+    assert "without a commit" in run("redo").err
+    assert "- mine" in (versioned / "USER.md").read_text()
 
 
 def test_a_setting_is_taken_out_again(workspace: Path, tmp_path: Path, run: Run) -> None:

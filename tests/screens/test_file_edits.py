@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from nanomem_tui.app import NanomemApp
 from nanomem_tui.widgets.prompt import EditScreen
 from tests.screens.console import console
 
@@ -38,3 +42,30 @@ async def test_what_was_typed_over_a_line_that_changed_is_offered_again(demo: Pa
         await on.press("ctrl+s")
         await on.until(lambda: not isinstance(on.app.screen, EditScreen))
         await on.until(lambda: path.read_text() == "# User\n- one line and mine")
+
+
+async def test_an_edit_beside_damaged_versions_is_made_undone_and_told(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = demo / "USER.md"
+    before = path.read_bytes()
+    (demo / ".git/HEAD").unlink()
+    said: list[tuple[str, str, str]] = []
+
+    def heard(_: NanomemApp, message: str, *, title: str, severity: str, **__: Any) -> None:
+        said.append((severity, title, message))
+
+    monkeypatch.setattr(NanomemApp, "notify", heard)  # a notice is gone after some seconds
+    async with console(demo, "files", (100, 30)) as on:
+        await on.at("USER.md")
+        await on.press("e")
+        await on.type("- Likes long walks")
+        await on.press("ctrl+s")
+        await on.until(lambda: "Likes long walks" in path.read_text())
+        await on.until(lambda: said)
+        assert said[0][:2] == ("warning", "Made without a commit")
+        assert "HEAD (`git fsck` in the workspace" in said[0][2]
+        await on.until(lambda: said[1:] == [("information", "", "edit USER.md (u undoes it)")])
+        await on.press("u")
+        await on.until(lambda: path.read_bytes() == before)
+        await on.until(lambda: said[2:] == [said[0], ("information", "", "undo: edit USER.md (^r does it again)")])
