@@ -26,10 +26,10 @@ from nanomem_tui.memory.notes import Notes
 from nanomem_tui.memory.reading import read_file, regular_files
 from nanomem_tui.memory.session_files import NO_METADATA
 from nanomem_tui.memory.sessions import SessionInfo, Sessions
-from nanomem_tui.memory.wal import WalStates
+from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths, workspace_id
-from nanomem_tui.store.presence import Presence, look
+from nanomem_tui.store.presence import Presence, look, since
 from nanomem_tui.store.swap import KEPT
 from nanomem_tui.text import counted
 
@@ -195,12 +195,16 @@ def _checkpoints(paths: Paths, layout: Layout, agent: Presence) -> Iterator[Prob
 
 
 def _turns(paths: Paths, agent: Presence, wal: WalStates) -> Iterator[Problem]:
-    """What is broken in the turn logs, and the turns that never ended; the newest may go on while an agent runs."""
+    """What is broken in the turn logs, and the turns that never ended; those that an agent began which runs now may go
+    on, any number of them in one chat."""
     yield from wal.problems()
     lost, recovered = wal.check(), wal.recovered()
+    if agent.running and lost:
+        began = since(paths, agent)
+        lost = [turn for turn in lost if not may_go_on(turn, began)]
     for info in wal.list():
         where, key = paths.relative(Path(info.path)), info.session_key
-        begun = [turn for turn in lost if turn.session_key == key and not (agent.running and turn.number == info.turns)]
+        begun = [turn for turn in lost if turn.session_key == key]
         if begun:
             what = f"{counted(len(begun), 'turn')} of {key} began and never ended: no answer is known"
             fix = f"`nanomem wal recover {key}` makes them pending items, `nanomem wal show {key}` tells what was asked"

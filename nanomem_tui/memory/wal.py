@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,10 @@ from nanomem_tui.paths import Paths
 if TYPE_CHECKING:
     from nanomem_tui.formats.wal_state import Turn, WalState
     from nanomem_tui.memory.traces import Traces
+
+_OWN_ID = re.compile(r"turn_([0-9]{10,14})_[0-9]+")
+_MARGIN = timedelta(seconds=2)
+"""How much the times of processes and of turns may differ: those of processes are told in whole seconds."""
 
 
 def state_folder(paths: Paths, setting: str) -> Path:
@@ -57,6 +62,17 @@ class OpenTurn(NamedTuple):
     user: str
     line: int
     id: str = ""
+
+
+def may_go_on(turn: OpenTurn, since: datetime | None) -> bool:
+    """Whether a turn that has no end belongs to an agent that began at `since` and still runs; None: nobody knows when
+    it began, so that it may be any. A turn's time can be that of its message, which may have waited for the agent:
+    an id of ours tells when the turn itself began."""
+    if since is None:
+        return True
+    own = _OWN_ID.fullmatch(turn.id)
+    at = datetime.fromtimestamp(int(own[1]) / 1000, UTC) if own else clock.parse(turn.at)
+    return at is not None and at >= since - _MARGIN
 
 
 class WalStates:

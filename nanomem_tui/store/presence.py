@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,21 +52,63 @@ def look(paths: Paths, sessions_dir: Path | None = None, *, proc: Path = PROC, o
 
     `sessions_dir` is where a Dream's session would appear; without it `dreaming` is always False.
     """
-    found = _agent(paths, proc, os.getpid() if own_pid is None else own_pid)
+    found = next(_agents(paths, proc, os.getpid() if own_pid is None else own_pid), None)
     if found is None:
         return Presence()
     return Presence(True, found.pid, found.what, _dreaming(sessions_dir))
 
 
-def _agent(paths: Paths, proc: Path, own_pid: int) -> Program | None:
+def since(paths: Paths, agent: Presence, *, proc: Path = PROC, own_pid: int | None = None) -> datetime | None:
+    """When the oldest of the agents that run here now began, `agent` among them; None where that cannot be told.
+
+    What began before was begun by a process that has ended.
+    """
+    pids = {found.pid for found in _agents(paths, proc, os.getpid() if own_pid is None else own_pid)}
+    if agent.pid is not None:
+        pids.add(agent.pid)
+    began = [_began(pid, proc) for pid in pids]
+    known = [moment for moment in began if moment is not None]
+    return min(known) if known and len(known) == len(began) else None
+
+
+def _began(pid: int, proc: Path) -> datetime | None:
+    """When a process began, to a second."""
+    try:
+        if proc.is_dir():
+            ticks = int(_stat(pid, proc)[2])
+            age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        else:
+            age = _age_by_ps(pid)
+    except (OSError, ValueError, AttributeError):  # no such process, or no such clock
+        return None
+    return datetime.fromtimestamp(time.time() - max(0.0, age), UTC)
+
+
+def _age_by_ps(pid: int) -> float:
+    """How many seconds a process has been running. Raises ValueError or OSError when nobody knows."""
+    import subprocess
+
+    try:
+        asked = ["ps", "-o", "etime=", "-p", str(pid)]
+        told = subprocess.run(asked, capture_output=True, timeout=20, check=False).stdout.decode("ascii", "replace")
+    except subprocess.SubprocessError as error:
+        raise OSError(str(error)) from error
+    days, _, clock = told.strip().rpartition("-")  # [[days-]hours:]minutes:seconds
+    seconds = 0
+    for part in clock.split(":"):
+        seconds = seconds * 60 + int(part)
+    return float(int(days or 0) * 86_400 + seconds)
+
+
+def _agents(paths: Paths, proc: Path, own_pid: int) -> Iterator[Program]:
+    """The agents of this workspace; one that recorded itself may come twice."""
     for record in _records(paths.run_dir):
         pid = record["pid"]
         if pid != own_pid and _is_recorded(pid, record, proc) and _may_be_here(record.get("workspace"), paths):
-            return Program(pid, "nanobot gateway", (), hidden=False)
+            yield Program(pid, "nanobot gateway", (), hidden=False)
     for program in _programs(proc, own_pid):
         if _works_here(program, paths, proc):
-            return program
-    return None
+            yield program
 
 
 # --- what a gateway recorded of itself

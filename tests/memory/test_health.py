@@ -4,15 +4,19 @@ import os
 import shutil
 import sqlite3
 import time
+from datetime import timedelta
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.formats.sessions import key_to_name
+from nanomem_tui.formats.wal_state import dump_pre
 from nanomem_tui.memory.health import examine
 from nanomem_tui.memory.health_store import has_wal_reset_fix
+from nanomem_tui.memory.wal import OpenTurn, may_go_on
+from nanomem_tui.operations import new_key
 from nanomem_tui.paths import locate
 from nanomem_tui.store.presence import Presence
 
@@ -193,8 +197,36 @@ def test_turns_that_never_ended_are_a_warning_with_the_command_that_shows_them(s
     problem = one(found, "memory/session-state/feishu_oc_a.md")
     assert problem.what.startswith("3 turns of feishu:oc_a began and never ended")
     assert "`nanomem wal recover feishu:oc_a`" in problem.fix
-    running = one(report(home, agent=Presence(True, 1, "nanobot agent")), "memory/session-state/feishu_oc_a.md")
-    assert running.what.startswith("2 turns")
+
+
+def test_all_turns_of_an_agent_that_runs_may_go_on_and_none_of_one_that_ended(sample_copy):
+    home = sample_copy("ftswal") / "home" / ".nanobot"
+    where = "memory/session-state/feishu_oc_a.md"
+    log, agent = home / "workspace" / where, Presence(True, os.getpid(), "nanobot agent")
+    with log.open("ab") as file:
+        for number in range(3):  # a message arrives while the agent works on the one before
+            waited = clock.iso(clock.now() - timedelta(days=2 * (number == 2)))
+            file.write(dump_pre(waited, {"user": f"in flight {number}"}, new_key("turn")))
+        file.write(dump_pre(clock.iso(clock.now()), {"user": "of the scoped system"}))
+    assert one(report(home), where).what.startswith("7 turns")
+    assert one(report(home, agent=agent), where).what.startswith("3 turns"), "those before this process began"
+    gone = {problem.where for problem in report(home, agent=Presence(True, 2**22 + 1, "nanobot agent"))}
+    assert where not in gone, "nobody knows since when it runs"
+
+
+def test_a_turn_that_began_before_the_oldest_agent_was_begun_by_one_that_ended():
+    began = clock.parse("2026-03-01T10:00:00+00:00")
+    assert began is not None
+    ms = int(began.timestamp() * 1000)
+    for key, at, goes_on in (
+        (f"turn_{ms - 3_000}_7", "2026-03-01T11:00:00+00:00", False),
+        (f"turn_{ms + 1}_7", "2026-02-01T10:00:00+00:00", True),
+        ("", "2026-03-01T10:00:01+00:00", True),
+        ("turn_of_another_kind", "2026-03-01T09:00:00+00:00", False),
+        ("", "yesterday", False),
+    ):
+        assert may_go_on(OpenTurn("a:1", 1, at, "x", 1, key), began) is goes_on
+        assert may_go_on(OpenTurn("a:1", 1, at, "x", 1, key), None)
 
 
 def test_folders_that_cannot_be_written_are_named(home, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -152,6 +153,29 @@ def test_a_recorded_gateway_with_its_identity_is_found(machine, paths):
     machine.run(50, "/usr/bin/strange", group=49, started="777")
     record(paths, pid=50, identity="49:777")
     assert look(paths, proc=machine.proc) == presence.Presence(True, 50, "nanobot gateway", False)
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="a process table is laid out so on Linux alone")
+def test_since_when_agents_run_is_told_of_the_oldest(machine, paths):
+    ticks = os.sysconf("SC_CLK_TCK")
+    up = int(time.clock_gettime(time.CLOCK_BOOTTIME) * ticks)
+    machine.run(31, "nanobot", "agent", home=user_home(paths), started=str(up - 100 * ticks))
+    machine.run(32, "nanobot", "gateway", home=user_home(paths), started=str(up - 5_000 * ticks))
+    machine.run(33, "nanobot", "gateway", home="/elsewhere", started=str(up - 9_000 * ticks))
+    found = presence.since(paths, look(paths, proc=machine.proc), proc=machine.proc)
+    assert 5_000 <= time.time() - found.timestamp() < 9_000
+    (machine.proc / "31" / "stat").write_text("")
+    assert presence.since(paths, look(paths, proc=machine.proc), proc=machine.proc) is None
+
+
+def test_since_when_an_agent_runs_is_known_without_a_process_file_system(paths, tmp_path):
+    own = presence.Presence(True, os.getpid(), "nanobot agent")
+    here = presence.since(paths, own)
+    assert here is not None
+    assert here.timestamp() <= time.time()
+    if shutil.which("ps"):
+        by_ps = presence.since(paths, own, proc=tmp_path / "no such folder")
+        assert abs(by_ps.timestamp() - here.timestamp()) < 60
 
 
 @pytest.mark.parametrize("identity", ["49:778", 12, None])
