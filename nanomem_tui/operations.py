@@ -36,8 +36,8 @@ class Change(NamedTuple):
 class LaterChanges(Sequence[Change]):
     """The changes of an operation that touched so much that they are read only when somebody asks for them.
 
-    `load` reads all of them. `find` reads those of one key and `begin` the first ones, without reading all; they give
-    None where they cannot. All three raise what the reading does.
+    `load` reads all of them. `find` reads those of one key, `begin` the first ones and `keys` the keys alone, without
+    reading all; they give None where they cannot. All four raise what the reading does.
     """
 
     def __init__(
@@ -46,17 +46,28 @@ class LaterChanges(Sequence[Change]):
         load: Callable[[], Sequence[Change]],
         find: Callable[[str], Sequence[Change] | None],
         begin: Callable[[int], Sequence[Change] | None],
+        keys: Callable[[], Sequence[str] | None],
     ) -> None:
         self._count = count
         self._load = load
         self._find = find
         self._begin = begin
+        self._ask_keys = keys
+        self._keys: tuple[str, ...] | None = None
         self._read: tuple[Change, ...] | None = None
 
     def of(self, key: str) -> Sequence[Change]:
         """The changes of the thing of that key."""
         found = self._find(key) if self._read is None else None
         return found if found is not None else [change for change in self.all() if change.key == key]
+
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the things, each once, read once."""
+        if self._keys is None:
+            found = self._ask_keys() if self._read is None else None
+            told = found if found is not None else (change.key for change in self.all())
+            self._keys = tuple(dict.fromkeys(told))
+        return self._keys
 
     def all(self) -> tuple[Change, ...]:
         """Every change, read once."""
@@ -111,6 +122,12 @@ class Operation(NamedTuple):
         if isinstance(self.changes, LaterChanges):
             return self.changes.of(key)
         return [change for change in self.changes if change.key == key]
+
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the things that it touched, each once."""
+        if isinstance(self.changes, LaterChanges):
+            return self.changes.keys()
+        return tuple(dict.fromkeys(change.key for change in self.changes))
 
     def only(self, keys: Sequence[str]) -> Operation:
         """The same operation reduced to the changes of `keys`."""

@@ -67,7 +67,7 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
         """The fields of the filter language."""
         operation = row.operation
         if name == "key":
-            return [change.key for change in operation.changes]
+            return operation.keys()
         if name == "undone":
             return row.undone
         return {"id": operation.id, "who": operation.actor, "kind": operation.kind, "age": operation.at}[name]

@@ -148,6 +148,7 @@ def later(read: Read, seq: int, count: int) -> LaterChanges:
         lambda: read(lambda connection: _all(connection, seq)),
         lambda key: read(lambda connection: _of_key(connection, seq, key)),
         lambda number: read(lambda connection: _first(connection, seq, number)),
+        lambda: read(lambda connection: _keys(connection, seq)),
     )
 
 
@@ -180,6 +181,12 @@ def _of_key(connection: sqlite3.Connection, seq: int, key: str) -> Sequence[Chan
                 at = begin.end()
             part, at = following, max(0, at - len(part))
     return found or None
+
+
+def _keys(connection: sqlite3.Connection, seq: int) -> Sequence[str] | None:
+    """The keys that an operation touched, from the table of keys; None where that has lost them."""
+    rows = fetched(connection, tuple, "SELECT DISTINCT key FROM operation_keys WHERE seq = ?", (seq,))
+    return [str(row[0]) for row in rows] or None
 
 
 def _first(connection: sqlite3.Connection, seq: int, number: int) -> Sequence[Change] | None:

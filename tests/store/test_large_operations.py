@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import tracemalloc
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,20 @@ def test_one_thing_of_it_is_found_without_the_others(ws: Workspace) -> None:
     assert imported(ws).of("nobody") == []
     last = f"row_{MANY - 1}"
     assert [one.key for one in imported(ws).of(last)] == [last]
+
+
+def test_the_keys_of_it_are_known_without_what_became_of_them(ws: Workspace) -> None:
+    found = imported(ws)
+    tracemalloc.start()
+    keys = found.keys()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000, "all of it takes several millions"
+    assert sorted(keys) == sorted(f"row_{number}" for number in range(MANY))
+    assert [entry.operation.keys() for entry in ws.log(limit=1)] == [("row_7",)]
+    with closing(sqlite3.connect(ws.paths.database)) as connection, connection:
+        connection.execute("DELETE FROM operation_keys")
+    assert set(imported(ws).keys()) == set(keys), "a table that lost them costs a reading of all"
 
 
 def test_its_first_changes_and_all_of_them_are_those_that_were_made(ws: Workspace) -> None:
