@@ -112,13 +112,17 @@ class Terminal:
                 os.write(self._fd, answer)
         self._answered = len(self.output)
 
-    def wait_for(self, pattern: str, seconds: float = 20, since: int = 0) -> float:
+    def wait_for(self, pattern: str, seconds: float = 60, since: int = 0) -> float:
         """Milliseconds from the start until `pattern` was written (after byte `since`). Raises TimeoutError."""
         wanted = re.compile(pattern.encode())
         end = time.perf_counter() + seconds
-        while time.perf_counter() < end and not self._ended:
-            if self.read(0.02) and wanted.search(_CONTROLS.sub(b"", bytes(self.output[since:]))):
+        is_new = True  # what was written before may hold it
+        while time.perf_counter() < end:
+            if is_new and wanted.search(_CONTROLS.sub(b"", bytes(self.output[since:]))):
                 return (time.perf_counter() - self._started) * 1000
+            if self._ended:
+                break
+            is_new = self.read(0.02) > 0
         raise TimeoutError(f"{pattern!r} never appeared in {self.text[-2000:]!r}")
 
     def drain(self, quiet: float = 0.1, limit: float = 10) -> int:
@@ -164,7 +168,7 @@ class Terminal:
         """Send a signal to the program."""
         os.kill(self.pid, number)
 
-    def wait_end(self, seconds: float = 10) -> float:
+    def wait_end(self, seconds: float = 60) -> float:
         """Seconds until the program has ended by itself; its exit status is in `status`. Raises TimeoutError."""
         asked = time.perf_counter()
         while time.perf_counter() - asked < seconds:

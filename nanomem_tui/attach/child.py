@@ -103,7 +103,9 @@ class Child:
         except TimeoutError as error:
             raise Hung(f"no answer within {seconds:g} s") from error
         except (OSError, ValueError) as error:
-            raise Gone(self._last_words() or f"{type(error).__name__}: {error}") from error
+            raise Gone(
+                self._last_words(has_ended=isinstance(error, BrokenPipeError)) or f"{type(error).__name__}: {error}"
+            ) from error
         if not isinstance(answer, dict):
             raise Gone("the answer is no JSON object")
         return answer
@@ -145,10 +147,10 @@ class Child:
             if left <= 0 or not selector.select(left):
                 raise TimeoutError("no answer in time")
 
-    def _last_words(self) -> str:
-        """The last line that the child wrote on its standard error, when it is dead."""
+    def _last_words(self, *, has_ended: bool) -> str:
+        """The last line of its standard error, when it is dead; who `has_ended` its output is about to be."""
         try:
-            self._process.wait(0.2)
+            self._process.wait(5.0 if has_ended else 0.2)
         except subprocess.TimeoutExpired:
             return ""
         size = os.fstat(self._errors.fileno()).st_size

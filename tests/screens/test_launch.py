@@ -77,8 +77,10 @@ def test_reading_and_browsing_load_no_writing_side_of_the_database(demo: Path) -
 def test_an_idle_console_writes_nothing(demo: Path) -> None:
     with start(demo) as console:
         console.wait_for("no agent")
-        console.drain(1.2)
-        assert console.drain(quiet=1.5, limit=3) == 0
+        for _ in range(40):  # what belongs to the start may come late; then there is nothing more
+            if not console.drain(quiet=1.5, limit=3):
+                return
+        pytest.fail(f"it never stops writing: {console.text[-500:]!r}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -162,7 +162,7 @@ def test_a_lock_is_waited_for_and_then_refused(tmp_path: Path) -> None:
         assert not atomic.try_lock(opened)
     assert atomic.try_lock(opened)
     threading.Timer(0.1, lambda: fcntl.flock(opened, fcntl.LOCK_UN)).start()
-    with atomic.locked(path, wait=3):
+    with atomic.locked(path, wait=60):
         pass
     os.close(opened)
     assert mode(path) == 0o600
