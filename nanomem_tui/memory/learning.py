@@ -341,17 +341,27 @@ def superseded(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     """Of lessons that would stand before one model: those that another takes the place of, by id, with that one.
 
     Of an answer's language and length only one thing can hold: what was said last, and in a chat what was said there.
-    What a person wrote as a lesson is neither. So an older one is kept, and counts again when the newer one is gone."""
-    from nanomem_tui.memory import corrections
+    The same is true of what one correction asks for and another forbids in so many words. What a person wrote as a
+    lesson is neither. So an older one is kept, and counts again when the newer one is gone."""
+    from nanomem_tui.memory import corrections, stances
 
     last: dict[str, Lesson] = {}
     older: dict[str, Lesson] = {}
-    for one in sorted(lessons, key=lambda one: (one.scope == "session", one.updated_at, one.id)):
-        topic = corrections.topic(one.trigger, one.better_action) if one.source in _SAID else ""
+    orders: list[tuple[Lesson, tuple[stances.Stance, ...]]] = []
+    said = (one for one in lessons if one.source in _SAID)
+    for one in sorted(said, key=lambda one: (one.scope == "session", one.updated_at, one.id)):
+        topic = corrections.topic(one.trigger, one.better_action)
         if topic and topic in last:
             older[last[topic].id] = one
         if topic:
             last[topic] = one
+        elif found := stances.stances(one.better_action):
+            orders.append((one, found))
+    holds = {stance.subject: (one, stance) for one, found in orders for stance in found}
+    for one, found in orders:
+        by, stance = holds[found[0].subject]
+        if len(found) == 1 and stance.wanted != found[0].wanted:  # one that orders more is not wrong in all of it
+            older[one.id] = by
     return older
 
 
