@@ -134,7 +134,10 @@ class RowStore:
             self._replay(lost)
         operations = ledger_files.in_order(file.operations for file in files)
         own = {operation.id for operation in self.ledger.pending}
-        done = ledger_files.voided(operations) | self._known(operations)
+        known = self._known(operations)
+        if known:
+            self._refresh_rows()  # what was written since the rows were read
+        done = ledger_files.voided(operations) | known
         for operation in operations:
             for change in operation.changes if operation.id in own - done else ():
                 if change.layer in ROW_LAYERS:

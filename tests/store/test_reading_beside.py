@@ -85,6 +85,36 @@ def test_rows_and_what_is_known_of_them_are_of_one_moment(
     assert state(workspace)["ltm_1"].hits == 1 + 3
 
 
+def test_what_waited_and_is_written_while_it_is_read_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It leaves the ledger for the database when both were read: the rows without it, the ledger's with it."""
+    workspace = make_home(tmp_path)
+    writer = open_workspace(workspace)
+    count(writer, "ltm_1")
+    writer.flush()
+    writer.items.edit("ltm_2", text="acknowledged")
+    opening, written = reader.open_database, []
+
+    def write(asked: str) -> None:
+        if "FROM operations" in asked and not written:
+            written.append(asked)
+            writer.store.checkpoint()
+
+    @contextmanager
+    def opened(path: Path) -> Iterator[sqlite3.Connection]:
+        with opening(path) as connection:
+            connection.set_trace_callback(write)
+            yield connection
+
+    reading = open_workspace(workspace)
+    with monkeypatch.context() as patched:
+        patched.setattr(reader, "open_database", opened)
+        text = reading.items.get("ltm_2").text
+    assert written
+    assert text == "acknowledged"
+    reading.close()
+    writer.close()
+
+
 def test_what_another_process_committed_is_seen_at_the_next_look(tmp_path: Path) -> None:
     """Also by who looks again and again while it is being written."""
     workspace = make_home(tmp_path)
