@@ -5,15 +5,16 @@ Each is made when it is first needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from nanomem_tui.errors import NotFound, Problem
+from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.service import Dreams
-    from nanomem_tui.operations import Layer
+    from nanomem_tui.operations import Change, Layer, Operation
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.watch import Watch
     from nanomem_tui.workspace import Workspace
@@ -50,6 +51,23 @@ def dreams_of(ws: Workspace, blames: Callable[[Callable[[], GitHistory | None]],
 
     settle = ws.store.settle
     return Dreams(ws.paths, ws.git, ws.documents, ws.perform, ws.agent, ws.settings, blames, settle)
+
+
+def taken_back(ws: Workspace, operation: Operation) -> Sequence[Change]:
+    """The changes that take back an operation of `ws`, with the headings that come or go with the lines under them."""
+    from nanomem_tui.memory import retention
+
+    changes = retention.taken_back(operation, ws.store)
+    if all(change.layer != "file" or change.key == DREAM_CURSOR for change in changes):
+        return changes
+    from nanomem_tui.dream import headings
+
+    return [
+        headings.taken_back(change, ws.documents.read(change.key), ws.dream.own_headings)
+        if change.layer == "file" and change.key in TRACKED_FILES
+        else change
+        for change in changes
+    ]
 
 
 def unfinished(ws: Workspace) -> Iterable[Problem]:

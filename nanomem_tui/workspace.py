@@ -269,9 +269,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         meta = _carried(operation)
         if len(wanted) < len(touched):
             meta |= {"keys": wanted, "rest": len(wanted) == len(stands)}
-        from nanomem_tui.memory import retention
-
-        changes = retention.taken_back(operation.only(wanted), self.store)
+        changes = layers.taken_back(self, operation.only(wanted))
         return self.perform(new_operation("undo", f"undo: {operation.label}", changes, undoes=operation.id, meta=meta))
 
     def redo(self, count: int = 1) -> list[Operation]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none
 _WORTH_KEEPING = 64  # commits walked: what takes less is as quickly found again
 _RECORDING = frozenset({"dream.run", "dream.accept", "inbox.accept"})  # operations that hold edits with evidence
+_Placed = tuple[int, str, "tuple[str, str] | None"]  # number from 1, text, who git names and who wrote it first
 _SAME_TIME = 600.0  # seconds between an operation and its commit at most
 
 
@@ -58,6 +59,20 @@ class Blames:
 
     def blame(self, file: str) -> list[BlamedLine]:
         """Every line of SOUL.md, USER.md or memory/MEMORY.md, without the messages. Raises BadInput, NotFound."""
+        name, work, placed = self._placed(file)
+        if work is None:
+            return [BlamedLine(name, number, text, None) for number, text, _ in placed]
+        return [work.line(number, text, written) for number, text, written in placed]
+
+    def own_headings(self, file: str) -> frozenset[int]:
+        """The lines (from 1) of the headings that a Dream of ours made, or a person who accepted what one proposed."""
+        _, work, placed = self._placed(file)
+        lines = (work.line(number, text, written) for number, text, written in placed if work and text[:1] == "#")
+        made = ((line.number, line.origin) for line in lines)
+        return frozenset(number for number, who in made if who and (who.who == "nanomem dream" or who.accepted))
+
+    def _placed(self, file: str) -> tuple[str, _Work | None, list[_Placed]]:
+        """The name of the file, what looks its lines up (None without versions), and the lines."""
         name = full_name(file)
         loaded = self._files.load(name)
         if loaded.data is None:
@@ -66,15 +81,12 @@ class Blames:
         git = self._git()
         head = git.head() if git else None
         if git is None or head is None:
-            return [BlamedLine(name, number, text, None) for number, text in enumerate(texts, 1)]
+            return name, None, [(number, text, None) for number, text in enumerate(texts, 1)]
         kept = self._written(git, head, name)
         committed = git.file_at(head, name) or b""
         places = range(len(texts)) if committed == loaded.data else git_blame.uncommitted(committed, loaded.data)
-        work = _Work(self, git, name)
-        return [
-            work.line(number, text, None if place is None else (kept.writers[place], kept.first[place]))
-            for number, (text, place) in enumerate(zip(texts, places, strict=True), 1)
-        ]
+        written = [None if place is None else (kept.writers[place], kept.first[place]) for place in places]
+        return name, _Work(self, git, name), list(zip(range(1, len(texts) + 1), texts, written, strict=True))
 
     def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
         """The lines with the messages of sessions that their entries came from; each session is read once."""

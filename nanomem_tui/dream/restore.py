@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from nanomem_tui.dream import headings
 from nanomem_tui.dream.blamed import full_name
 from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
@@ -102,8 +103,14 @@ class DreamRestore:
     """Takes back what a commit did to the memory files."""
 
     def __init__(
-        self, git: Callable[[], GitHistory | None], files: FileLayer, perform: Perform, queue: DreamQueue
+        self,
+        git: Callable[[], GitHistory | None],
+        files: FileLayer,
+        perform: Perform,
+        queue: DreamQueue,
+        owned: headings.Owned = headings.nobodys,
     ) -> None:
+        self._owned = owned
         self._git = git
         self._files = files
         self._perform = perform
@@ -275,10 +282,15 @@ class DreamRestore:
             merged = merge.merge_lines(base, now or "", then, keep_both=True, theirs_win=settle == "then", by_line=True)
             found = () if settle else merged.conflicts
             conflicts += [RestoreConflict(diff.path, c.line, c.ours, c.theirs) for c in found]
-            gone = not merged.text and diff.before is None and hunk is None
-            if not found and merged.text != (now or ""):
-                files.append(RestoredFile(diff.path, now, None if gone else merged.text))
+            text = merged.text if now in (None, base) else self._with_headings(diff.path, base, now or "", then, merged)
+            gone = not text and diff.before is None and hunk is None
+            if not found and text != (now or ""):
+                files.append(RestoredFile(diff.path, now, None if gone else text))
         return files, conflicts
+
+    def _with_headings(self, path: str, base: str, now: str, then: str, merged: merge.Merged) -> str:
+        text = headings.still_needed(base, now, then, merged.text)
+        return headings.emptied(now, text, lambda: self._owned(path))
 
 
 def _wanted(diff: FileDiff, hunk: int | None) -> str:

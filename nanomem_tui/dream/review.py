@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nanomem_tui import clock
 from nanomem_tui.dream import guards
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.headings import Owned, emptied, nobodys
 from nanomem_tui.dream.hunks import LAYER, REJECTED, WAITING, Hunk, HunkLayer, identity
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem
 from nanomem_tui.memory import secrets
@@ -28,7 +30,8 @@ WAITS = "waits for review"
 class Review:
     """The edits that wait in one workspace."""
 
-    def __init__(self, hunks: HunkLayer, files: FileLayer, perform: Perform) -> None:
+    def __init__(self, hunks: HunkLayer, files: FileLayer, perform: Perform, owned: Owned = nobodys) -> None:
+        self._owned = owned
         self._hunks = hunks
         self._files = files
         self._perform = perform
@@ -93,7 +96,8 @@ class Review:
         before = {name: self._files.read(name) or "" for name in TITLES if name in names}
         for hunk in hunks:
             possible(hunk.edit)
-        after = apply_edits(before, [hunk.edit for hunk in hunks])
+        made = apply_edits(before, [hunk.edit for hunk in hunks])
+        after = {name: emptied(text, made[name], partial(self._owned, name)) for name, text in before.items()}
         return {name: (text, after[name]) for name, text in before.items() if after[name] != text}
 
     def _gone(self, hunks: Iterable[Hunk]) -> list[Change]:

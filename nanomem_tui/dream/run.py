@@ -10,12 +10,14 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from nanomem_tui.dream import repository
 from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Limits, Refusal, check, evidence_of
+from nanomem_tui.dream.headings import Owned, emptied, nobodys
 from nanomem_tui.dream.hunks import HunkLayer, keepable
 from nanomem_tui.dream.queue import DreamQueue, Queue
 from nanomem_tui.dream.result import DreamResult
@@ -53,8 +55,10 @@ class DreamRunner(DreamQueue):
         dreamer: Dreamer | None = None,
         limits: Limits | None = None,
         settle: Callable[[], None] | None = None,
+        owned: Owned = nobodys,
     ) -> None:
         super().__init__(paths, files, presence)
+        self._owned = owned
         self._settle = settle
         self._git = git
         self._perform = perform
@@ -126,7 +130,7 @@ class DreamRunner(DreamQueue):
             self._refuse_when_late(proposed)
             before = {name: self._text(name) for name in TITLES}
             decided = replace(proposed, edits=tuple(chosen), refused=tuple(waiting))
-            result = _changed(decided, before, apply_edits(before, chosen))
+            result = self._changed(decided, before, apply_edits(before, chosen))
             return self._commit(result, started_by, rejected)
 
     def pass_over(self, cursor: int, why: str, *, started_by: str = "human") -> Operation:
@@ -224,7 +228,17 @@ class DreamRunner(DreamQueue):
             analysis=proposal.analysis,
             usage=proposal.usage,
         )
-        return _changed(result, before, checked.files)
+        return self._changed(result, before, checked.files)
+
+    def _changed(self, result: DreamResult, before: Mapping[str, str], after: Mapping[str, str]) -> DreamResult:
+        """The result with the files that come of it: a heading of ours goes with its last line."""
+        changed = {
+            name: emptied(before[name], text, partial(self._owned, name))
+            for name, text in after.items()
+            if text != before[name]
+        }
+        files = {name: merge.count_changes(before[name], text) for name, text in changed.items()}
+        return replace(result, files=files, before={name: before[name] for name in changed}, after=changed)
 
     def _not_asked_before(
         self, edits: Sequence[LineEdit], refused: Sequence[Refusal], dreamer: str
@@ -334,12 +348,6 @@ def _within(
     own = [edit for edit, cursor in zip(edits, last_of, strict=True) if cursor == first_left_out]
     why = f"one entry asks for more than {_count(limit, 'edit', 'edits')}"
     return own[:limit], [Refusal(edit, why) for edit in own[limit:]], first_left_out
-
-
-def _changed(result: DreamResult, before: Mapping[str, str], after: Mapping[str, str]) -> DreamResult:
-    changed = {name: text for name, text in after.items() if text != before[name]}
-    files = {name: merge.count_changes(before[name], text) for name, text in changed.items()}
-    return replace(result, files=files, before={name: before[name] for name in changed}, after=changed)
 
 
 def message(dreamer: str, result: DreamResult) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.dream.log import DreamLog, DreamRun, Recorded, run_of
 from nanomem_tui.dream.queue import DreamQueue
-from nanomem_tui.errors import BadInput, Refused
+from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.operations import Operation, Perform
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 
@@ -60,13 +60,21 @@ class Dreams:
     def _runner(self) -> DreamRunner:
         from nanomem_tui.dream.run import DreamRunner
 
-        return DreamRunner(self._paths, self._git, self._files, self._perform, self._presence, settle=self._settle)
+        return DreamRunner(
+            self._paths,
+            self._git,
+            self._files,
+            self._perform,
+            self._presence,
+            settle=self._settle,
+            owned=self.own_headings,
+        )
 
     @cached_property
     def _restore(self) -> DreamRestore:
         from nanomem_tui.dream.restore import DreamRestore
 
-        return DreamRestore(self._sound, self._files, self._perform, self._queue)
+        return DreamRestore(self._sound, self._files, self._perform, self._queue, self.own_headings)
 
     def _git(self) -> GitHistory | None:
         """The history as it is now; objects that were read once stay in memory as long as it is the same repository."""
@@ -191,7 +199,7 @@ class Dreams:
         from nanomem_tui.dream.hunks import HunkLayer
         from nanomem_tui.dream.review import Review
 
-        return Review(HunkLayer(self._paths), self._files, self._perform)
+        return Review(HunkLayer(self._paths), self._files, self._perform, self.own_headings)
 
     @cached_property
     def versions(self) -> Versions:
@@ -226,6 +234,13 @@ class Dreams:
     def blame(self, file: str) -> list[BlamedLine]:
         """Who wrote each line of a memory file, and which entries asked for it. See `Blames.blame`."""
         return self._blames.blame(file)
+
+    def own_headings(self, file: str) -> Collection[int]:
+        """The lines of the headings that Dreams of ours made in a memory file; none where that cannot be told."""
+        try:
+            return self._blames.own_headings(file) if self._make_blames else ()
+        except NanomemError:
+            return ()
 
     def with_messages(self, lines: Iterable[BlamedLine]) -> list[BlamedLine]:
         """Blamed lines with the messages that their entries came from."""

@@ -1,0 +1,120 @@
+"""A heading that a Dream made goes with the last line under it, and stays as long as a line needs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.dream.hunks import LAYER, WAITING, Hunk
+from nanomem_tui.dream.result import DreamResult
+from nanomem_tui.operations import Change, new_key, new_operation
+from tests.store.git_samples import git, needs_git, small
+
+pytestmark = needs_git
+START = "# User\n\n## Work\n- a job\n\n## Pets\n- a cat\n"
+NUTS, PILLS = "- User is allergic to peanuts", "- User is allergic to penicillin"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """With a `USER.md` of two sections, committed by the agent's owner."""
+    found = small(tmp_path).workspace
+    (found / "USER.md").write_text(START)
+    git(found, "commit", "-q", "-am", "by hand")
+    (found / "memory/history.jsonl").write_text("")
+    return found
+
+
+def user(workspace: Path) -> str:
+    return (workspace / "USER.md").read_text()
+
+
+def dream(workspace: Path, *said: str, day: str = "2026-04-03") -> DreamResult:
+    """A Dream over new entries."""
+    file = workspace / "memory/history.jsonl"
+    first = 21 + len(file.read_text().splitlines())
+    rows = ({"cursor": n, "timestamp": f"{day} 00:02", "content": text} for n, text in enumerate(said, first))
+    with file.open("a") as history:
+        history.writelines(json.dumps(row) + "\n" for row in rows)
+    with open_workspace(workspace) as ws:
+        return ws.dream.run()
+
+
+def taken_back(workspace: Path, done: DreamResult, way: str) -> None:
+    assert done.operation is not None
+    assert done.sha is not None
+    with open_workspace(workspace) as ws:
+        ws.undo(done.operation.id) if way == "undo" else ws.dream.restore(done.sha)
+
+
+@pytest.mark.parametrize("first", ["undo", "restore"])
+@pytest.mark.parametrize("second", ["undo", "restore"])
+def test_a_heading_stays_for_a_later_line_and_goes_with_the_last(workspace: Path, first: str, second: str) -> None:
+    pills, nuts = dream(workspace, f"- [durable] {PILLS[2:]}"), dream(workspace, f"- [durable] {NUTS[2:]}")
+    assert user(workspace) == f"{START}\n## Health\n{PILLS}\n{NUTS}\n"
+    taken_back(workspace, pills, first)
+    assert user(workspace) == f"{START}\n## Health\n{NUTS}\n"
+    taken_back(workspace, nuts, second)
+    assert user(workspace) == START
+    with open_workspace(workspace) as ws:
+        ws.redo() if second == "undo" else ws.undo()
+    assert user(workspace) == f"{START}\n## Health\n{NUTS}\n"
+
+
+@pytest.mark.parametrize("way", ["undo", "restore"])
+def test_a_persons_line_keeps_the_heading(workspace: Path, way: str) -> None:
+    pills = dream(workspace, f"- [durable] {PILLS[2:]}")
+    (workspace / "USER.md").write_text(f"{user(workspace)}- by hand\n")
+    taken_back(workspace, pills, way)
+    assert user(workspace) == f"{START}\n## Health\n- by hand\n"
+
+
+@pytest.mark.parametrize("way", ["undo", "restore"])
+def test_a_persons_heading_stays(workspace: Path, way: str) -> None:
+    (workspace / "USER.md").write_text(f"{START}\n## Health\n- by hand\n")
+    pills = dream(workspace, f"- [durable] {PILLS[2:]}")
+    (workspace / "USER.md").write_text(user(workspace).replace("- by hand\n", ""))
+    taken_back(workspace, pills, way)
+    assert user(workspace) == f"{START}\n## Health\n"
+
+
+def test_a_heading_goes_with_the_line_that_a_later_dream_removes(workspace: Path) -> None:
+    dream(workspace, "- [durable] User is on a diet without salt until 2026-04-10")
+    made = user(workspace)
+    assert made.startswith(START + "\n## ")
+    later = dream(workspace, "- [durable] User has a job at a bakery", day="2026-05-03")
+    assert "without salt" not in user(workspace)
+    assert user(workspace) == f"{START}\n## Identity\n- User has a job at a bakery\n"
+    taken_back(workspace, later, "undo")
+    assert user(workspace) == made
+
+
+def test_a_heading_of_the_owner_stays_when_a_dream_removes_its_last_line(workspace: Path) -> None:
+    (workspace / "USER.md").write_text(f"{START}\n## Diet\n- without salt until 2026-04-10\n")
+    dream(workspace, "- [durable] User has a job at a bakery", day="2026-05-03")
+    assert "- a cat\n\n## Diet\n\n## " in user(workspace)
+
+
+def test_a_heading_goes_with_the_last_line_that_a_person_lets_go_in_the_inbox(workspace: Path) -> None:
+    dream(workspace, f"- [durable] {PILLS[2:]}")
+    with open_workspace(workspace) as ws:
+        edit = LineEdit("remove", "USER.md", line=10, old=PILLS, evidence=(21,))
+        hunk = Hunk(new_key(WAITING), edit, "waits", "2026-04-04T00:00:00+00:00", "model")
+        ws.perform(new_operation("dream.run", "Dream", [Change(LAYER, hunk.id, None, hunk.value)], actor="dream"))
+        assert ws.dream.review.preview([hunk.id])["USER.md"][1] == START
+        ws.dream.review.accept([hunk.id])
+        assert user(workspace) == START
+        ws.undo()
+    assert user(workspace) == f"{START}\n## Health\n{PILLS}\n"
+
+
+def test_a_heading_that_a_later_edit_set_above_older_lines_is_taken_back(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        done = ws.documents.edit("USER.md", START.replace("- a cat", "### Cats\n- a cat"))
+        ws.documents.edit("USER.md", f"{user(workspace)}- another\n")
+        ws.undo(done.id)
+    assert user(workspace) == f"{START}- another\n"
