@@ -120,7 +120,7 @@ class GitHistory:
         head = self.head()
         if head is not None:
             top = self._objects.tree(self._objects.commit(head).tree)
-            if self.prefix and any(name in top for name in ("SOUL.md", "USER.md", "memory")):
+            if self.prefix and "MEMORY.md" not in top and any(n in top for n in ("SOUL.md", "USER.md", "memory")):
                 self.prefix = ""  # a repository in memory/ whose tree is that of the workspace
 
     def close(self) -> None:

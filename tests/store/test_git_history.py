@@ -343,6 +343,27 @@ def test_a_repository_inside_memory_is_read_and_extended(tmp_path: Path) -> None
     assert git(memory, "ls-tree", "-r", "--name-only", "HEAD").split() == [".dream_cursor", "MEMORY.md"]
 
 
+@needs_git
+def test_files_beside_memory_md_in_a_repository_inside_memory_move_none_of_its_files(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    memory = workspace / "memory"
+    memory.mkdir(parents=True)
+    git(memory, "init", "-q", "-b", "main")
+    write(memory, {"MEMORY.md": "# M\n", "SOUL.md": "# Soul\n", "USER.md": "# User\n"})
+    git(memory, "add", "-A")
+    git(memory, "commit", "-q", "-m", "init: nanobot memory store")
+    write(memory, {"MEMORY.md": "# M\n- Cat: Mimi\n"})
+    git(memory, "commit", "-q", "-a", "-m", "dream: 3 entries")
+    history = opened(locate(workspace))
+    newest = history.commits()[0]
+    assert [(stat.path, stat.added) for stat in newest.files] == [("memory/MEMORY.md", 1)]
+    assert history.file_at(newest.sha, "memory/MEMORY.md") == b"# M\n- Cat: Mimi\n"
+    assert not history.tracks("SOUL.md")  # that of the workspace is another file
+    history.commit_files({"memory/MEMORY.md": b"# M\n- ours\n"}, "x")
+    assert git(memory, "ls-tree", "-r", "--name-only", "HEAD").split() == ["MEMORY.md", "SOUL.md", "USER.md"]
+    assert git(memory, "show", "HEAD:MEMORY.md") == "# M\n- ours\n"
+
+
 def test_init_makes_the_repository_as_the_agent_does(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     (workspace / "memory").mkdir(parents=True)
