@@ -41,16 +41,34 @@ def repository(paths: Paths, agent: Presence) -> Iterator[Problem]:
 
     yield from probe(paths).problems
     for git in paths.git_dirs:
-        lock = git / "index.lock"
+        if not (agent.running and agent.dreaming):
+            yield from _locks(git, paths)
+        yield from _empty_objects(git, paths)
+
+
+def _locks(git: Path, paths: Paths) -> Iterator[Problem]:
+    """Locks that keep a commit from being made; of the index only what is old: it is held for long now and then."""
+    from nanomem_tui.store import git_refs
+
+    try:
+        branch = git_refs.read_head(git).name
+    except NanomemError:  # told already
+        branch = "HEAD"
+    for name in dict.fromkeys(("index", "HEAD", branch, "packed-refs")):
+        lock = git / f"{name}.lock"
         try:
             age = time.time() - os.lstat(lock).st_mtime
         except OSError:
             continue
-        if age > STALE_LOCK and not (agent.running and agent.dreaming):
+        if git_refs.is_ours(lock):  # it hinders nobody: it is held for a moment, or taken away by the next commit
+            continue
+        if age > STALE_LOCK:
             what = "a lock that nobody holds: every Dream fails to commit, and says nothing"
             yield Problem(what, paths.relative(lock), None, "remove it when no git command is running")
-    for git in paths.git_dirs:
-        yield from _empty_objects(git, paths)
+        elif name != "index":
+            what = "a lock of this minute: as long as it is there no Dream can commit"
+            fix = "look again in a minute; if it is still there, remove it when no git command is running"
+            yield Problem(what, paths.relative(lock), None, fix, "warning")
 
 
 def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:

@@ -201,6 +201,20 @@ def _make(path: Path) -> int:
     return handle
 
 
+def is_ours(path: Path) -> bool:
+    """Whether a lock carries our mark: then the next of us takes it away once no living process holds it."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.read(handle, len(_MARK) + 1) == _MARK
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
 def remove_stale(path: Path, *, named: bool = False) -> None:
     """Take away a lock that carries our mark and that no living process holds; anybody else's stays.
 

@@ -298,6 +298,19 @@ def test_a_git_lock_left_behind(home):
     assert report(home, agent=Presence(True, 1, "nanobot gateway", dreaming=True)) == []
 
 
+@pytest.mark.parametrize("name", ["HEAD", "refs/heads/master"])
+def test_a_lock_of_the_branch_is_told_at_once_and_is_an_error_once_it_is_old(home, name):
+    lock = home / "workspace" / ".git" / f"{name}.lock"
+    lock.write_bytes(b"")
+    os.utime(lock)
+    found = one(report(home), f".git/{name}.lock")
+    assert (found.severity, "no Dream can commit" in found.what) == ("warning", True)
+    os.utime(lock, (OLD, OLD))
+    found = one(report(home), f".git/{name}.lock")
+    assert (found.severity, "a lock that nobody holds" in found.what) == ("error", True)
+    assert report(home, agent=Presence(True, 1, "nanobot gateway", dreaming=True)) == []
+
+
 def test_git_objects_that_a_power_cut_emptied(home):
     objects = home / "workspace" / ".git" / "objects" / "ab"
     objects.mkdir(exist_ok=True)
