@@ -2,7 +2,8 @@
 
 Text is folded (NFKC, case, accents), cut into words, and scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer,
 Burmese) into single characters and bigrams, so that a two-character query finds its item. Borders between scripts are
-word borders. English words are reduced to their stem, and words that say nothing are left out.
+word borders. English words are reduced to their stem, and words that say nothing are left out. A pictograph is a word:
+its token is written in letters (`u1f355`), since SQLite's own tokenizer, which cuts the index, knows no others.
 """
 
 from __future__ import annotations
@@ -13,12 +14,23 @@ from functools import lru_cache
 
 from nanomem_tui.stemming import stem
 
-VERSION = 2
+VERSION = 3
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
 
 _UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿ㇰ-ㇿ฀-๿຀-໿ក-៿က-႟𠀀-𲎯"
 _MARKS = "\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 """Vowel signs that belong to a word and that `\\w` does not know."""
+
+_PICTURES = (
+    "\u231a\u231b\u2328\u23cf\u23e9-\u23f3\u23f8-\u23fa\u2600-\u2767\u2794-\u27bf\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55"
+    "\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
+)
+"""Pictographs, each a word of its own; not the tones of skin, the joiners and the selectors, which only vary them."""
+
+_FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
+
+_SPELT = re.compile("(?:u[12][0-9a-f]{3,4}){1,2}")
+"""How the token of a pictograph looks."""
 
 _ASCII_WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _PLAIN = bytes(
@@ -54,6 +66,11 @@ SINGLE_CHARACTER = 0.4
 _MOST_STEMS = 200_000
 
 
+def _spelt(word: str) -> str:
+    """A pictograph in letters; any other word as it is."""
+    return "".join(f"u{ord(letter):x}" for letter in word) if _pictures().fullmatch(word) else word
+
+
 class _Stems(dict[str, str]):
     """Stems by word form; empty for a word that says nothing. A cache that starts over when it is full."""
 
@@ -62,7 +79,7 @@ class _Stems(dict[str, str]):
         if (apostrophe and rest == "t") or base in _STOP:
             found = ""
         else:
-            found = stem(base) if base.isascii() else base
+            found = stem(base) if base.isascii() else _spelt(base)
             if apostrophe and rest not in _CONTRACTED:
                 found = stem(base + rest)
         if len(self) >= _MOST_STEMS:
@@ -78,7 +95,12 @@ _stem_of = _Stems().__getitem__
 def _any_words() -> re.Pattern[str]:
     # 15 ms to compile: a program that meets plain ASCII only, or no text at all, does not pay for it.
     letter = rf"(?:[^\W_{_UNSPACED}{_MARKS}]|[{_MARKS}])"
-    return re.compile(rf"[{_UNSPACED}]+|{letter}+(?:'{letter}+)?")
+    return re.compile(rf"[{_UNSPACED}]+|{letter}+(?:'{letter}+)?|{_FLAG}|[{_PICTURES}]")
+
+
+@lru_cache(1)
+def _pictures() -> re.Pattern[str]:
+    return re.compile(rf"{_FLAG}|[{_PICTURES}]")
 
 
 @lru_cache(1)
@@ -108,6 +130,14 @@ def _runs(text: str) -> list[str]:
 
 def _is_unspaced(run: str) -> bool:
     return not run.isascii() and _unspaced().match(run) is not None
+
+
+def shown(token: str) -> str:
+    """A token as a person reads it: a pictograph as itself."""
+    if _SPELT.fullmatch(token) is None:
+        return token
+    picture = "".join(chr(int(code, 16)) for code in token[1:].split("u"))
+    return picture if _pictures().fullmatch(picture) else token
 
 
 def fold(text: str) -> str:

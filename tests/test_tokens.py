@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.stemming import stem
-from nanomem_tui.tokens import fold, query_tokens, tokens
+from nanomem_tui.tokens import fold, query_tokens, query_words, shown, tokens
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,9 @@ from nanomem_tui.tokens import fold, query_tokens, tokens
         ("naïve Café ЁЖ", ["naiv", "cafe", "еж"]),
         ("हिन्दी में", ["हिन्दी", "में"]),
         ("ชอบกาแฟ", [*"ชอบกาแฟ", "ชอ", "อบ", "บก", "กา", "าแ", "แฟ"]),
+        ("🍕🍕 ate", ["u1f355", "u1f355", "eat"]),
+        ("桜🌸桜 naïve☕", ["桜", "u1f338", "桜", "naiv", "u2615"]),
+        ("👍🏽 ❤\ufe0f 👩\u200d🍳 🇩🇪🇫🇷", ["u1f44d", "u2764", "u1f469", "u1f373", "u1f1e9u1f1ea", "u1f1ebu1f1f7"]),
         ("", []),
         ("\0\x1b[31m!", ["31m"]),
     ],
@@ -102,3 +105,9 @@ def test_a_plain_text_is_cut_into_words_with_what_follows_an_apostrophe(text: st
 
 def test_apostrophes_around_words_and_between_numbers_are_no_part_of_them() -> None:
     assert tokens("don't, it's the 'tea' 5'10") == ["tea", "5", "10"]
+
+
+@pytest.mark.parametrize("text", ["🍕", "🇩🇪", "☕", "pizza", "披萨", "u1", "u12345u"])
+def test_a_token_is_shown_as_it_was_written(text: str) -> None:
+    for token, written in query_words(text).items():
+        assert shown(token) == written

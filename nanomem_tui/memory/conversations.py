@@ -23,6 +23,7 @@ from nanomem_tui.memory.session_files import SessionFile
 from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.memory.shelf import Room, Shelf
 from nanomem_tui.text import counted
+from nanomem_tui.tokens import shown
 
 SOURCES = ("sessions", "history", "notes")
 ROLES = ("user", "assistant")
@@ -316,7 +317,7 @@ def _told(source: str, hit: PassageHit) -> Told:
         at=hit.passage.at,
         text=hit.passage.text,
         score=hit.score,
-        parts={"terms": list(hit.terms), **hit.parts},
+        parts={"terms": [shown(term) for term in hit.terms], **hit.parts},
         before=tuple(_neighbour(source, passage) for passage in hit.before),
         after=tuple(_neighbour(source, passage) for passage in hit.after),
         place=hit.passage.key,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.store.vocabulary import trust
 from nanomem_tui.tokens import query_weights, query_words
 
 REPLY_WEIGHT = 0.5
@@ -106,4 +107,6 @@ def _meant(
     near = nearest(word)
     forms = (longer(as_written) or longer(word)) if as_written.isalpha() else ()
     found = dict.fromkeys(forms, LONGER_WEIGHT * weight)
-    return {near: weight, **{form: counts for form, counts in found.items() if form != near}} if near else found
+    if near is None:
+        return found
+    return {near: trust(word) * weight, **{form: counts for form, counts in found.items() if form != near}}

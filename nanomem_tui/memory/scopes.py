@@ -5,6 +5,10 @@ values: must not read a store, and nobody else may decide whether an item is vis
 
 A key is `channel:{channel}:chat:{chat_id}`, `channel:{channel}:user:{sender_id or chat_id}` or
 `workspace:{workspace_id}:global`. A channel holds no colon, so that a key names one chat and no other.
+
+Where no sender is known, the chat id stands for the person, as in a private chat of many channels. A chat may also be
+called like somebody who is not in it: who asks there without a name sees of that person what was told in that very
+chat, or under no name.
 """
 
 from __future__ import annotations
@@ -113,9 +117,10 @@ def layers(audience: Audience, scope: str = "all", *, with_global: bool = True) 
     """The function that says in which layer an item is visible to `audience`, None when it is not.
 
     The chat layer holds every kind of this chat; the user layer preferences and facts of this sender only; the global
-    layer what belongs to nobody, where `with_global`. The owner sees every item, as `owner`. `scope` (chat, user,
-    global; all: no limit) narrows that and never widens it. A deleted item is visible to nobody; disabled ones are
-    for the caller to leave out. Raises BadInput: an unknown scope, a chat or a sender without a channel.
+    layer what belongs to nobody, where `with_global`. Who gives no sender is the person that the chat is called like
+    only for what was told there, or by nobody that is known. The owner sees every item, as `owner`. `scope` (chat,
+    user, global; all: no limit) narrows that and never widens it. A deleted item is visible to nobody; disabled ones
+    are for the caller to leave out. Raises BadInput: an unknown scope, a chat or a sender without a channel.
     """
     if scope not in ("all", *SCOPE_TYPES):
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}, all")
@@ -139,6 +144,8 @@ def layers(audience: Audience, scope: str = "all", *, with_global: bool = True) 
             return None
         if kind == "chat":
             return "chat"
+        if audience.sender_id is None and item.sender_id and item.chat_id != audience.chat_id:
+            return None
         return "user" if item.kind in USER_KINDS else None
 
     return layer

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.store.search import Candidate
 from nanomem_tui.store.values import Item
-from nanomem_tui.tokens import tokens
+from nanomem_tui.tokens import shown, tokens
 
 Weights = Mapping[str, float]
 
@@ -97,7 +97,7 @@ class Parts(Mapping[str, Any]):
             weights, today, words = self._asked
             importance, recency, hits = shares(self._item, weights, today)
             self._made = {
-                "terms": sorted(set(words).intersection(tokens(self._item.text))),
+                "terms": sorted(map(shown, set(words).intersection(tokens(self._item.text)))),
                 "lexical": self._lexical,
                 "importance": importance,
                 "recency": recency,

@@ -16,6 +16,9 @@ LEAST = 4
 MOST_LONGER = 3
 """Of the words that begin alike, so many are looked for."""
 
+SHORT, SHORT_WEIGHT = 6, 0.7
+"""A word of fewer letters is near to many others: what it is corrected to counts less."""
+
 
 class _Rank(NamedTuple):
     distance: float
@@ -29,12 +32,17 @@ def nearest(word: str, known: Iterable[str], rows_with: Callable[[str], int]) ->
 
     One slip (a letter more, less, other, or two swapped) is allowed from four letters on, two from eight on. Of equally
     near words that with the same first letter wins, then the one that more rows hold. Words with digits are never
-    corrected, nor is one to which no row holds an answer.
+    corrected, nor common English ones, nor one to which no row holds an answer.
     """
     if len(word) < 4 or not word.isalpha():
         return None
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
+
+    from nanomem_tui.store.common_words import is_common
+
+    if is_common(word):
+        return None
 
     most = 1 if len(word) < 8 else 2
     best: _Rank | None = None
@@ -44,6 +52,11 @@ def nearest(word: str, known: Iterable[str], rows_with: Callable[[str], int]) ->
         if rank.rarity and (best is None or rank < best):
             best = rank
     return best.word if best else None
+
+
+def trust(word: str) -> float:
+    """What the nearest word counts beside one that stands there as it was written."""
+    return SHORT_WEIGHT if len(word) < SHORT else 1.0
 
 
 def is_stop_word_misspelt(word: str) -> bool:

@@ -93,6 +93,28 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_recalled(
         assert scope in ("all", row.scope_type)
 
 
+@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
+@pytest.mark.parametrize("profile", ["default", "seed000", "seed001"])
+def test_a_chat_that_is_called_like_a_person_is_not_given_what_the_person_told(
+    tmp_path: Path, backend: str, profile: str
+) -> None:
+    home = make_home(tmp_path, items=0)
+    key = user_key("telegram", "ana")
+    with open_workspace(home) as made:
+        told = item("seven", "tea", scope_type="user", scope_key=key, channel="telegram", chat_id="7", sender_id="ana")
+        fill(made, [told, told._replace(id="private", text="dog", chat_id="ana")])
+    with open_workspace(home) as made:
+        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
+        for audience, seen in (
+            (Audience("telegram", "ana"), {"private"}),
+            (Audience("telegram", "9", "ana"), {"private", "seven"}),
+            (Audience("telegram", "9"), set()),
+        ):
+            found = recall.ask(Question("tea dog", "", audience, profile=profile))
+            assert set(ids(found)) == seen
+            assert not found.cut
+
+
 def test_each_hit_says_what_its_score_is_made_of_and_in_which_layer(ws: Workspace) -> None:
     fill(
         ws,
@@ -160,6 +182,41 @@ def test_a_slip_is_corrected_and_said(ws: Workspace) -> None:
     recalled = recall_of(ws).ask(Question("any potery?"))
     assert ids(recalled) == ["p"]
     assert recalled.corrected == {"potery": "pottery"}, "the words as they are written, no stems"
+
+
+@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
+def test_a_common_word_that_no_row_holds_is_no_slip_of_another(tmp_path: Path, backend: str) -> None:
+    home = make_home(tmp_path, items=0)
+    with open_workspace(home) as made:
+        fill(made, [item("c", "I like coffee"), item("s", "I like sushi"), item("b", "Berlin is where the flat is")])
+    with open_workspace(home) as made:
+        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
+        found = recall.ask(Question("where do I live Berlin"))
+        assert (ids(found), dict(found.corrected), found.backend) == (["b"], {}, backend)
+        assert dict(recall.ask(Question("liek")).corrected) == {"liek": "like"}
+
+
+@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
+def test_a_pictograph_is_found(tmp_path: Path, backend: str) -> None:
+    home = make_home(tmp_path, items=0)
+    with open_workspace(home) as made:
+        fill(made, [item("p", "🍕🍕🍕 is the best food"), item("v", "❤️ to the 🇩🇪 flag"), item("o", "food")])
+    with open_workspace(home) as made:
+        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
+        for asked, key, term in (("🍕", "p", "🍕"), ("❤", "v", "❤"), ("🇩🇪", "v", "🇩🇪")):
+            found = recall.ask(Question(asked))
+            assert (ids(found), found.backend) == ([key], backend), asked
+            assert found.hits[0].parts["terms"] == [term]
+        assert ids(recall.ask(Question("🍣"))) == []
+
+
+def test_what_a_short_word_is_corrected_to_counts_less_than_the_word(ws: Workspace) -> None:
+    fill(ws, [item("t", "a train at noon"), item("p", "a piano at noon")])
+    recall = recall_of(ws)
+    slip, word = (recall.ask(Question(text)).hits[0].score for text in ("trian", "train"))
+    assert 0 < slip < 0.9 * word
+    long, right = (recall.ask(Question(text)).hits[0].score for text in ("a pianno", "piano"))
+    assert long == pytest.approx(right)
 
 
 @pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])

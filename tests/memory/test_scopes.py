@@ -59,6 +59,15 @@ def test_a_scope_narrows_and_never_widens() -> None:
     assert [layer_of(row, owner) for row in rows] == ["owner"] * 3
 
 
+def test_a_chat_that_is_called_like_a_person_sees_nothing_that_was_told_elsewhere() -> None:
+    key = user_key("telegram", "ana")
+    told, private = (item("user", key, chat_id=chat, sender_id="ana") for chat in ("7", "ana"))
+    unnamed, by_hand = item("user", key, chat_id="ana"), item("user", key, sender_id="ana")
+    rows = [told, private, unnamed, by_hand]
+    assert [layer_of(row, Audience("telegram", "ana")) for row in rows] == [None, "user", "user", None]
+    assert [layer_of(row, Audience("telegram", "9", "ana")) for row in rows] == ["user"] * 4
+
+
 def test_a_channel_alone_sees_only_what_is_global() -> None:
     rows = [item("chat", CHAT), item("user", USER), item("global", "workspace:x:global")]
     assert [layer_of(row, Audience("telegram")) for row in rows] == [None, None, "global"]
@@ -119,10 +128,13 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_visible(
     for maker, scope_type, kind in made:
         if scope_type != "global" and maker.chat_id is None and (scope_type == "chat" or maker.sender_id is None):
             continue
-        row = item(scope_type, key_for(scope_type, maker, "x"), kind)
+        told = {} if scope_type == "global" else {"chat_id": maker.chat_id, "sender_id": maker.sender_id}
+        row = item(scope_type, key_for(scope_type, maker, "x"), kind, **told)
         same_chat = (maker.channel, maker.chat_id) == (asking.channel, asking.chat_id)
         users = [one.sender_id if one.sender_id is not None else one.chat_id for one in (maker, asking)]
         same_user = maker.channel == asking.channel and users[0] == users[1]
+        if asking.sender_id is None and maker.sender_id is not None:
+            same_user = same_user and same_chat  # a chat called like somebody is not that person
         allowed = {
             "chat": same_chat,
             "user": same_user and kind in USER_KINDS,
