@@ -1,12 +1,15 @@
 """Whether the entries that an edit of a model cites say what the edit does: its words, its denials, what it takes away.
 
 A model may name any entry for any line. Names and numbers are held against the entries elsewhere; here it is the other
-words. Errs towards a person: a good edit in words of its own waits, a made-up one is not written. Pure.
+words. Errs towards a person: a good edit in words of its own waits, a made-up one is not written. Words of another
+script than that of the entries cannot be held against them: such an edit waits, and that is the reason given. Pure.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -15,11 +18,13 @@ from nanomem_tui.dream.claims import claim_of
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.veil import unmasked
 from nanomem_tui.formats.history import marks
-from nanomem_tui.tokens import tokens
+from nanomem_tui.tokens import fold, tokens
 
 ENOUGH = 0.6
 """The share of an edit's new words that the entries it cites must hold."""
 
+OTHER_LANGUAGE = "it is written in another language than its entries"
+_ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}  # what is written together
 _NEARLY = 4  # letters that two forms of a word have in common at least
 _OPEN = frozenset(
     tokens(
@@ -44,10 +49,33 @@ def unsupported(edit: LineEdit, said: str, today: str, others: str) -> str:
     `today` is the newest day of the history; `others` the text of the files without the line.
     """
     if edit.op in ("add", "replace"):
+        if _is_foreign(edit.new, said) and _missing(details.words(unmasked(edit.new)), details.words(said)):
+            return OTHER_LANGUAGE
         return _unsaid(edit, said) or _turned(edit, said) or _lost(edit, said)
     if edit.op == "remove" and not _may_go(edit, said, today, others):
-        return "the entries that it cites say nothing of what it removes"
+        nothing = "the entries that it cites say nothing of what it removes"
+        return OTHER_LANGUAGE if _is_foreign(edit.old, said) else nothing
     return ""
+
+
+def _is_foreign(text: str, said: str) -> bool:
+    """Whether no line of the entries is in the script of `text`, but for names and the like."""
+    script = _script(text)
+    return script != "" and script not in {_script(line) for line in said.split("\n")} - {""}
+
+
+@lru_cache(1024)
+def _script(text: str) -> str:
+    """The script in which most words of a line are, as Unicode calls it; "" for a line without words."""
+    found = Counter[str]()
+    before = ""
+    for letter in fold(text):
+        name = unicodedata.name(letter, "").partition(" ")[0] if letter.isalpha() else ""
+        script = _ONE_SCRIPT.get(name, name)
+        if script and (script == "CJK" or script != before):  # a character there is a word elsewhere
+            found[script] += 1
+        before = script
+    return max(found, key=lambda script: (found[script], script == "CJK"), default="")
 
 
 def _unsaid(edit: LineEdit, said: str) -> str:

@@ -78,6 +78,48 @@ def test_what_the_entry_does_not_say_is_named(old: str, new: str, said: str) -> 
     assert why("replace" if old and new else "remove" if old else "add", old, new, said) != ""
 
 
+CHINESE, ENGLISH = "- [durable] Mira 2025年搬到Graz，喜欢喝茶", "- [durable] Mira moved to Graz in 2025 and likes tea"
+FOREIGN: list[tuple[str, dict[str, Any]]] = [
+    (CHINESE, edit("add", 21, new="- Mira moved to Graz in 2025")),
+    (CHINESE, edit("add", 21, new="- Mira left Graz 2025")),
+    (CHINESE, edit("replace", 21, line=2, old="- Prefers coffee", new="- Prefers tea")),
+    (CHINESE, edit("remove", 21, line=2, old="- Prefers coffee")),
+    (ENGLISH, edit("add", 21, new="- Mira 2025年搬到Graz，喜欢喝茶")),
+    ("- [durable] Мира живёт в Граце", edit("add", 21, new="- lives there with a friend")),
+]
+
+
+@needs_git
+@pytest.mark.parametrize(("said", "asked"), FOREIGN, ids=[str(asked.get("new", "remove")) for _, asked in FOREIGN])
+def test_an_edit_in_another_script_than_its_entries_waits_and_says_so(
+    tmp_path: Path, said: str, asked: dict[str, Any]
+) -> None:
+    on = Dreaming(tmp_path, (said,), study(fact("tea", 21)), step(asked))
+    on.bench.paths.user.write_text("# User\n- Prefers coffee\n")
+    result = on.run()
+    assert on.user == "# User\n- Prefers coffee\n"
+    assert [refusal.why for refusal in result.refused] == ["it is written in another language than its entries"]
+    assert [row["reason"] for row in result.to_json()["refused"]] == [result.refused[0].why]
+    assert [hunk.to_json()["why"] for hunk in on.bench.review.waiting()] == [result.refused[0].why]
+
+
+@needs_git
+@pytest.mark.parametrize(
+    "new", ["- Mira moved to Linz in 2025", "- Mira moved to Graz in 2019", "- See `tea.md`, Mira"]
+)
+def test_in_another_script_too_a_name_or_number_of_nowhere_is_named(tmp_path: Path, new: str) -> None:
+    asked = edit("add", 21, new=new)
+    on = Dreaming(tmp_path, (CHINESE,), study(fact("tea", 21)), step(asked, status="more"), step(asked))
+    (refusal,) = on.run().refused
+    assert refusal.why.startswith("no entry that it names, and no line, says ")
+
+
+def test_an_entry_of_two_languages_bears_out_either() -> None:
+    said = "用户喜欢喝茶\nThe user prefers tea"
+    assert why("add", "", "- Prefers tea", said) == why("add", "", "- 用户喜欢喝茶", said) == ""
+    assert "do not say" in why("add", "", "- Hates sailing boats", said)
+
+
 @needs_git
 def test_the_rules_need_no_words_of_their_own(tmp_path: Path) -> None:
     bench = Bench(small(tmp_path))
