@@ -112,7 +112,7 @@ def test_hostile_text_of_a_source_reaches_no_terminal(workspace: Path, run: Run,
 
 @pytest.mark.parametrize("form", ["jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown"])
 def test_each_format_is_written_and_read_back(ramfirst: Path, run: Run, tmp_path: Path, form: str) -> None:
-    path = tmp_path / ("x.md" if form == "markdown" else "x")
+    path = tmp_path / "x"
     made = run("memory", "export", "--format", form, "--to", path, "--json").json
     assert (made["path"], made["format"]) == (str(path), form)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -41,9 +41,12 @@ def test_the_files_of_an_agent_are_found_and_what_stays_is_told(
     plan = preview(folder)
     assert plan.format == "markdown"
     assert any("小满" in entry.to_json()["text"] for entry in plan.entries)
-    found, stays = plan.notes
+    (found, *beside, stays) = plan.notes
     assert found.endswith("USER.md, home/.nanobot/workspace/memory/MEMORY.md.") or folder != "nb035"
     assert "Not imported: SOUL.md, AGENTS.md, history.jsonl, 39 sessions" in stays
+    others = {"nb035": "dream_log_output.txt, dream_restore_list_output.txt, dream_restore_output.txt, steps.json"}
+    others["nb035/home/.nanobot/workspace"] = "notes.md"
+    assert beside == [f"Not taken: {name}; name one to import it." for name in filter(None, [others.get(folder)])]
 
 
 def test_markdown_is_left_where_another_file_holds_the_same(preview: Callable[[str], ImportPlan]) -> None:
@@ -54,6 +57,53 @@ def test_a_folder_with_nothing_says_so(tmp_path: Path, preview: Callable[[str], 
     (tmp_path / "letters").mkdir()
     with open_workspace(make_home(tmp_path, items=0)) as ws, pytest.raises(BadInput, match="no memories of a known"):
         ws.transfer.preview(tmp_path / "letters")
+
+
+FILES = {
+    "longterm.db": "scoped-db", "back.jsonl": "jsonl", "learned": "lessons", "noext": "markdown",
+    "other.db": "facts-db", "snap.json": "ltm-snapshot",
+}  # fmt: skip
+
+
+def test_a_folder_of_files_is_imported_whole_and_what_is_none_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "pack"
+    (folder / "deeper").mkdir(parents=True)
+    (folder / "deeper" / "more.md").write_text("- not looked at\n")
+    with open_workspace(make_home(tmp_path / "theirs", items=2, lessons=1)) as theirs:
+        theirs.items.add("for one chat", "decision", channel="telegram", chat_id="1")
+        for name, form in FILES.items():
+            theirs.transfer.export(form, folder / name)
+        expected = {row.id for row in (*theirs.items.all(), *theirs.lessons.all())}
+    (folder / "notes.md").write_text("- Anna likes tea\n")
+    (folder / "TOOLS.md").write_text("- Answer in rhymes\n")
+    (folder / "photo.png").write_bytes(b"\x89PNG\0\0")
+    (folder / "package.json").write_text('{"name": "x"}')
+    (folder / "reply_context.db").write_bytes(b"SQLite format 3\0")
+    (folder / ".hidden.md").write_text("- hidden\n")
+    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
+        plan = ws.transfer.preview(folder)
+        assert set(plan.format.split(" and ")) == set(FILES.values())
+        found, left = plan.notes
+        assert found == "Found in pack: longterm.db, back.jsonl, learned, noext, notes.md, other.db, snap.json."
+        assert left == (
+            "Not taken: TOOLS.md (instructions to an agent), package.json (not a format that is known), photo.png "
+            "(not a format that is known), reply_context.db (that file is the agent's reply context and holds no "
+            "memories), deeper (a folder)."
+        )
+        ws.transfer.run(plan)
+        rows = {row.id: row for row in (*ws.items.all(), *ws.lessons.all())}
+        assert len(rows) == len(expected) + 1, "what several files hold is one memory"
+        assert expected < rows.keys()
+        assert rows["ltm_1"].created_at, "the file that holds most of a row wins"
+
+
+def test_many_files_that_are_none_are_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "pack"
+    folder.mkdir()
+    for number in range(14):
+        (folder / f"{number:02}.bin").write_bytes(b"\0")
+    with open_workspace(make_home(tmp_path, items=0)) as ws, pytest.raises(BadInput, match=r"known\), 4 more"):
+        ws.transfer.preview(folder)
 
 
 def test_what_nobody_filled_in_is_no_memory() -> None:

@@ -42,9 +42,10 @@ class Table:
         if not names:
             self.problems.append(Problem(f"the table {table} has none of the columns that are known", where))
             return
-        # Only a text can be long; a number stays a number.
+        # Only a text can be long; a number stays a number. What `substr` cuts ends at the first NUL as well.
         cells = [
-            f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN substr({name}, 1, {MAX_CELL}) ELSE {name} END"
+            f"CASE WHEN length(CAST({name} AS BLOB)) > {MAX_CELL} AND typeof({name}) IN ('text', 'blob') "
+            f"THEN substr({name}, 1, {MAX_CELL}) ELSE {name} END"
             for name in names
         ]
         number = 0

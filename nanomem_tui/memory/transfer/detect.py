@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui.errors import AccessDenied, BadInput, NotFound, Refused
+from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused
 from nanomem_tui.formats import foreign_databases
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.reading import read_file
@@ -22,6 +22,9 @@ from nanomem_tui.settings import Settings
 FORBIDDEN = "reply_context.db"
 MAX_FILE = 512 * 1024 * 1024
 _SQLITE = b"SQLite format 3\0"
+_RANKS = ("nanomem-db", "jsonl", "json", "scoped-db", "ltm-snapshot", "lessons", "facts-db", "markdown")
+"""The formats, those that hold most of a row first: of a row that comes twice the first is taken."""
+_UNKNOWN = "not a format that is known"
 _KNOWN = "LTM_SNAPSHOT.json, LESSONS.jsonl, longterm.db, memory.db, Markdown, or an export of nanomem"
 
 
@@ -53,26 +56,53 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
 def read(path: Path, paths: Paths, workspace_id: str, source_workspace: str = "") -> list[tuple[Path, Reading]]:
     """What is in a file, or in the known files of a folder. Raises NotFound, BadInput, AccessDenied or Refused."""
     if path.is_dir():
-        files = folders.files(path)
-        told = folders.left(path, files)
-        if not files:
-            what = " ".join(["no memories of a known format in that folder", *told])
-            raise BadInput(what, str(path), f"name a file: {_KNOWN}")
-        found = [(file, _read_one(file, paths, workspace_id, source_workspace)) for file in files]
-        (first, reading), *rest = found
-        return [(first, reading._replace(notes=[*told, *reading.notes])), *rest]
+        return _read_folder(path, paths, workspace_id, source_workspace)
     return [(path, _read_one(path, paths, workspace_id, source_workspace))]
+
+
+def _read_folder(folder: Path, paths: Paths, workspace_id: str, source_workspace: str) -> list[tuple[Path, Reading]]:
+    """Each file of a folder that is known by its name, or in a folder that is no agent's by what is in it."""
+    known = folders.files(folder)
+    found = [(file, _read_one(file, paths, workspace_id, source_workspace)) for file in known]
+    refused: dict[Path, str] = {}
+    others = folders.others(folder, known)
+    for file in others:
+        try:
+            if file.name in folders.INSTRUCTIONS or not _may_hold_memories(file):
+                raise BadInput("instructions to an agent" if file.name in folders.INSTRUCTIONS else _UNKNOWN)
+            asked = source_workspace if _head(file) == _SQLITE else ""
+            found.append((file, _read_one(file, paths, workspace_id, asked)))
+        except NanomemError as error:
+            refused[file] = error.what
+    told = folders.left(folder, [file for file, _ in found], refused)
+    if not found:
+        what = " ".join(["no memories of a known format in that folder.", *told]).removesuffix(".")
+        raise BadInput(what, str(folder), f"name a file: {_KNOWN}")
+    if others:
+        found.sort(key=lambda one: _RANKS.index(one[1].format))
+    (first, reading), *rest = found
+    return [(first, reading._replace(notes=[*told, *reading.notes])), *rest]
+
+
+def _may_hold_memories(path: Path) -> bool:
+    """Whether the beginning of a file could be that of a known format: what is large is not read for nothing."""
+    _check(path)
+    head = _head(path, 65_536)
+    return head.startswith(_SQLITE) or b"\0" not in head
+
+
+def _head(path: Path, size: int = len(_SQLITE)) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError as error:
+        raise AccessDenied(f"cannot be read ({error.strerror})", str(path), "check its owner and mode") from error
 
 
 def _read_one(path: Path, paths: Paths, workspace_id: str, source_workspace: str) -> Reading:
     where = paths.relative(path)
     _check(path)
-    try:
-        with path.open("rb") as file:
-            head = file.read(len(_SQLITE))
-    except OSError as error:
-        raise AccessDenied(f"cannot be read ({error.strerror})", str(path), "check its owner and mode") from error
-    if head == _SQLITE:
+    if _head(path) == _SQLITE:
         return _read_database(path, where, paths, workspace_id, source_workspace)
     if source_workspace:
         raise BadInput("no database, so it holds no workspaces", str(path), "leave --source-workspace out")
@@ -125,9 +155,9 @@ def read_bytes(data: bytes, name: str, where: str, workspace_id: str) -> Reading
     if name in ("LTM_SNAPSHOT.json", "LESSONS.jsonl"):
         source = ram_first.SNAPSHOT if name == "LTM_SNAPSHOT.json" else ram_first.LESSONS
         return ram_first.read(source, data, where, workspace_id)
-    if name.lower().endswith(".txt") and b"\0" not in data[:65536]:
+    if (name.lower().endswith(".txt") and b"\0" not in data[:65536]) or markdown.is_page(data):
         return markdown.read(data, where, workspace_id)
-    raise BadInput("not a format that is known", where, f"known are {_KNOWN}")
+    raise BadInput(_UNKNOWN, where, f"known are {_KNOWN}")
 
 
 def _is_lessons(start: bytes) -> bool:

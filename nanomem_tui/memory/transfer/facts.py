@@ -59,7 +59,8 @@ def read(path: Path, where: str, workspace_id: str) -> Reading:
             problems.append(Problem(f"fact {number} ({str(raw.get('key'))[:60]}): {error}", where))
         else:
             found.append(Found(row, f"fact {number}", note))
-    return Reading("facts-db", found, problems, fields=frozenset({"text", "created_at", "updated_at"}))
+    fields = frozenset({"text", "created_at", "updated_at"})
+    return Reading("facts-db", found, problems, fields=fields, times=_local)
 
 
 def _fields(raw: dict[str, Any]) -> dict[str, Any]:

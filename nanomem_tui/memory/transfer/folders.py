@@ -1,4 +1,5 @@
-"""What a folder holds to import: files of other systems, an agent's Markdown; and what lies there that is not taken.
+"""What a folder holds to import: files of other systems, an agent's Markdown, in a folder that is no agent's any other
+file; and what lies there that is not taken.
 
 Looks at names and counts only; reads no memory. Must not know a format's rows.
 """
@@ -6,7 +7,7 @@ Looks at names and counts only; reads no memory. Must not know a format's rows.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nanomem_tui.errors import NanomemError
@@ -18,6 +19,16 @@ from nanomem_tui.text import counted
 NAMES = ("LTM_SNAPSHOT.json", "LESSONS.jsonl", "longterm.db", "memory.db")
 PLACES = ("", "memory", "workspace/memory", ".nanobot", ".nanobot/memory", ".nanobot/workspace/memory", "home/.nanobot")
 """Where such files lie in a folder: it may be a workspace, an agent's home, or what a home was packed into."""
+
+TOLD = 10
+"""Files and folders that are not taken and are named one by one."""
+INSTRUCTIONS = frozenset(
+    {"AGENTS.md", "BOOTSTRAP.md", "CLAUDE.md", "HEARTBEAT.md", "IDENTITY.md", "SOUL.md", "TOOLS.md"}
+)
+"""What agents are told and do not remember."""
+_OF_AGENT = INSTRUCTIONS | {*NAMES, "MEMORY.md", "USER.md", "config.json", "reply_context.db"}
+_LIKELY = (".md", ".markdown", ".txt", ".json", ".jsonl", ".db")
+_COMPANIONS = ("-wal", "-shm", "-journal")
 
 _TABLES = {
     "conversations": ("conversation message", ""),
@@ -32,13 +43,29 @@ def files(folder: Path) -> list[Path]:
     return list(dict.fromkeys(found)) or list(_markdown(folder))
 
 
-def left(folder: Path, taken: list[Path]) -> list[str]:
-    """What else a folder holds that is not imported, in sentences for a person."""
+def others(folder: Path, taken: Sequence[Path]) -> list[Path]:
+    """The files directly in a folder that is no agent's, beside those `taken`; by name, hidden ones left out."""
+    return _beside(folder, taken) if _home(folder) is None else []
+
+
+def _beside(folder: Path, taken: Sequence[Path]) -> list[Path]:
+    real = folder.resolve()
+    files = [real / path.name for path in sorted(folder.iterdir()) if path.name[0] != "." and not path.is_dir()]
+    return [path for path in files if path.resolve() not in taken and not path.name.endswith(_COMPANIONS)]
+
+
+def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> list[str]:
+    """What else a folder holds that is not imported, in sentences for a person. `refused`: files with the reason."""
     names = [path.relative_to(folder.resolve()).as_posix() for path in taken if path.is_relative_to(folder.resolve())]
     told = [f"Found in {folder.name or folder}: {', '.join(names)}."] if names else []
     home = _home(folder)
     if home is None:
-        return told
+        inside = [path for path in sorted(folder.iterdir()) if path.name[0] != "." and path.is_dir()]
+        closed = [path for path in inside if not any(one.is_relative_to(path.resolve()) for one in taken)]
+        whys = {**refused, **dict.fromkeys(closed, "a folder")}
+        return told + _not_taken([f"{path.name} ({why})" for path, why in whys.items()])
+    stays = [path for path in _beside(folder, taken) if path.suffix in _LIKELY and path.name not in _OF_AGENT]
+    told += _not_taken([path.name for path in stays], "; name one to import it")
     here = [name for name in ("SOUL.md", "AGENTS.md") if (home.workspace / name).is_file()]
     here += [name for name in ("history.jsonl", "HISTORY.md") if (home.memory / name).is_file()]
     sessions = sum(
@@ -49,6 +76,12 @@ def left(folder: Path, taken: list[Path]) -> list[str]:
         way = f"nanomem recall MESSAGE --in all --workspace {home.workspace}"
         told.append(f"Not imported: {', '.join(here)}; they are read where they are ({way}).")
     return told
+
+
+def _not_taken(names: Sequence[str], fix: str = "") -> list[str]:
+    """That these are not taken, in a sentence; nothing where there are none."""
+    named = [*names[:TOLD], f"{len(names) - TOLD:,} more"] if len(names) > TOLD else names
+    return [f"Not taken: {', '.join(named)}{fix}."] if named else []
 
 
 def left_in(database: Path) -> list[str]:

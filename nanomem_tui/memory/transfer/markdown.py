@@ -36,8 +36,10 @@ _SCOPE = re.compile(r"channel:([^:\s]+):(chat|user):(.+)")
 _BULLET = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}|[|:\- \t]*\|[|:\- \t]*")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _STAMP = re.compile(r"\[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)")
+_DATED = re.compile(rf"- {_STAMP.pattern}")
+_COMMENT = re.compile(rf"^{_DATED.pattern}$|<!--(?s:.*?)(?:-->|\Z)", re.MULTILINE)
+"""A comment, or a line of the mirrors' form: what stands in such a line is the memory's own, also `<!--`."""
 _TEMPLATE = re.compile(r"\(.*\)|([*_])(?!\1).*\1|This file stores important information that should persist.*")
 _UNFILLED = re.compile(
     r"\*\*[^*]+\*\*: \((?:your|preferred|what you're|IDEs)\b.*\)"
@@ -74,7 +76,7 @@ def pieces(text: str, where: str, kind: str = "fact") -> tuple[list[Piece], list
     problems: list[Problem] = []
     scope = ""
     named: list[tuple[int, str]] = []  # level and kind of the headings over a section that name a kind
-    blanked = _COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    blanked = _COMMENT.sub(lambda match: match[0] if match[1] else re.sub(r"[^\n]", " ", match[0]), text)
     for section in parts.sections(blanked):
         title = _SCOPE.fullmatch(section.title)
         scope = section.title if title else ""
@@ -186,6 +188,21 @@ def read(data: bytes, where: str, workspace_id: str, kind: str = "fact") -> Read
     return Reading("markdown", found, bad, fields=frozenset({"text"}))
 
 
+def is_page(data: bytes) -> bool:
+    """Whether bytes of any name are a page of `dump`, or a mirror: a heading or such a line first, and such lines."""
+    start = data[:65_536].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    lines = [line.rstrip("\r") for line in start.split("\n") if line.strip()]
+    if not lines or "\0" in start:
+        return False
+    first = lines[0].startswith("# ") or _DATED.fullmatch(lines[0]) is not None
+    return first and any(map(_DATED.fullmatch, lines))
+
+
+def line_of(text: str) -> str:
+    """A text as a line of the page holds it: without line ends and with signs for what nobody can see."""
+    return safe_text(" ".join(text.split()))
+
+
 def fields(piece: Piece, where: str, **more: Any) -> dict[str, Any]:
     """The fields of the item that a piece of the file `where` becomes."""
     source = {"file": where, "line": piece.line, **({"section": piece.section} if piece.section else {})}
@@ -221,7 +238,7 @@ def dump(items: Iterable[Item]) -> bytes:
             out += [f"## {scope}\n"] if scope else []
             rows_ = sorted(scopes[scope], key=lambda row: (row.created_at, row.id))
             lines = [
-                dump_mirror_line(clock.parse(row.created_at) or clock.now(), safe_text(row.text)).decode()
+                dump_mirror_line(clock.parse(row.created_at) or clock.now(), line_of(row.text)).decode()
                 for row in rows_
             ]
             out.append("".join(lines))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nanomem_tui.memory.transfer.values import Entry, Found, Prefer, Reading
 from nanomem_tui.store.values import Item, Lesson, Row
-from nanomem_tui.text import normalised
+from nanomem_tui.text import normalised, safe_text
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
 """Fields that move by use: a difference in them alone is no conflict."""
@@ -31,11 +31,14 @@ class Planner:
         self._tables: dict[type, Mapping[str, Row]] = {Item: items, Lesson: lessons}
         self._choices = choices
         self._texts: dict[tuple[str, ...], Row] = {}
+        self._gone: dict[tuple[str, ...], Row] = {}
         self._coming: dict[str, Row] = {}
         for table in self._tables.values():
             for row in table.values():
                 if not row.is_deleted:
                     self._texts.setdefault(key_of(row), row)
+                elif row.id not in choices.undone:
+                    self._gone[key_of(row)] = row
 
     def entries(self, reading: Reading, flag: Flag) -> Iterable[Entry]:
         """The verdicts on the rows of a reading, in its order; `flag` says which should wait for a person."""
@@ -68,15 +71,26 @@ class Planner:
         twin = twin or self._texts.get(key_of(shown))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return _twin(row, place, twin)
+        gone = None if reading.ours or present is not None else self._deleted(row, shown)
+        if gone is not None and not self._choices.restore:
+            return Entry("deleted", shown, place, f"the same text was deleted here as {gone.id}", gone)
+        if gone is not None:
+            back, present, row, shown = True, gone, row._replace(id=gone.id), shown._replace(id=gone.id)
         why = "deleted here, comes back" if back and row.id not in self._choices.undone else ""
         if reason:
             return Entry("inbox", shown, place, "; ".join(filter(None, (why, reason))), present)
         return Entry("new", row, place, why, present)
 
+    def _deleted(self, *rows: Row) -> Row | None:
+        """The row of ours that was deleted and said what one of these rows says."""
+        return next((self._gone[key_of(row)] for row in rows if key_of(row) in self._gone), None)
+
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
         """The verdict on a row whose id is here. What should wait for a person replaces nothing."""
         fields = reading.fields or frozenset(row._fields)
-        names = [name for name in row._fields if name in fields and name != "id" and differs(row, present, name)]
+        changed = (name for name in row._fields if differs(row, present, name))
+        names = [name for name in changed if name in fields and name != "id"]
+        names = [name for name in names if not _same_time(row, present, name, reading.times)]
         if not names:
             return Entry("same", row, place, "it is here", present)
         if set(names) <= COUNTED:
@@ -112,9 +126,15 @@ def differs(one: Row, other: Row, name: str) -> bool:
     return bool(getattr(one, name) != getattr(other, name))
 
 
+def _same_time(one: Row, other: Row, name: str, times: Callable[[str], str]) -> bool:
+    """Whether a field is a time, and the same one as far as the format can write it."""
+    found, known = getattr(one, name), getattr(other, name)
+    return name.endswith("_at") and bool(found and known) and times(found) == times(known)
+
+
 def key_of(row: Row) -> tuple[str, ...]:
-    """What makes two rows the same memory: scope and normalised words."""
+    """What makes two rows the same memory: scope and normalised words, as a file of lines can hold them."""
     if isinstance(row, Item):
-        return ("item", row.scope_key, normalised(row.text))
+        return ("item", row.scope_key, normalised(safe_text(" ".join(row.text.split()))))
     scope = row.session_key if row.scope != "global" else ""
     return ("lesson", row.scope, scope, normalised(row.trigger), normalised(row.better_action))

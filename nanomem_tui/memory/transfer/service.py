@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
-from nanomem_tui.memory import cap, foreign, retention
+from nanomem_tui.memory import backfill, cap, foreign, retention
 from nanomem_tui.memory.transfer import detect
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.plan import Choices, Planner
@@ -74,7 +74,8 @@ class Transfer:
         tell(f"Reading {source.name}", 0, 0)
         read = detect.read(source, self._paths, self._store.workspace_id, source_workspace)
         snapshot = self._store.load()
-        undone = frozenset() if restore else self._store.journal.taken_back(KIND)
+        taken_back = self._store.journal.taken_back
+        undone = frozenset() if restore else taken_back(KIND) | taken_back(backfill.KIND)
         entries: list[Entry] = []
         problems: list[Problem] = []
         notes: list[str] = []

@@ -6,7 +6,7 @@ Values only; `rows` checks fields, `plan` decides, `service` does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -33,6 +33,7 @@ class Reading(NamedTuple):
 
     `fields`: what the format holds of a row; empty: everything. `ours`: a copy that nanomem made, taken as it is;
     `trusted`: of this very workspace. `deleted`: rows that are deleted there. `notes` are sentences for a person.
+    `times`: a time as the format can write it; what gets lost by that is no difference.
     """
 
     format: str
@@ -43,6 +44,7 @@ class Reading(NamedTuple):
     trusted: bool = False
     deleted: int = 0
     notes: Sequence[str] = ()
+    times: Callable[[str], str] = str
 
 
 class Entry(NamedTuple):
