@@ -177,7 +177,7 @@ class Terminal:
             if ended:
                 took = time.perf_counter() - asked
                 self.status = os.waitstatus_to_exitcode(status) if self.status is None else self.status
-                self.drain(0.02, 0.5)
+                self.drain(0.5, 60)  # up to the end, which comes at once
                 return took
         raise TimeoutError("the program did not end")
 

@@ -11,13 +11,15 @@ from nanomem_tui.errors import in_words
 from nanomem_tui.text import one_line
 
 Severity = Literal["information", "warning", "error"]
+SECONDS: dict[Severity, float] = {"information": 3.0, "warning": 3.0, "error": 6.0}
 
 
 def say(at: Widget | App[object], text: str, severity: Severity = "information", title: str = "") -> None:
     """Show `text` (at most three lines of it) for some seconds; errors stay longer. esc and another screen end it."""
     app = at if isinstance(at, App) else at.app
-    seconds = {"information": 3.0, "warning": 3.0, "error": 6.0}[severity]
-    app.notify(one_line(text, 160), title=one_line(title, 50), severity=severity, timeout=seconds, markup=False)
+    app.notify(
+        one_line(text, 160), title=one_line(title, 50), severity=severity, timeout=SECONDS[severity], markup=False
+    )
 
 
 def say_error(at: Widget | App[object], error: BaseException) -> None:

@@ -9,12 +9,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from textual.pilot import Pilot
 
+from nanomem_tui import app as app_module
 from nanomem_tui import config, paths
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.opening import Opening
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.widgets import notices, toast
+
+PATIENCE = 60.0  # seconds that anything is waited for, however busy the machine
 
 
 class Console:
@@ -40,7 +45,7 @@ class Console:
         """Press keys, each after the one before has done all that it does."""
         for key in keys:
             await self.pilot.press(key)
-            await self.app.settled()
+            await self.app.settled(PATIENCE)
             await self.pilot.pause()
 
     async def type(self, text: str) -> None:
@@ -49,7 +54,7 @@ class Console:
 
     async def until(self, true: Callable[[], Any], what: str = "") -> None:
         """Wait until something is true; fails with the screen after a minute."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not true():
             if time.monotonic() > end:
                 raise AssertionError(f"never: {what or true}\n{self.text}")
@@ -62,7 +67,7 @@ class Console:
     async def at(self, row_id: str) -> None:
         """Put the cursor on a row."""
         assert self.screen.table.move_to_id(row_id), f"{row_id} is not among {self.ids}"
-        await self.app.settled()
+        await self.app.settled(PATIENCE)
         await self.pilot.pause()
 
 
@@ -85,11 +90,15 @@ async def console(
     found = paths.locate(workspace)
     opening = Opening(found, config.load(found))
     app = kind(opening, first_screen=screen)
-    async with app.run_test(size=size, notifications=True) as pilot:
-        await app.settled()
-        app.look()
-        await app.settled()
-        await pilot.pause()
-        yield Console(app, pilot)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(notices, "NOTICE_SECONDS", PATIENCE)  # what is said stays until it was looked for
+        patch.setattr(toast, "SECONDS", dict.fromkeys(toast.SECONDS, PATIENCE))
+        patch.setattr(app_module, "ROWS_PATIENCE", PATIENCE)
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await app.settled(PATIENCE)
+            app.look()
+            await app.settled(PATIENCE)
+            await pilot.pause()
+            yield Console(app, pilot)
     if opening.opened is not None:
         opening.opened.close()
