@@ -61,7 +61,7 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
     """The Dream that was `proposed`, with what the person at the terminal makes of each edit.
 
     An accepted edit whose line somebody changed meanwhile goes to the inbox with the reason.
-    Raises what `Dreams.apply` does, and KeyboardInterrupt with nothing changed.
+    Raises what `DreamRunner.apply` does, and KeyboardInterrupt with nothing changed.
     """
     from nanomem_tui.dream.edits import TITLES
     from nanomem_tui.dream.guards import Refusal
@@ -81,7 +81,9 @@ def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:
                 answers.left.append(waits)
         elif answer == "-":
             answers.rejected.append(asked)
-    result, stale = apply_standing(ws.dream, ws.documents.read, proposed, answers.made, answers.left, answers.rejected)
+    result, stale = apply_standing(
+        ws.dream.runner, ws.documents.read, proposed, answers.made, answers.left, answers.rejected
+    )
     if questions:
         made, rejected, left = len(answers.made) - len(stale), len(answers.rejected), len(answers.left) + len(stale)
         output.notes([f"{made} accepted, {rejected} rejected, {left} to the inbox"])

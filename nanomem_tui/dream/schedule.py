@@ -253,7 +253,7 @@ class Schedule:
     def _pass_over(self, plan: Plan, memory: Memory, queue: Queue) -> Outcome:
         """Every Dreamer failed over that entry: it stays in the history, and the next ones are read."""
         cursor = queue.waiting[0].cursor
-        self._host.dream.pass_over(cursor, memory.error)
+        self._host.dream.runner.pass_over(cursor, memory.error, started_by="schedule")
         passed = (*memory.passed, cursor)[-_KEPT:]
         said = f"entry {cursor} was passed over, no Dreamer could read it: {memory.error}"
         return self._well(plan, replace(memory, passed=passed), "passed", said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.blamed import BlamedLine
     from nanomem_tui.dream.dreamer import Dreamer
-    from nanomem_tui.dream.edits import LineEdit
-    from nanomem_tui.dream.guards import Refusal
     from nanomem_tui.dream.queue import Queue
     from nanomem_tui.dream.restore import DreamRestore, RestorePreview, Side
     from nanomem_tui.dream.review import Review
@@ -57,7 +55,8 @@ class Dreams:
         self._make_blames = blames
 
     @cached_property
-    def _runner(self) -> DreamRunner:
+    def runner(self) -> DreamRunner:
+        """What runs a Dream, applies the edits of one that a person chose, or passes over an entry."""
         from nanomem_tui.dream.run import DreamRunner
 
         return DreamRunner(
@@ -159,7 +158,7 @@ class Dreams:
         """One Dream; limits and Dreamer come from the settings unless given. See `dreamer` and `DreamRunner.run`."""
         from nanomem_tui.dream.dreamer import nobody
 
-        return self._runner.run(
+        return self.runner.run(
             dry_run=dry_run,
             max_batch_size=max_batch_size or self._settings.dream_max_batch_size,
             max_iterations=max_iterations or self._settings.dream_max_iterations,
@@ -170,20 +169,6 @@ class Dreams:
             review=review,
             past_unreadable=past_unreadable,
         )
-
-    def apply(
-        self,
-        proposed: DreamResult,
-        chosen: Sequence[LineEdit],
-        waiting: Sequence[Refusal] = (),
-        rejected: Sequence[Refusal] = (),
-    ) -> DreamResult:
-        """The Dream that a dry run proposed, with the edits that a person chose. See `DreamRunner.apply`."""
-        return self._runner.apply(proposed, chosen, waiting, rejected)
-
-    def pass_over(self, cursor: int, why: str) -> Operation:
-        """Go past the next entry, which no Dreamer could read. See `DreamRunner.pass_over`."""
-        return self._runner.pass_over(cursor, why, started_by="schedule")
 
     def queue(self) -> Queue:
         """What waits for the next Dream. Reads only."""

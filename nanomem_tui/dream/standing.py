@@ -14,8 +14,7 @@ from nanomem_tui.dream.review import possible, reworded
 from nanomem_tui.errors import BadInput, Conflict
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.run import DreamResult
-    from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.dream.run import DreamResult, DreamRunner
 
 _TRIES = 3  # somebody may write between the look and the change
 
@@ -54,21 +53,21 @@ def standing(files: Mapping[str, str], edits: Iterable[LineEdit]) -> Standing:
 
 
 def apply_standing(
-    dreams: Dreams,
+    runner: DreamRunner,
     read: Callable[[str], str | None],
     proposed: DreamResult,
     chosen: Sequence[LineEdit],
     waiting: Sequence[Refusal] = (),
     rejected: Sequence[Refusal] = (),
 ) -> tuple[DreamResult, tuple[Refusal, ...]]:
-    """`Dreams.apply` with those of the chosen edits that can be made, and the others, which wait beside `waiting`.
+    """`DreamRunner.apply` with those of the chosen edits that can be made, and the others, which wait beside `waiting`.
 
-    `read` gives the text of a memory file. Raises what `Dreams.apply` raises, Conflict only for what is no such edit.
+    `read` gives the text of a memory file. Raises what `apply` does, Conflict only for what is no such edit.
     """
     for left in range(_TRIES, 0, -1):
         found = standing({name: read(name) or "" for name in TITLES}, chosen)
         try:
-            return dreams.apply(proposed, found.edits, [*waiting, *found.stale], rejected), found.stale
+            return runner.apply(proposed, found.edits, [*waiting, *found.stale], rejected), found.stale
         except Conflict:
             if left == 1:
                 raise

@@ -324,7 +324,7 @@ class ReviewScreen(DiffScreen[Proposed]):
 
         def make(ws: Workspace) -> list[Operation]:
             gone = rejected(rows, proposed, keep)
-            result, stale = apply_standing(ws.dream, ws.documents.read, proposed, accepted(rows), waiting, gone)
+            result, stale = apply_standing(ws.dream.runner, ws.documents.read, proposed, accepted(rows), waiting, gone)
             results.append(result)
             late.extend(stale)
             return [operation for result in results if (operation := result.operation)]

@@ -168,7 +168,7 @@ def test_a_person_applies_the_part_of_a_dream_that_they_chose(tmp_path: Path) ->
     on.remember("- [durable] User likes tea", "- [durable] User lives in Bremen", "- [durable] User owns a cat")
     dry = on.dreams.run(dry_run=True)
     tea, bremen, cat = dry.edits
-    done = on.dreams.apply(dry, [tea, replace(cat, new="- User owns two cats")], rejected=[Refusal(bremen, "")])
+    done = on.dreams.runner.apply(dry, [tea, replace(cat, new="- User owns two cats")], rejected=[Refusal(bremen, "")])
     text = on.texts()[USER] or ""
     assert ("- User likes tea" in text, "Bremen" in text, "- User owns two cats" in text) == (True, False, True)
     assert done.sha is not None
@@ -178,10 +178,10 @@ def test_a_person_applies_the_part_of_a_dream_that_they_chose(tmp_path: Path) ->
     on.undo()
     assert on.dreams.status()["unprocessed"] == 3
     with pytest.raises(BadInput):
-        on.dreams.apply(dry, [replace(tea, new="two\nlines")])
+        on.dreams.runner.apply(dry, [replace(tea, new="two\nlines")])
     on.dreams.run()
     with pytest.raises(Conflict, match="quicker"):
-        on.dreams.apply(dry, [tea])
+        on.dreams.runner.apply(dry, [tea])
 
 
 def test_what_a_person_leaves_open_waits_and_is_neither_applied_nor_rejected(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_what_a_person_leaves_open_waits_and_is_neither_applied_nor_rejected(tmp
     on.remember("- [durable] User likes tea", "- [durable] User lives in Bremen", "- [durable] User owns a cat")
     dry = on.dreams.run(dry_run=True)
     tea, bremen, cat = dry.edits
-    on.dreams.apply(dry, [tea], [Refusal(bremen, "waits for review")], [Refusal(cat, "")])
+    on.dreams.runner.apply(dry, [tea], [Refusal(bremen, "waits for review")], [Refusal(cat, "")])
     assert [(hunk.edit, hunk.why) for hunk in on.review.waiting()] == [(bremen, "waits for review")]
     meta = on.done[-1].meta
     assert [edit["new"] for edit in meta["rejected"]] == ["- User owns a cat"]
@@ -211,7 +211,7 @@ def test_what_a_person_rejected_is_not_proposed_again_for_the_same_entries(tmp_p
     on.remember("- [durable] User likes tea", "- [durable] User lives in Bremen", ORDERS)
     dry = on.dreams.run(dry_run=True)
     (tea, bremen), (held,) = dry.edits, dry.refused
-    on.dreams.apply(dry, [tea], rejected=[Refusal(bremen, ""), held])
+    on.dreams.runner.apply(dry, [tea], rejected=[Refusal(bremen, ""), held])
     assert [hunk.edit for hunk in on.hunks.rejected()] == [bremen, held.edit]
     again(on)
     dry = on.dreams.run(dry_run=True)
@@ -247,7 +247,7 @@ def test_a_line_that_a_person_keeps_is_not_cleared_away_by_the_next_dream(tmp_pa
     on.remember("- [durable] User likes tea")
     dry = on.dreams.run(dry_run=True)
     gone = next(edit for edit in dry.edits if edit.op == "remove")
-    on.dreams.apply(dry, [], rejected=[Refusal(gone, "")])
+    on.dreams.runner.apply(dry, [], rejected=[Refusal(gone, "")])
     on.remember("- [durable] User owns a cat")
     assert [edit.op for edit in on.dreams.run().edits] == ["add"]
     assert "the boat" in (on.texts()[USER] or "")
