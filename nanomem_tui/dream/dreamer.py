@@ -15,7 +15,6 @@ from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.model.client import Usage
 
-DREAMERS = ("rules", "model")
 Kind = Literal["rules", "model"]
 Watch = Callable[[str], None]
 """Told each step before it is done, and now and then while it waits; an error that it raises ends the Dream."""
