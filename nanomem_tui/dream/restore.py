@@ -1,4 +1,4 @@
-"""Taking a Dream back: a three-way revert of one hunk, one file or the whole run, keeping every later edit.
+"""Taking a Dream back: a three-way revert of one edit, hunk or file of it or the whole run, keeping every later edit.
 
 Owns what a restore would do (`preview`) and the operation that does it. `whole` is the agent's own way: all files as
 they were before that commit, everything later lost, which the preview lists; `as_of` brings one file back as it was
@@ -8,12 +8,23 @@ after it. Must not write a file itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Literal, NamedTuple
 
 from nanomem_tui.dream import headings
 from nanomem_tui.dream.blamed import full_name
 from nanomem_tui.dream.queue import DreamQueue
+from nanomem_tui.dream.restored import (
+    Lost,
+    RestoreConflict,
+    RestoredFile,
+    RestoreEdit,
+    RestorePreview,
+    lines_of,
+    note,
+    problem,
+    written_since,
+)
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.formats.history import clamp_cursor
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
@@ -30,73 +41,16 @@ Side = Literal["now", "then"]
 _SETTLED = {"now": "keeping lines changed since", "then": "also lines changed since"}
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredFile:
-    """One file of a restore: its text now and after (None: no file)."""
-
-    path: str
-    before: str | None
-    after: str | None
-
-    @property
-    def hunks(self) -> tuple[merge.Hunk, ...]:
-        """What would change."""
-        return merge.hunks(self.before or "", self.after or "")
+_ONLY_CHANGED = "nothing of it is left but lines that later edits changed"
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreConflict:
-    """Lines that a later edit changed as well. `line` counts from 1 in the file as it is now."""
+class _Reverted(NamedTuple):
+    """What a revert comes to: the files, the conflicts, and what it takes of later changes."""
 
-    path: str
-    line: int
-    now: tuple[str, ...]
-    then: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RestorePreview:
-    """All that a restore would do. `rewound` is how many history entries a moved cursor would have Dream read again.
-
-    `later_commits` came after the commit and touch the same files: kept, or lost when `whole` or `as_of`. `problem`
-    says why nothing can be restored, "" otherwise.
-    """
-
-    commit: Commit
-    files: tuple[RestoredFile, ...]
-    conflicts: tuple[RestoreConflict, ...]
-    later_commits: tuple[Commit, ...]
-    cursor_now: int
-    cursor_after: int
-    rewound: int
-    whole: bool
-    note: str
+    files: list[RestoredFile]
+    conflicts: list[RestoreConflict]
+    lost: Lost = Lost()
     problem: str = ""
-    as_of: bool = False
-
-    @property
-    def loses_later(self) -> bool:
-        """Whether what came later is lost."""
-        return self.whole or self.as_of
-
-    @property
-    def changes_anything(self) -> bool:
-        """Whether a file or the cursor would change."""
-        return bool(self.files) or self.cursor_now != self.cursor_after
-
-    def to_json(self) -> dict[str, Any]:
-        """The preview as a JSON object, with a unified diff for each file."""
-        return {
-            "sha": self.commit.sha,
-            "files": [{"path": f.path, "diff": merge.unified(f.path, f.before, f.after)} for f in self.files],
-            "conflicts": [{"path": c.path, "line": c.line} for c in self.conflicts],
-            "later_commits": [commit.sha for commit in self.later_commits],
-            "cursor": {"now": self.cursor_now, "after": self.cursor_after, "entries_again": self.rewound},
-            "whole": self.whole,
-            "as_of": self.as_of,
-            "note": self.note,
-            "problem": self.problem,
-        }
 
 
 class DreamRestore:
@@ -122,6 +76,7 @@ class DreamRestore:
         file: str | None = None,
         hunk: int | None = None,
         *,
+        edit: int | None = None,
         whole: bool = False,
         rewind_cursor: bool | None = None,
         settle: Side | None = None,
@@ -129,22 +84,31 @@ class DreamRestore:
     ) -> RestorePreview:
         """What taking back the commit `sha`, a `file` of it or a `hunk` of that file (from 0, of `places`) would do.
 
-        Reads only. The cursor stays unless `rewind_cursor`; `whole` moves it unless that is False. It only ever goes
-        back: entries that no Dream has read are not skipped. `settle` is the side to take of lines that a later edit
-        changed as well: then nothing conflicts. `as_of`: not taken back, but the `file` as it was after the commit.
+        `edit`: only that one of its edits (from 1, of the `edits` of a preview). Reads only. The cursor stays unless
+        `rewind_cursor`; `whole` moves it unless that is False. It only ever goes back: entries that no
+        Dream has read are not skipped. `settle` is the side to take of lines that a later edit changed as well: then
+        nothing conflicts. `as_of`: not taken back, but the `file` as it was after the commit.
         Raises NotFound, Refused, BadInput for what does not go together.
         """
         git = self._history(sha)
         commit = git.commit(sha)
         if as_of:
-            if file is None or hunk is not None or whole or settle is not None or rewind_cursor:
+            if file is None or (hunk, edit, settle) != (None, None, None) or whole or rewind_cursor:
                 raise BadInput("one file is brought back as of a commit, and nothing else", "", "name only the file")
             return self._as_of(git, commit, full_name(file))
         if commit.parent is None:
             raise Refused("the first commit cannot be taken back", commit.short, "there is nothing before it")
-        if whole and (file is not None or hunk is not None):
+        if whole and (file, hunk, edit) != (None, None, None):
             raise Refused("a whole restore takes every file back", commit.short, "leave out the file")
-        files, conflicts = self._whole(git, commit.parent) if whole else self._revert(git, commit, file, hunk, settle)
+        if hunk is not None and edit is not None:
+            raise BadInput("a hunk and an edit of it", "", "name one of them")
+        diffs = [diff for diff in git.diff(commit.sha) if diff.path in TRACKED_FILES]
+        found = (
+            _Reverted(self._whole(git, commit.parent), [])
+            if whole
+            else self._revert(git, commit, diffs, file, hunk, edit, settle)
+        )
+        files, conflicts = found.files, found.conflicts
         queue = self._queue.queue()
         target = asked = queue.cursor
         if rewind_cursor or (whole and rewind_cursor is None):
@@ -165,8 +129,10 @@ class DreamRestore:
             cursor_after=target,
             rewound=rewound,
             whole=whole,
-            note=_note(later, whole, queue.cursor, asked, rewound),
-            problem=_problem(commit, files, conflicts, queue.cursor == target),
+            note=note(later, whole, queue.cursor, asked, rewound, found.lost),
+            problem=found.problem or problem(commit, files, conflicts, queue.cursor == target),
+            edits=tuple(edit for _, edit, _ in _edits(diffs)),
+            lost=found.lost,
         )
 
     def restore(
@@ -175,6 +141,7 @@ class DreamRestore:
         file: str | None = None,
         hunk: int | None = None,
         *,
+        edit: int | None = None,
         whole: bool = False,
         rewind_cursor: bool | None = None,
         settle: Side | None = None,
@@ -185,15 +152,18 @@ class DreamRestore:
         Raises Conflict, naming file and lines, where a later edit changed the same lines; NothingToDo when nothing of
         it is in force any more; Refused when the cursor is to move while a Dream runs.
         """
-        preview = self.preview(sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of)
+        preview = self.preview(
+            sha, file, hunk, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
+        )
         commit = preview.commit
         if preview.conflicts:
             first = preview.conflicts[0]
             lines = ", ".join(str(c.line) for c in preview.conflicts if c.path == first.path)
+            one = "take back single edits (--edit), " if edit is None and len(preview.edits) > 1 else ""
             raise Conflict(
                 f"later edits changed the same lines ({lines})",
                 first.path,
-                "take back one hunk, settle for a side (--settle), or edit the file",
+                f"--dry-run shows both sides: {one}settle for one of them (--settle), or edit the file",
             )
         if not preview.changes_anything:
             raise NothingToDo(preview.problem, commit.short)
@@ -204,6 +174,7 @@ class DreamRestore:
             changes.append(self._files.change(DREAM_CURSOR, str(preview.cursor_after)))
         part = f", {file}" if file else ""
         part += f", hunk {hunk + 1}" if hunk is not None else ""
+        part += f", edit {edit}" if edit is not None else ""
         part += f", {_SETTLED[settle]}" if settle else ""
         what = "go back to before" if whole else "take back"
         label = f"{what} {'dream' if commit.is_dream else 'commit'} {commit.short}{part}"
@@ -225,9 +196,9 @@ class DreamRestore:
         later = () if same else _later(git, commit, {path})
         head = git.head()
         committed = git.file_at(head, path) if head else None
-        note = _note(later, True, 0, 0, 0)
+        said = note(later, True, 0, 0, 0)
         if not same and committed != now.data:
-            note = "; ".join(filter(None, (note, "an edit that no commit holds yet is lost")))
+            said = "; ".join(filter(None, (said, "an edit that no commit holds yet is lost")))
         cursor = self._queue.queue().cursor
         return RestorePreview(
             commit=commit,
@@ -238,7 +209,7 @@ class DreamRestore:
             cursor_after=cursor,
             rewound=0,
             whole=False,
-            note=note,
+            note=said,
             problem="the file is as it was then" if same else "",
             as_of=True,
         )
@@ -249,7 +220,7 @@ class DreamRestore:
             raise NotFound("no versions of the memory files are kept here", sha, "a Dream begins to keep them")
         return git
 
-    def _whole(self, git: GitHistory, parent: str) -> tuple[list[RestoredFile], list[RestoreConflict]]:
+    def _whole(self, git: GitHistory, parent: str) -> list[RestoredFile]:
         files = []
         for path in TRACKED_FILES:
             data = git.file_at(parent, path)
@@ -257,46 +228,99 @@ class DreamRestore:
                 now, then = self._files.read(path), data.decode("utf-8", "replace")
                 if now != then:
                     files.append(RestoredFile(path, now, then))
-        return files, []
+        return files
 
     def _revert(
-        self, git: GitHistory, commit: Commit, file: str | None, hunk: int | None, settle: Side | None
-    ) -> tuple[list[RestoredFile], list[RestoreConflict]]:
-        diffs = [diff for diff in git.diff(commit.sha) if diff.path in TRACKED_FILES]
-        if file is not None:
-            diffs = [diff for diff in diffs if diff.path == file or diff.path.rsplit("/", 1)[-1] == file]
-            if not diffs:
-                raise NotFound("that commit did not change the file", file, "see `nanomem dream show`")
-        if hunk is not None and len(diffs) != 1:
-            raise NotFound("no such hunk", f"{hunk + 1}", "name the file and one of its hunks")
-        count = len(places(diffs[0])) if hunk is not None else 0
-        if hunk is not None and not 0 <= hunk < count:
-            raise NotFound(
-                "no such hunk", f"{hunk + 1}", f"{diffs[0].path} has {counted(count, 'hunk')} in that commit"
-            )
+        self,
+        git: GitHistory,
+        commit: Commit,
+        diffs: Sequence[FileDiff],
+        file: str | None,
+        hunk: int | None,
+        edit: int | None,
+        settle: Side | None,
+    ) -> _Reverted:
         files: list[RestoredFile] = []
         conflicts: list[RestoreConflict] = []
-        for diff in diffs:
+        lost: list[tuple[FileDiff, RestoredFile]] = []
+        kept_changes = False  # whether anything is left to take back beside the lines that later edits changed
+        for diff, then in _wanted(diffs, file, hunk, edit):
             now = self._files.read(diff.path)
-            base, then = diff.after or "", _wanted(diff, hunk)
+            base = diff.after or ""
             merged = merge.merge_lines(base, now or "", then, keep_both=True, theirs_win=settle == "then", by_line=True)
-            found = () if settle else merged.conflicts
-            conflicts += [RestoreConflict(diff.path, c.line, c.ours, c.theirs) for c in found]
+            found = [RestoreConflict(diff.path, c.line, c.ours, c.theirs, c.base) for c in merged.conflicts]
+            conflicts += found
             text = merged.text if now in (None, base) else self._with_headings(diff.path, base, now or "", then, merged)
-            gone = not text and diff.before is None and hunk is None
-            if not found and text != (now or ""):
+            gone = not text and diff.before is None and hunk is None and edit is None
+            if text == (now or ""):
+                continue
+            kept_changes = True
+            if not found or settle:
                 files.append(RestoredFile(diff.path, now, None if gone else text))
-        return files, conflicts
+                lost += [(diff, files[-1])] if settle == "then" else []
+        if settle:
+            over = conflicts and not files and not all(conflict.is_over for conflict in conflicts)
+            return _Reverted(files, [], _lost(git, commit, lost), _ONLY_CHANGED if over else "")
+        if conflicts and not kept_changes and all(conflict.is_over for conflict in conflicts):
+            return _Reverted([], [])
+        return _Reverted(files, conflicts)
 
     def _with_headings(self, path: str, base: str, now: str, then: str, merged: merge.Merged) -> str:
         text = headings.still_needed(base, now, then, merged.text)
         return headings.emptied(now, text, lambda: self._owned(path))
 
 
-def _wanted(diff: FileDiff, hunk: int | None) -> str:
+def _wanted(
+    diffs: Sequence[FileDiff], file: str | None, hunk: int | None, edit: int | None
+) -> list[tuple[FileDiff, str]]:
+    """The files to take back, each with its text as if that part of the commit had not been. Raises NotFound."""
+    named = [diff for diff in diffs if file is None or file in (diff.path, diff.path.rsplit("/", 1)[-1])]
+    if file is not None and not named:
+        raise NotFound("that commit did not change the file", file, "see `nanomem dream show`")
+    if edit is not None:
+        every = _edits(diffs)
+        found = [(diff, then) for diff, one, then in every if one.number == edit and diff in named]
+        if not found:
+            number = counted(len(every), "edit")
+            raise NotFound("no such edit", f"{edit}", f"that commit has {number}; `--dry-run` lists them")
+        return [(found[0][0], found[0][1]())]
     if hunk is None:
-        return diff.before or ""
-    return merge.revert_hunk(diff.before or "", diff.after or "", hunk, 0)
+        return [(diff, diff.before or "") for diff in named]
+    if len(named) != 1:
+        raise NotFound("no such hunk", f"{hunk + 1}", "name the file and one of its hunks")
+    count = len(places(named[0]))
+    if not 0 <= hunk < count:
+        raise NotFound("no such hunk", f"{hunk + 1}", f"{named[0].path} has {counted(count, 'hunk')} in that commit")
+    return [(named[0], merge.revert_hunk(named[0].before or "", named[0].after or "", hunk, 0))]
+
+
+def _edits(diffs: Sequence[FileDiff]) -> list[tuple[FileDiff, RestoreEdit, Callable[[], str]]]:
+    """The edits that a commit is made of, in the order of its files, and what makes the file without each."""
+    found: list[tuple[FileDiff, RestoreEdit, Callable[[], str]]] = []
+    for diff in diffs:
+        before, after = diff.before or "", diff.after or ""
+        for small in merge.small_edits(before, after):
+            lines = merge.changed_lines(before, after, small)
+            one = RestoreEdit(len(found) + 1, diff.path, *lines)
+            found.append((diff, one, partial(merge.revert_edit, before, after, small)))
+    return found
+
+
+def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, RestoredFile]]) -> Lost:
+    """What such a restore takes of what came after the commit."""
+    gone = {diff.path: lines for diff, file in restored if (lines := written_since(diff, file))}
+    if not gone:
+        return Lost()
+    unnamed = {path: set(lines) for path, lines in gone.items()}
+    commits = []
+    for later in _later(git, commit, set(gone)):
+        own = False
+        for diff in git.diff(later.sha):
+            added = (lines_of(diff.after) - lines_of(diff.before)) & gone.get(diff.path, lines_of(None))
+            own = own or bool(added)
+            unnamed.get(diff.path, set()).difference_update(added)
+        commits += [later] if own else []
+    return Lost(sum(sum(lines.values()) for lines in gone.values()), tuple(commits), any(unnamed.values()))
 
 
 def places(diff: FileDiff) -> tuple[merge.Hunk, ...]:
@@ -318,30 +342,3 @@ def _later(git: GitHistory, commit: Commit, paths: set[str] | None) -> tuple[Com
         if any(path in wanted for path, _, _ in git.changed(later.sha)):
             found.append(later)
     return tuple(found)
-
-
-def _note(later: Sequence[Commit], lost: bool, cursor: int, asked: int, rewound: int) -> str:
-    parts = []
-    if later:
-        many = len(later) > 1
-        fate = f"{'are' if many else 'is'} {'lost' if lost else 'kept'}"
-        parts.append(f"{len(later)} later commit{'s' if many else ''} of these files {fate}")
-    if asked > cursor:
-        parts.append(f"the cursor stays at {cursor}: before that run it was at {asked}, and a restore skips no entry")
-    elif asked < cursor:
-        entries = f"{rewound} history {'entry is' if rewound == 1 else 'entries are'} dreamed again"
-        parts.append(f"the cursor goes back from {cursor} to {asked}: {entries}")
-    return "; ".join(parts)
-
-
-def _problem(
-    commit: Commit, files: Sequence[RestoredFile], conflicts: Sequence[RestoreConflict], same_cursor: bool
-) -> str:
-    if conflicts:
-        places = ", ".join(f"{conflict.path}:{conflict.line}" for conflict in conflicts)
-        return f"later edits changed the same lines: {places}"
-    if files or not same_cursor:
-        return ""
-    if any(stat.path in TRACKED_FILES for stat in commit.files):
-        return "nothing of it is in force any more"
-    return "it moved the cursor only: there is no line to take back"

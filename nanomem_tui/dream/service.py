@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.blamed import BlamedLine
     from nanomem_tui.dream.dreamer import Dreamer
     from nanomem_tui.dream.queue import Queue
-    from nanomem_tui.dream.restore import DreamRestore, RestorePreview, Side
+    from nanomem_tui.dream.restore import DreamRestore, Side
+    from nanomem_tui.dream.restored import RestorePreview
     from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamResult, DreamRunner
     from nanomem_tui.dream.versions import Versions
@@ -241,6 +242,7 @@ class Dreams:
         file: str | None = None,
         hunk: int | None = None,
         *,
+        edit: int | None = None,
         whole: bool = False,
         rewind_cursor: bool | None = None,
         settle: Side | None = None,
@@ -248,7 +250,7 @@ class Dreams:
     ) -> RestorePreview:
         """What a restore would do. See `DreamRestore.preview`."""
         return self._restore.preview(
-            sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
+            sha, file, hunk, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
         )
 
     def restore(
@@ -257,6 +259,7 @@ class Dreams:
         file: str | None = None,
         hunk: int | None = None,
         *,
+        edit: int | None = None,
         whole: bool = False,
         rewind_cursor: bool | None = None,
         settle: Side | None = None,
@@ -264,5 +267,5 @@ class Dreams:
     ) -> Operation:
         """Take back a commit, a file of it, or a hunk. See `DreamRestore.restore`."""
         return self._restore.restore(
-            sha, file, hunk, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
+            sha, file, hunk, edit=edit, whole=whole, rewind_cursor=rewind_cursor, settle=settle, as_of=as_of
         )

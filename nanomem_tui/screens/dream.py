@@ -36,6 +36,7 @@ from nanomem_tui.widgets.document import Block, Body, Field
 from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
+    from nanomem_tui.dream.restored import RestoreEdit, RestorePreview
     from nanomem_tui.dream.run import DreamResult
     from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.operations import Operation
@@ -234,18 +235,18 @@ class DreamScreen(DiffScreen[Commit]):
         if row is None:
             return
         title = f"Take back {row.short} {row.subject}"
-        gone, more, conflicts = await self.console.in_thread(lambda ws: _gone(ws, row))
-        parts = self._parts(row, conflicts)
+        gone, more, preview = await self.console.in_thread(lambda ws: _gone(ws, row))
+        parts = self._parts(row, preview)
         if gone and not more:
             self.app.push_screen(ConfirmScreen(title, gone, refused="There is nothing to take back."))
         else:
             take_back(self, row.sha, title, parts[-1:] if gone else parts, "take it back", gone)
 
-    def _parts(self, row: Commit, conflicts: bool) -> list[tuple[str, Part]]:
-        """What can be taken back, what the cursor is on first."""
+    def _parts(self, row: Commit, preview: RestorePreview | None) -> list[tuple[str, Part]]:
+        """What can be taken back, what the cursor is on first: in the diff the hunk, then its edits one by one."""
         what = "this run" if row.is_dream else "this change"
         parts = [(f"All of {what}; later edits stay", Part())]
-        if conflicts:
+        if preview is not None and preview.conflicts:
             parts += [
                 (f"All of {what}; lines that were changed since stay as they are now", Part(settle="now")),
                 (f"All of {what}; lines that were changed since as they were before it", Part(settle="then")),
@@ -255,6 +256,7 @@ class DreamScreen(DiffScreen[Commit]):
             file = current[0]
             before = sum(len(other.hunks) for other in self.view.files[: self.view.files.index(file)])
             hunks = hunk_parts(file, number - before)
+            hunks += edit_parts(preview.edits if preview else (), file.path, file.hunks[number - before])
             whole_file = (f"All that it changed in {file.path}", Part(file.path))
             parts = [*hunks, whole_file, *parts] if self.view.has_focus else [*parts, whole_file, *hunks]
         return [*parts, (f"Back to before {what}; later changes are lost", Part(whole=True))]
@@ -273,6 +275,18 @@ def hunk_parts(file: FileDiff, shown: int) -> list[tuple[str, Part]]:
         words = f": {lines[-1].sign} {one_line(lines[-1].text, 60)}" if len(own) > 1 else ""
         found.append((f"Hunk {number + 1} of {file.path}{words}", Part(file.path, number)))
     return found
+
+
+def edit_parts(edits: Sequence[RestoreEdit], path: str, hunk: Hunk) -> list[tuple[str, Part]]:
+    """Each of the `edits` of a commit that a hunk shows, where it shows several: alone it can be taken back."""
+    lines = {(line.sign, line.text) for line in hunk.lines}
+    own = [
+        edit
+        for edit in edits
+        if edit.path == path
+        and (any(("-", text) in lines for text in edit.removed) or any(("+", text) in lines for text in edit.added))
+    ]
+    return [(f"Only one edit: {one_line(edit.words, 60)}", Part(edit=edit.number)) for edit in own if len(own) > 1]
 
 
 def _runs(hunk: Hunk) -> Iterator[list[DiffLine]]:
@@ -321,24 +335,24 @@ def _state(ws: Workspace, commit: Commit) -> list[Block]:
     return []
 
 
-def _gone(ws: Workspace, row: Commit) -> tuple[list[Block], bool, bool]:
-    """Why nothing of a commit can be taken back, empty when something can; whether going back before it can; and
-    whether later edits changed the same lines.
+def _gone(ws: Workspace, row: Commit) -> tuple[list[Block], bool, RestorePreview | None]:
+    """Why nothing of a commit can be taken back, empty when something can; whether going back before it can; and what
+    taking back all of it would do.
     """
     try:
         preview = ws.dream.restore_preview(row.sha)
         if preview.files or preview.conflicts:
-            return [], False, bool(preview.conflicts)
+            return [], False, preview
         whole = ws.dream.restore_preview(row.sha, whole=True).changes_anything
     except NanomemError:
-        return [], False, False  # the dialog says why
+        return [], False, None  # the dialog says why
     what = "this Dream" if row.is_dream else "this change"
     if all(stat.path == DREAM_CURSOR for stat in row.files):
         said = f"{what.capitalize()} moved only the cursor: there is no line to take back."
     else:
         said = f"Nothing of {what} is in the files any more: later edits replaced or took back all of it."
     left = "What is left is to go back to before it, as a whole, if you want that:"
-    return [Body(said, "warn"), Body(left if whole else "The files are as they were before it.", "dim")], whole, False
+    return [Body(said, "warn"), Body(left if whole else "The files are as they were before it.", "dim")], whole, preview
 
 
 def _counts(row: Commit) -> tuple[int, int]:

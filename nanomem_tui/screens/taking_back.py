@@ -15,13 +15,15 @@ from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.restore import RestorePreview, Side
+    from nanomem_tui.dream.restore import Side
+    from nanomem_tui.dream.restored import RestorePreview
     from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 
 
 class Part(NamedTuple):
     """What of a commit is taken back: all of it, a file, a hunk of it; `whole` also loses what came later. `settle`:
     which side is taken of lines that later edits changed as well. `as_of`: the file as it was after it, instead.
+    `edit`: one of its edits, counted from 1.
     """
 
     file: str | None = None
@@ -29,6 +31,7 @@ class Part(NamedTuple):
     whole: bool = False
     settle: Side | None = None
     as_of: bool = False
+    edit: int | None = None
 
 
 def take_back(
@@ -57,15 +60,17 @@ def _shown(preview: RestorePreview) -> Shown:
     """What a restore would do, in words and as a diff."""
     files = [file_diff(StoredDiff(file.path, file.before, file.after)) for file in preview.files]
     above: list[Block] = []
+    loses = preview.loses_later or preview.lost.lines > 0
     if preview.note:
-        above.append(Body(preview.note[:1].upper() + preview.note[1:] + ".", "warn" if preview.loses_later else ""))
+        above.append(Body(preview.note[:1].upper() + preview.note[1:] + ".", "warn" if loses else ""))
     if preview.conflicts:
         above.append(Body("Both sides stand below. tab takes one of them, or one hunk of it.", "bad"))
     below: list[Block] = []
     if preview.later_commits:
         whose = "this file" if preview.as_of else "these files"
-        below.append(Heading(f"Later changes of {whose}: " + ("lost" if preview.loses_later else "kept")))
+        fate = "lost" if preview.loses_later else "kept, but for lines of those in red" if loses else "kept"
+        below.append(Heading(f"Later changes of {whose}: {fate}"))
         for commit in preview.later_commits:
             named = (f"{commit.short} {commit.at[:16].replace('T', ' ')} ", "dim")
-            below.append(Spans((named, (commit.subject, "bad" if preview.loses_later else "dim")), 2))
+            below.append(Spans((named, (commit.subject, "bad" if preview.loses(commit) else "dim")), 2))
     return Shown(files, above, below, preview.conflicts, preview.problem)

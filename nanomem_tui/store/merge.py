@@ -307,6 +307,42 @@ def revert_hunk(before: str, after: str, number: int, context: int = 3) -> str:
     return "".join([*new[:new_at], *kept, *new[new_at + hunk.new_count :]])
 
 
+def small_edits(before: str, after: str) -> tuple[Edit, ...]:
+    """The changes as a person counts: a line that came or went, with the blank ones above it, or became another."""
+    old, new = _closed(before)[0], _closed(after)[0]
+    return tuple(small for edit in _by_line(old, new, edits(old, new)) for small in _lone(old, new, edit))
+
+
+def _lone(old: list[str], new: list[str], edit: Edit) -> list[Edit]:
+    """An edit that only adds lines, or only removes some, in parts of one filled line each."""
+    adds = edit.start == edit.stop
+    if not adds and edit.new_start != edit.new_stop:
+        return [edit]
+    start, stop = edit[2:] if adds else edit[:2]
+    ends = [at + 1 for at in range(start, stop) if (new if adds else old)[at].strip()] or [stop]
+    spans = zip([start, *ends[:-1]], [*ends[:-1], stop], strict=True)
+    return [edit._replace(new_start=a, new_stop=b) if adds else edit._replace(start=a, stop=b) for a, b in spans]
+
+
+def changed_lines(before: str, after: str, edit: Edit) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The filled lines that one of `small_edits` removed and those that it added."""
+    parts = _closed(before)[0][edit.start : edit.stop], _closed(after)[0][edit.new_start : edit.new_stop]
+    removed, added = (tuple(line.removesuffix("\n") for line in lines if line.strip()) for lines in parts)
+    return removed, added
+
+
+def revert_edit(before: str, after: str, edit: Edit) -> str:
+    """`after` with one of `small_edits(before, after)` taken back."""
+    (old, _), (new, is_open) = _closed(before), _closed(after)
+    text = "".join([*new[: edit.new_start], *old[edit.start : edit.stop], *new[edit.new_stop :]])
+    return text[:-1] if is_open and text else text
+
+
+def alike(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether any line of `new` looks like one of `old` that was reworded."""
+    return _alike(list(old), list(new))
+
+
 def unified(path: str, before: str | None, after: str | None) -> str:
     """A unified diff of one file as text; the empty string when nothing differs."""
     found = hunks(before or "", after or "")

@@ -246,6 +246,28 @@ def test_restore_alone_lists_the_dreams(nb035: Path, run) -> None:
     assert len(run("dream", "restore").out.splitlines()) == 21
 
 
+def test_both_sides_of_a_conflict_and_the_single_edits_are_shown(nb035: Path, run) -> None:
+    rows = run("dream", "restore", "--json").json
+    plans = [run("dream", "restore", row["sha"], "--dry-run", "--json").json for row in rows]
+    plan = next(plan for plan in plans if plan["conflicts"] and len(plan["edits"]) > 1)
+    conflict = plan["conflicts"][0]
+    assert list(conflict) == ["path", "line", "now", "then", "left"]
+    shown = run("dream", "restore", plan["sha"], "--dry-run")
+    assert shown.code == 2
+    lines = shown.out.splitlines()
+    assert f"Conflict in {conflict['path']}, line {conflict['line']}" in lines
+    for side in (conflict["now"], conflict["then"]):
+        assert all(f"    {line}".rstrip() in lines for line in side)
+    assert "Its edits (--edit N takes back one of them):" in lines
+    free = next(plan for plan in plans if plan["files"] and not plan["conflicts"] and len(plan["edits"]) > 1)
+    one = next(edit for edit in free["edits"] if not edit["removed"] and edit["added"][0].startswith("- "))
+    asked = ("dream", "restore", free["sha"], "--edit", str(one["edit"]))
+    assert "Its edits" not in run(*asked, "--dry-run").out
+    text = (nb035 / one["path"]).read_text("utf-8")
+    assert run(*asked, "--yes").code == 0
+    assert (nb035 / one["path"]).read_text("utf-8") == text.replace(one["added"][0] + "\n", "", 1)
+
+
 def test_a_restore_that_later_edits_forbid_names_the_lines(nb035: Path, run) -> None:
     blocked = next(
         row["sha"]

@@ -125,6 +125,59 @@ def test_a_person_settles_such_lines_for_what_stands_now_or_for_what_stood_then(
         assert on.texts() == before
 
 
+def rewritten(tmp_path: Path) -> Bench:
+    """A Dream reworded a line of a file, which later came to hold something else altogether."""
+    on = dreamt(tmp_path)
+    for message, text in (
+        ("dream: shrunk", "REWRITE\n- shrunk\n"),
+        ("dream: reworded", "REWRITE\n- shrunk (by the gateway)\n"),
+        ("revert: all of it", "# M\n\n## Home\n- Cat: Luna\n- Light: bedroom\n"),
+        ("dream: more", "# M\n\n## Home\n- Cat: Luna\n- Light: bedroom\n- Plants: three\n"),
+    ):
+        write(on.paths.workspace, {"memory/MEMORY.md": text})
+        git(on.paths.workspace, "commit", "-q", "-a", "-m", message)
+    return on
+
+
+def test_a_dream_of_which_later_edits_left_nothing_is_no_conflict(tmp_path: Path) -> None:
+    on = rewritten(tmp_path)
+    preview = on.dreams.restore_preview(sha(on, 2))
+    assert (preview.files, preview.conflicts) == ((), ())
+    assert preview.problem == "nothing of it is in force any more"
+    with pytest.raises(NothingToDo):
+        on.dreams.restore(sha(on, 2))
+
+
+def test_what_settling_for_the_lines_of_before_takes_of_later_changes_is_said(tmp_path: Path) -> None:
+    on = rewritten(tmp_path)
+    preview = on.dreams.restore_preview(sha(on, 2), settle="then")
+    assert preview.note == f"5 lines that came later are lost, of 2 later commits ({sha(on, 0)[:8]}, {sha(on, 1)[:8]})"
+    assert [preview.loses(commit) for commit in preview.later_commits] == [True, True]
+    assert preview.to_json()["lost"] == {"lines": 5, "commits": [sha(on, 0), sha(on, 1)], "uncommitted": False}
+    write(on.paths.workspace, {"memory/MEMORY.md": "- Cat: Luna\n- by hand\n"})
+    preview = on.dreams.restore_preview(sha(on, 2), settle="then")
+    assert preview.note == (
+        "1 line that came later is lost, of an edit that no commit holds yet; 2 later commits of these files are kept"
+    )
+
+
+def test_one_edit_of_a_block_is_taken_back_alone(tmp_path: Path) -> None:
+    on = dreamt(tmp_path)
+    write(on.paths.workspace, {"memory/MEMORY.md": "# M\n- fact\n- one\n- two\n\n## Home\n- three\n"})
+    git(on.paths.workspace, "commit", "-q", "-a", "-m", "dream: a block")
+    edits = on.dreams.restore_preview(sha(on, 0)).edits
+    assert [(edit.number, edit.words) for edit in edits] == [
+        (1, "+ - one"), (2, "+ - two"), (3, "+ ## Home"), (4, "+ - three"),
+    ]  # fmt: skip
+    on.dreams.restore(sha(on, 0), edit=2)
+    assert on.texts()["memory/MEMORY.md"] == "# M\n- fact\n- one\n\n## Home\n- three\n"
+    assert on.done[-1].label.endswith(", edit 2")
+    with pytest.raises(NothingToDo):
+        on.dreams.restore(sha(on, 1), edit=2)
+    with pytest.raises(NotFound, match="no such edit"):
+        on.dreams.restore(sha(on, 1), edit=5)
+
+
 def test_what_is_no_longer_in_force_says_so_and_exits_1(tmp_path: Path) -> None:
     on = dreamt(tmp_path)
     target = sha(on, 2)
