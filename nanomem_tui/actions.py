@@ -131,6 +131,11 @@ def _turned(context: Context) -> str | None:
     return None if "turned" in context.has else "no weight was changed"
 
 
+def _unfinished(context: Context) -> str | None:
+    known = context.selected or "unfinished" in context.has
+    return writable(context) or (None if known else "every turn of this log ended, or is recovered")
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing a person can do.
@@ -263,6 +268,9 @@ ACTIONS: tuple[Action, ...] = (
            "screen", ("dream",), headless="dream log --dreams", footer=15),
     Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen", ("wal",),
            headless="wal show KEY", enabled=with_row, footer=10),
+    Action("wal_recover", ("!",), "recover", "Put turns that never ended among the pending items of their session, and "
+           "remember what they asked to be remembered; shown first, u takes it back.", "screen", ("wal",), "preview",
+           "wal recover KEY", _unfinished, 11),
     Action("dream_run", ("r",), "run", "Run a Dream now; one commit, can be taken back.", "screen",
            ("dream", "review"), "preview", "--run-dream", changeable, 12, labels={"review": "apply"},
            helps={"review": "Run the Dream with the edits that are accepted: one commit, can be taken back."}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nanomem_tui import clock
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.parts_screen import PartsScreen
+from nanomem_tui.screens.recovering import plan, recovery_blocks, taken
 from nanomem_tui.screens.rows import age_of
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.text import counted
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
@@ -42,6 +44,7 @@ class ShownTurn:
 
     turn: Turn
     separator: str
+    recovered: bool = False
     stops: bool = True
 
     @property
@@ -51,7 +54,7 @@ class ShownTurn:
 
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
         """A heading, then PRE and POST."""
-        heading = lay_out((Spans(_heading(self.turn)),), width, wrapped)
+        heading = lay_out((Spans(_heading(self.turn, self.recovered)),), width, wrapped)
         sides = side_by_side(_before(self.turn), _after(self.turn), width, self.separator)
         return [*heading, *sides, ()]
 
@@ -67,7 +70,7 @@ class WalScreen(PartsScreen["WalInfo"]):
     EMPTY = "No turn logs here: this agent keeps none, or nothing was said yet."
     HELP = (
         "Each turn as it was written: PRE before the model was called, POST after. A PRE without its POST is a turn "
-        "that never ended. Signs: ! an unfinished turn. n and N go from turn to turn."
+        "that never ended; the key ! recovers it. Signs: ! an unfinished turn. n and N go from turn to turn."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "session": "text", "channel": "text", "age": "age", "turns": "number", "open": "number", "size": "number",
@@ -93,8 +96,8 @@ class WalScreen(PartsScreen["WalInfo"]):
             Column("size", "Size", lambda row: size_text(row.size), width=6, priority=3, align="right",
                    sort=lambda row: row.size),
             Column("age", "Last", lambda row: age_of(row.updated_at), width=6, priority=1, align="right", tone="dim"),
-            Column("problems", "State", lambda row: f"{row.problems:,} problems" if row.problems else "", width=12,
-                   priority=2, tone="warn"),
+            Column("problems", "State", lambda row: counted(row.problems, "problem") if row.problems else "",
+                   width=12, priority=2, tone="warn"),
         )  # fmt: skip
 
     def row_id(self, row: WalInfo) -> str:
@@ -128,8 +131,9 @@ class WalScreen(PartsScreen["WalInfo"]):
         return "!" if row.open_turns or row.problems else ""
 
     def facts(self, row: WalInfo) -> frozenset[str]:
-        """Whether there is a transcript of that session."""
-        return frozenset({"source"}) if row.session_key in self._with_transcript else frozenset()
+        """Whether there is a transcript of that session, and whether a turn never ended."""
+        known = {"source": row.session_key in self._with_transcript, "unfinished": row.open_turns}
+        return frozenset(name for name, true in known.items() if true)
 
     # The detail
 
@@ -137,12 +141,13 @@ class WalScreen(PartsScreen["WalInfo"]):
         """The turns with what is known about the log."""
         ws = self.ws
         state = ws.wal.get(row.session_key)
-        title: list[Span] = [(row.session_key, "heading"), (f"{row.turns:,} turns", "dim")]
+        recovered = {turn.number for turn in state.open_turns if ws.wal.is_recovered(row.session_key, turn)}
+        title: list[Span] = [(row.session_key, "heading"), (counted(row.turns, "turn"), "dim")]
         if row.open_turns:
             title.append((f"{row.open_turns:,} unfinished", "bad"))
-        parts: list[Part] = [Preface(tuple(_facts(row, state, ws.paths.relative(Path(row.path)))))]
+        parts: list[Part] = [Preface(tuple(_facts(row, state, recovered, ws.paths.relative(Path(row.path)))))]
         separator = glyphs(self).separator
-        parts += [ShownTurn(turn, separator) for turn in state.turns]
+        parts += [ShownTurn(turn, separator, turn.number in recovered) for turn in state.turns]
         return Log(row.session_key, tuple(title), parts)
 
     def show_detail(self, detail: Any) -> None:
@@ -180,6 +185,22 @@ class WalScreen(PartsScreen["WalInfo"]):
             say(self, "Following: new turns appear at the end")
         self.refresh_detail()
 
+    async def do_wal_recover(self) -> None:
+        """Show what recovering the unfinished turns of these logs takes, then do it."""
+        rows = self.targets()
+        keys = frozenset(row.session_key for row in rows)
+        planned = await self.console.in_thread(lambda ws: plan(ws, keys))
+        running = self.context().agent_alive
+
+        async def recover(_yes: bool) -> None:
+            for operation in await self.change(lambda ws: taken(ws, keys, ws.perform).operation):
+                say(self, f"{operation.label} (u undoes it)")
+
+        title = f"Recover {rows[0].session_key}" if len(rows) == 1 else f"Recover {counted(len(rows), 'session')}"
+        refused = "" if planned.turns else "Nothing to recover: every turn was finished, or is recovered already."
+        self.confirm(title, recovery_blocks(planned, agent_running=running), recover,
+                     opened_by=self.key_of("wal_recover"), refused=refused)  # fmt: skip
+
     def do_source(self) -> None:
         """The transcript of the session."""
         row = self.table.cursor_row
@@ -187,7 +208,7 @@ class WalScreen(PartsScreen["WalInfo"]):
             self.console.go("sessions", row.session_key)
 
 
-def _facts(row: WalInfo, state: WalState, where: str) -> list[Block]:
+def _facts(row: WalInfo, state: WalState, recovered: Collection[int], where: str) -> list[Block]:
     """What is known about a log beside its turns."""
     blocks: list[Block] = [
         Field("session", state.session_key),
@@ -195,7 +216,9 @@ def _facts(row: WalInfo, state: WalState, where: str) -> list[Block]:
         Field("chat", state.chat_id),
         Field("file", f"{where} ({row.size:,} bytes)"),
     ]
-    unfinished = state.open_turns
+    if recovered:
+        blocks.append(Field("recovered", f"{counted(len(recovered), 'turn')}, told to the agent in its next turn"))
+    unfinished = [turn for turn in state.open_turns if turn.number not in recovered]
     if unfinished:
         blocks.append(Heading(f"Unfinished turns ({len(unfinished)})"))
         blocks += [
@@ -208,8 +231,10 @@ def _facts(row: WalInfo, state: WalState, where: str) -> list[Block]:
     return blocks
 
 
-def _heading(turn: Turn) -> tuple[Span, ...]:
+def _heading(turn: Turn, recovered: bool) -> tuple[Span, ...]:
     number: Span = (f"#{turn.number} ", "heading")
+    if turn.open and recovered:
+        return (number, (_time(turn.at_pre), "dim"), ("  RECOVERED: it has no end, and is a pending item", "warn"))
     if turn.open:
         return (number, (_time(turn.at_pre), "dim"), ("  UNFINISHED: it began and has no end", "bad"))
     began, ended = clock.parse(turn.at_pre), clock.parse(turn.at_post or "")

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
+from nanomem_tui import open_workspace
 from nanomem_tui.formats import wal_state
 from nanomem_tui.screens.wal import WalScreen
+from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.parts_view import PartsView
 from tests.screens.console import Console, console
 
@@ -118,3 +120,62 @@ async def test_no_logs_is_said(sample: Callable[[str], Path]) -> None:
         await on.shows("No turn logs here")
         await on.press("enter", "f", "o", "n", "y")
         await on.shows("there is no row here")
+
+
+def begun(workspace: Path, text: str) -> None:
+    """A turn of a new session that has no end."""
+    path = log_of(workspace, "telegram:7")
+    header = wal_state.dump_header("telegram:7", "telegram", "7")
+    told = {"speaker": "user", "sender_id": "ana", "message_id": "m1", "user": text}
+    write(path, header, wal_state.dump_pre("2026-01-02T10:00:00+00:00", told))
+
+
+async def test_an_unfinished_turn_is_recovered_after_what_it_takes_was_shown_and_can_be_taken_back(demo: Path) -> None:
+    begun(demo, "Remember that I always want the window seat.")
+    async with console(demo, "wal", (120, 40)) as on:
+        await on.at("telegram:7")
+        assert on.screen.table.cursor_row.open_turns == 1
+        await on.press("exclamation_mark")
+        assert isinstance(on.app.screen, ConfirmScreen)
+        await on.shows("Recover telegram:7", "telegram:7 #1", "Remembered (1)", "window seat")
+        await on.press("n")
+        await on.until(lambda: on.app.screen is on.screen)
+        assert on.app.ws.wal.check()
+        await on.press("exclamation_mark", "y")
+        await on.until(lambda: on.screen.table.cursor_row and on.screen.table.cursor_row.open_turns == 0)
+        await on.shows("RECOVERED")
+        assert "I always want the window seat" in {item.text.rstrip(".") for item in on.app.ws.items.all()}
+        assert [one.text for one in on.app.ws.traces.pending.of("telegram:7")] == [
+            "Remember that I always want the window seat."
+        ]
+        await on.press("exclamation_mark")
+        assert not isinstance(on.app.screen, ConfirmScreen), "there is nothing more to recover"
+        await on.press("u")
+        await on.until(lambda: on.screen.table.cursor_row and on.screen.table.cursor_row.open_turns == 1)
+        await on.shows("UNFINISHED")
+    with open_workspace(demo) as ws:
+        assert "telegram:7" in {turn.session_key for turn in ws.wal.check()}
+        assert "I always want the window seat" not in {item.text.rstrip(".") for item in ws.items.all()}
+
+
+async def test_the_turns_of_selected_logs_are_recovered_together_also_by_name(sample: Callable[[str], Path]) -> None:
+    async with console(sample("ftswal"), "wal", (120, 40)) as on:
+        assert len(on.app.ws.wal.check()) == 12
+        await on.press("asterisk", "colon")
+        await on.type("recover")
+        await on.press("enter")
+        await on.shows("Recover 5 sessions")
+        await on.press("y")
+        await on.until(lambda: not on.app.ws.wal.check())
+        assert len(on.app.ws.wal.recovered()) == 12
+
+
+async def test_one_problem_is_not_many(demo: Path) -> None:
+    write(
+        log_of(demo, "slack:C0LANTERN"), b"\n### 2026-01-02T10:00:00+00:00 PRE\n- speaker: user\n- user: hal\xff\n", b""
+    )
+    async with console(demo, "wal", (200, 40)) as on:
+        await on.at("slack:C0LANTERN")
+        assert on.screen.table.cursor_row.problems == 1
+        await on.shows("1 problem")
+        assert "1 problems" not in on.text
