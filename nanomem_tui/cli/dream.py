@@ -108,6 +108,7 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
         own = [edit for edit in result.edits if edit.file == name]
         by = f", by {words.counted(len(own), 'edit')}" if own else ""
         lines.append(f"{would} {name}: +{added} -{removed}{by}")
+        lines.extend(f"  + {heading}" for heading in _headings_made(result.before[name], result.after[name]))
         lines.extend(f"  {_edit_line(edit.to_json())}" for edit in own)
     if not result.files and not result.refused:
         lines.append("Nothing to remember in them.")
@@ -134,7 +135,18 @@ def _usage_line(usage: Usage) -> str:
 
 def _edit_line(edit: dict[str, Any]) -> str:
     signs = {"add": "+", "replace": "~", "remove": "-", "move": ">"}
-    return f"{signs.get(edit['op'], '?')} {edit.get('new') or edit.get('old', '')}"
+    where = [edit.get("to_file") or edit["file"], *filter(None, [edit.get("section")])] if edit["op"] == "move" else []
+    to = f" (to {one_line(', '.join(where), 200)})" if where else ""
+    return f"{signs.get(edit['op'], '?')} {edit.get('new') or edit.get('old', '')}{to}"
+
+
+def _headings_made(before: str, after: str) -> list[str]:
+    """The headings that a file did not have before, as they stand in it."""
+    from nanomem_tui.formats.markdown import sections
+
+    known = {section.title for section in sections(before)}
+    made = [section for section in sections(after) if section.title not in known]
+    return [f"{'#' * section.level} {one_line(section.title, 200)}" for section in made]
 
 
 @dream.command()

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from nanomem_tui.dream import dates, details, support, tidy
+from nanomem_tui.dream import dates, details, support, tidy, titles
 from nanomem_tui.dream.edits import TITLES, LineEdit, Op, apply_edits
-from nanomem_tui.dream.facts import Skipped
-from nanomem_tui.dream.guards import Refusal, orders_the_agent
-from nanomem_tui.dream.veil import unmasked
+from nanomem_tui.dream.facts import MAX_FACT, Skipped
+from nanomem_tui.dream.guards import Refusal, holding, orders_the_agent
+from nanomem_tui.dream.veil import brought, unmasked
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import HistoryEntry
@@ -92,6 +92,9 @@ class Desk:
             why = "a Dream may not change that file" if edit.op in _OPS else "there is no such edit"
             self._refuse(edit, why)
             return
+        if kinds := brought(edit, titles.made(edit, self.files)):  # first: no other reason may repeat it
+            self._refuse(edit, holding(kinds))
+            return
         edit, why = self._placed(edit)
         if not why and edit.op == "add" and (known := self._known(edit.new)):
             self.skipped.append(Skipped(max(edit.evidence), edit.new, f"known: {known}"))
@@ -128,7 +131,7 @@ class Desk:
         return LineEdit(
             cast("Op", op),
             raw["file"],
-            section=" ".join(raw["section"].lstrip("# ").split()) if op in ("add", "move") else "",
+            section=_title(raw["section"]) if op in ("add", "move") else "",
             line=None if adds else line,
             old="" if adds else raw["old"].removesuffix("\n").removesuffix("\r"),
             new="" if op in ("remove", "move") else raw["new"].strip("\r\n").rstrip(),
@@ -154,7 +157,16 @@ class Desk:
             edit = _marked(edit)
             if invented := self._invented(edit):
                 return edit, f"no entry that it names, and no line, says {', '.join(invented[:4])}"
-        return edit, ""
+            if len(edit.new.lstrip(" \t-*+")) > max(MAX_FACT, len(edit.old)):
+                return edit, f"longer than {MAX_FACT} characters"
+        return edit, self._heading(edit)
+
+    def _heading(self, edit: LineEdit) -> str:
+        """Why the edit must not make its heading; "" when it makes none, or one that it may."""
+        title = titles.made(edit, self.files)
+        if not title or orders_the_agent(title):  # that is for the guards to say
+            return ""
+        return titles.impossible(title) or support.unsaid_heading(title, edit.new or edit.old, self._cited(edit))
 
     def _found(self, edit: LineEdit) -> tuple[LineEdit, str]:
         """The edit with the number that its line has now; `old` must stand there, or at one other place alone."""
@@ -204,6 +216,12 @@ class Desk:
         tries = [one for one in self.told if one in self._heard and _same(one.edit, edit)]
         gone = [one for one in tries if one.edit.new == edit.new] or (tries if len(tries) == 1 else [])
         self.told = [one for one in self.told if one not in gone]
+
+
+def _title(said: str) -> str:
+    """A title as it stands behind its mark; what has several lines stays as it is, to be told so."""
+    title = said.strip().lstrip("# ")
+    return title if len(title.splitlines()) > 1 else " ".join(title.split())
 
 
 def _lines(text: str) -> list[str]:

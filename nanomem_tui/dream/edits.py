@@ -55,6 +55,8 @@ def apply_edits(files: Mapping[str, str], edits: Iterable[LineEdit]) -> dict[str
     """
     result = dict(files)
     for edit in edits:
+        if "\n" in edit.section or "\r" in edit.section:
+            raise BadInput("a heading is one line", edit.file)
         for name in (edit.file, edit.to_file or edit.file):
             if name not in TITLES:
                 raise BadInput("a Dream may not change that file", name)
@@ -102,7 +104,9 @@ def _added(name: str, text: str, title: str, new: str) -> str:
     closed = text.endswith("\n")
     lines = text.removesuffix("\n").split("\n")
     section = find_section(text, title)
-    if section is None:
+    if section is None and not title:
+        at, block = 0, [new, ""]
+    elif section is None:
         spaced = re.search(r"(?m)^## .*\n\r?\n", text) is not None
         lead = [""] if lines[-1].strip() else []
         at, block = len(lines), [*lead, f"## {title}", *([""] if spaced else []), new]

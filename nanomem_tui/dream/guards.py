@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nanomem_tui.dream import dates, details, orders, tidy
+from nanomem_tui.dream import dates, details, orders, tidy, titles
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import injection, secrets
+from nanomem_tui.tokens import fold, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Gate:
     def admit(self, edit: LineEdit) -> str:
         """Make the edit and return "", or return why it must not be made."""
         limits = self._limits
-        if why := _content(edit, limits):
+        if why := _content(edit, self.files, limits):
             return why
         try:
             after = apply_edits(self.files, [edit])
@@ -119,7 +120,6 @@ def _filled(text: str) -> int:
 
 def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
     """Why the edit cannot be a line of a file, whoever asks for it; "" when it can."""
-    text = edit.new or edit.section
     try:
         f"{edit.new}{edit.section}".encode()
     except UnicodeEncodeError:
@@ -128,20 +128,53 @@ def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
         return "an empty line"
     if len(edit.new) > max_line:
         return f"a line of more than {max_line} characters"
-    return "control characters" if any(unicodedata.category(c) == "Cc" and c != "\t" for c in text) else ""
+    if why := titles.impossible(edit.section) if edit.op in ("add", "move") else "":
+        return why
+    written = f"{edit.new}{edit.section}"
+    return "control characters" if any(unicodedata.category(c) == "Cc" and c != "\t" for c in written) else ""
 
 
-def _content(edit: LineEdit, limits: Limits) -> str:
-    text = edit.new or edit.section
+def _content(edit: LineEdit, files: Mapping[str, str], limits: Limits) -> str:
     if why := impossible(edit, limits.max_line):
         return why
-    if kinds := {secret.kind for secret in secrets.find(text)} - {secret.kind for secret in secrets.find(edit.old)}:
-        return f"it holds a secret: {', '.join(sorted(kinds))}"
-    return next((orders.WHY for one in (edit.new, edit.section) if one and orders_the_agent(one)), "")
+    title = titles.made(edit, files)
+    brought = _secrets(edit.new) | _secrets(title)
+    if kinds := {kind for kind, _ in brought - _secrets(edit.old)}:
+        return holding(kinds)
+    return next((orders.WHY for one in (edit.new, title) if one and orders_the_agent(one)), "")
+
+
+def holding(kinds: Iterable[str]) -> str:
+    """The reason against a line with secrets of these kinds."""
+    return f"it holds a secret: {', '.join(sorted(kinds))}"
+
+
+def discreet(refusal: Refusal) -> Refusal:
+    """The refusal with a reason that repeats no part of a secret in its edit: reasons are kept and shown."""
+    kinds = repeated(refusal.edit, refusal.why)
+    return Refusal(refusal.edit, holding(kinds)) if kinds else refusal
+
+
+def repeated(edit: LineEdit, text: str) -> set[str]:
+    """The kinds of the secrets in the lines of the edit of which `text` repeats a part."""
+    said = fold(text)
+    kinds = set()
+    for line in (edit.old, edit.new, edit.section):
+        for secret in secrets.find(line):
+            value = fold(line[secret.start : secret.end])
+            parts = {value, *details.details(value), *tokens(value)}
+            kinds |= {secret.kind} if any(part and details.holds(said, part) for part in parts) else set()
+    return kinds
+
+
+def _secrets(text: str) -> set[tuple[str, str]]:
+    return {(secret.kind, secret.fingerprint) for secret in secrets.find(text)}
 
 
 def _loses(edit: LineEdit, after: Mapping[str, str]) -> bool:
-    """Whether a line goes: removed with no copy left, or replaced by one that has little to do with it."""
+    """Whether a line goes: removed with no copy left, replaced by one that has little to do with it, or moved away."""
+    if edit.op == "move":
+        return edit.to_file not in ("", edit.file)
     if edit.op != "replace" or edit.supersedes:
         return edit.op == "remove" and not tidy.has_copy(after.get(edit.file, ""), edit.old)
     old, new = details.words(edit.old), details.words(edit.new)

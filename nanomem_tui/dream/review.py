@@ -147,7 +147,11 @@ def possible(edit: LineEdit) -> None:
 
 def masked(edit: LineEdit) -> LineEdit:
     """The edit as it is kept and told: of a secret only the kind and the fingerprint."""
-    return replace(edit, new=secrets.mask(edit.new), why=secrets.mask(edit.why))
+    why, supersedes = (
+        "" if guards.repeated(edit, text) else secrets.mask(text) for text in (edit.why, edit.supersedes)
+    )
+    new, section = secrets.mask(edit.new), secrets.mask(edit.section)
+    return replace(edit, new=new, section=section, why=why, supersedes=supersedes)
 
 
 def _file(files: FileLayer, name: str, before: str, after: str) -> Change:

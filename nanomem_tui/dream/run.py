@@ -16,7 +16,7 @@ from nanomem_tui.dream import repository
 from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.facts import Skipped
-from nanomem_tui.dream.guards import Limits, Refusal, check, evidence_of
+from nanomem_tui.dream.guards import Limits, Refusal, check, discreet, evidence_of
 from nanomem_tui.dream.headings import Owned, emptied, nobodys
 from nanomem_tui.dream.hunks import HunkLayer, keepable
 from nanomem_tui.dream.queue import DreamQueue, Queue
@@ -220,7 +220,7 @@ class DreamRunner(DreamQueue):
             cursor_before=queue.cursor,
             cursor_after=last,
             edits=checked.edits,
-            refused=(*checked.refused, *left),
+            refused=tuple(map(discreet, (*checked.refused, *left))),
             skipped=(*(skipped for skipped in proposal.skipped if skipped.cursor <= last), *again),
             remaining=sum(1 for entry in queue.waiting if entry.cursor > last),
             unreadable=tuple(problem.line for problem in queue.unreadable if problem.line is not None),
@@ -255,7 +255,7 @@ class DreamRunner(DreamQueue):
             edit, key = one.edit, asked(one.edit, dreamer)
             if key in rejected:
                 cursor = max(edit.evidence, default=0)
-                again.append(Skipped(cursor, masked(edit).new or edit.old, "a person rejected it"))
+                again.append(Skipped(cursor, secrets.mask(edit.new or edit.old), "a person rejected it"))
             elif one.why or key in waiting:
                 left.append(Refusal(edit, waiting.get(key, one.why)))
             else:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-from nanomem_tui.dream import dates, details, evidence, tidy
+from nanomem_tui.dream import dates, details, evidence, tidy, titles
 from nanomem_tui.dream.claims import claim_of
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.veil import unmasked
@@ -52,10 +52,30 @@ def unsupported(edit: LineEdit, said: str, today: str, others: str) -> str:
         if _is_foreign(edit.new, said) and _missing(details.words(unmasked(edit.new)), details.words(said)):
             return OTHER_LANGUAGE
         return _unsaid(edit, said) or _turned(edit, said) or _lost(edit, said)
+    if edit.op == "move" and edit.to_file not in ("", edit.file):
+        return _moved(edit, said)
     if edit.op == "remove" and not _may_go(edit, said, today, others):
         nothing = "the entries that it cites say nothing of what it removes"
         return OTHER_LANGUAGE if _is_foreign(edit.old, said) else nothing
     return ""
+
+
+def unsaid_heading(title: str, new: str, said: str) -> str:
+    """Why no edit may make the heading `title` above the line `new`; "" when it is a general one, or `said`."""
+    missing = _missing(titles.telling(unmasked(title)), details.words(said) | details.words(new))
+    if missing or _DENIES.search(title):
+        words = ", ".join(_as_written(title, missing)[:4]) if missing else title
+        return f"it would make a heading, and no entry that it cites says {words}"
+    return ""
+
+
+def _moved(edit: LineEdit, said: str) -> str:
+    """Whether the entries speak of the line that goes to another file: of half of what it is about."""
+    about = _content(edit.old) or details.words(edit.old)
+    if 2 * len(_missing(about, details.words(said))) <= len(about):
+        return ""
+    nothing = f"the entries that it cites do not ask to move it to {edit.to_file}"
+    return OTHER_LANGUAGE if _is_foreign(edit.old, said) else nothing
 
 
 def _is_foreign(text: str, said: str) -> bool:

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from nanomem_tui.dream import titles
 from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.guards import Refusal
+from nanomem_tui.dream.guards import Refusal, holding
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import secrets
 
@@ -34,19 +35,20 @@ class Veil:
         refused: list[Refusal] = []
         for edit in edits:
             real = self.lift(edit)
-            if kinds := hidden(real.new):
-                refused.append(Refusal(real, f"it holds a secret: {', '.join(kinds)}"))
+            if kinds := hidden(real.new, real.section):
+                refused.append(Refusal(real, holding(kinds)))
             else:
                 made.append(real)
         return made, refused
 
     def lift(self, edit: LineEdit) -> LineEdit:
         """The edit on the real line: what is masked in `old` is as it stands, also where `new` keeps it."""
-        held = {found[0] for found in _MASK.finditer(edit.old)}
-        if not held:
+        held = _masks(edit.old)
+        heads = set() if titles.made(edit, self.files) else _masks(edit.section)  # a heading as it stands
+        if not held and not heads:
             return edit
         return replace(edit, old=self._put(edit.old, held), new=self._put(edit.new, held),
-                       supersedes=self._put(edit.supersedes, held))  # fmt: skip
+                       supersedes=self._put(edit.supersedes, held), section=self._put(edit.section, heads))  # fmt: skip
 
     def _put(self, text: str, held: set[str]) -> str:
         return _MASK.sub(lambda found: self._real.get(found[0], found[0]) if found[0] in held else found[0], text)
@@ -90,6 +92,18 @@ def unmasked(text: str) -> str:
     return _MASK.sub(" ", text)
 
 
-def hidden(text: str) -> tuple[str, ...]:
-    """The kinds of secrets that are masked in `text`."""
-    return tuple(sorted({found["kind"] for found in _MASK.finditer(text)}))
+def hidden(*texts: str) -> tuple[str, ...]:
+    """The kinds of secrets that are masked in `texts`."""
+    return tuple(sorted({found["kind"] for text in texts for found in _MASK.finditer(text)}))
+
+
+def brought(edit: LineEdit, title: str) -> set[str]:
+    """The kinds of secrets, masked or plain, that the edit of a model would write where none stood: in its line, or in
+    the heading `title` that it makes."""
+    masks = {mask for text in (edit.new, title) for mask in _masks(text)} - _masks(edit.old)
+    plain = {secret.kind for text in (edit.new, title) for secret in secrets.find(text)}
+    return {*hidden(*masks), *plain}
+
+
+def _masks(text: str) -> set[str]:
+    return {found[0] for found in _MASK.finditer(text)}

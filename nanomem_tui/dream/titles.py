@@ -1,0 +1,52 @@
+"""Headings that edits make: a line of the file that nobody asked for by itself, so it is held against as much.
+
+Owns which heading an edit brings into a file, and which words a heading may have without an entry that says them. Must
+not know who proposed the edit. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from nanomem_tui.dream import details
+from nanomem_tui.dream.edits import LineEdit, find_section
+
+MAX_TITLE = 80
+_WORDS = """
+about activities address allergies animals appointments basic birthdays books budget calendar career car communication
+conditions contacts context cooking core current daily dates decisions devices diet drinks education environment events
+facts family films finance fitness food friends games general goals habits hardware health history hobbies home house
+identity important information infrastructure interests job languages life location long long-term medical medication
+memory miscellaneous misc money movies music notes ongoing other people personal pets places plans preferences
+principles profile project projects recent recipes relationships reminders routine routines schedule school servers
+setup shopping software sports study style tasks tech technology term tone tools travel trips user vehicles voice weekly
+work 项目 决定 决策 基础设施 偏好 喜好 健康 饮食 身份 基本 信息 备注 其他 笔记 家庭
+家人 朋友 宠物 工作 学习 旅行 爱好 财务 人物 沟通 风格 重要
+"""
+"""What headings are called that say nothing of anybody."""
+
+
+def made(edit: LineEdit, files: Mapping[str, str]) -> str:
+    """The title of the heading that the edit would make in `files` (text by name), "" when it makes none."""
+    if edit.op not in ("add", "move") or not edit.section:
+        return ""
+    there = files.get(edit.to_file or edit.file, "") if edit.op == "move" else files.get(edit.file, "")
+    return edit.section if find_section(there, edit.section) is None else ""
+
+
+def impossible(title: str) -> str:
+    """Why it is no heading, whoever asks for it; "" when it is one."""
+    if len(title.splitlines()) > 1:
+        return "a heading is one line"
+    return f"a heading of more than {MAX_TITLE} characters" if len(title) > MAX_TITLE else ""
+
+
+def telling(title: str) -> frozenset[str]:
+    """The words of a title that say something of somebody."""
+    return details.words(title) - _general()
+
+
+@lru_cache(1)
+def _general() -> frozenset[str]:
+    return details.words(_WORDS)
