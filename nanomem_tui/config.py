@@ -175,6 +175,7 @@ def _unknown_keys(root: Any, source: str) -> list[Problem]:
     """A warning for each key in the agent's memory sections that no setting has, with the nearest that one has."""
     known = {about.agent_key for about in ABOUT.values() if about.agent_key} | set(RESERVED)
     sections = {key.rpartition(".")[0] for key in known}
+    names = tuple(sorted(known | sections))
 
     def unknown(value: Any, at: str) -> Iterator[str]:
         for name, inner in value.items() if isinstance(value, dict) else ():
@@ -185,7 +186,19 @@ def _unknown_keys(root: Any, source: str) -> list[Problem]:
                 yield key
 
     return [
-        Problem(f"unknown key `{key}`", source, fix=nearest(key, tuple(sorted(known | sections))), severity="warning")
+        Problem(f"unknown key `{key}`", source, fix=_hint(key, names), severity="warning")
         for section in AGENT_SECTIONS
         for key in unknown(_at(root, section), section)
     ]
+
+
+def _hint(key: str, names: tuple[str, ...]) -> str:
+    """What may be meant by a key: one of its section, one of that name elsewhere, or what its section may hold."""
+    section, _, leaf = key.rpartition(".")
+    beside = tuple(name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == section)
+    if close := nearest(leaf, beside, 0.7):
+        return close.replace("`", f"`{section}.", 1)
+    elsewhere = [name for name in names if name.rpartition(".")[2] == leaf]
+    if elsewhere:
+        return f"did you mean `{elsewhere[0]}`?"
+    return f"`{section}` may hold {', '.join(beside)}"

@@ -250,11 +250,10 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
     fits = isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
     fits = fits and (kind != "float" or math.isfinite(value))
     fits = fits and (about.least is None or value >= about.least) and (about.most is None or value <= about.most)
-    inside = (value if kind == "list" else value.values() if about.choices else ()) if kind in ("list", "table") else ()
+    inside = (value.values() if kind == "table" else value if kind == "list" else ()) if fits else ()
     if not fits or not all(isinstance(entry, str) for entry in inside):
-        raise InvalidConfig(
-            f"`{name}` must be {_KINDS[kind]}{_bound(about)}, not {value!r}", source, "see `nanomem config show`"
-        )
+        fix = f"nanomem config set {name} NAME=TEXT,NAME=TEXT" if kind == "table" else "see `nanomem config show`"
+        raise InvalidConfig(f"`{name}` must be {_KINDS[kind]}{_bound(about)}, not {value!r}", source, fix)
     if about.names and (unknown := [key for key in value if key not in about.names]):
         raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
     for word in inside if kind in ("list", "table") else [value]:
@@ -327,9 +326,24 @@ def from_text(name: str, text: str, source: str, workspace: Path | None = None) 
             value = int(text) if kind == "int" else float(text)
         elif kind == "list" and not text.lstrip().startswith("["):
             value = [word.strip() for word in text.split(",") if word.strip()]
+        elif kind == "table":
+            value = _table(text)
         elif kind != "str":
             value = json.loads(text)
     return check(name, value, source, workspace)
+
+
+def _table(text: str) -> Any:
+    """A table as JSON, as TOML writes it, or as `name=word, name=word`. Raises ValueError for what is none of these."""
+    if not text.lstrip().startswith("{"):
+        pairs = [part.partition("=") for part in text.split(",")]
+        return {name.strip(): word.strip() for name, sign, word in pairs if sign} if all(p[1] for p in pairs) else text
+    try:
+        return json.loads(text)
+    except ValueError:
+        import tomllib  # only where one is set so
+
+        return tomllib.loads(f"table = {text}")["table"]
 
 
 def _kind(name: str) -> str:
@@ -338,9 +352,9 @@ def _kind(name: str) -> str:
     return "table" if isinstance(default, Mapping) else "list" if isinstance(default, tuple) else type(default).__name__
 
 
-def nearest(name: str, known: tuple[str, ...]) -> str:
-    """`did you mean …?` for a misspelt name, empty when nothing is near."""
+def nearest(name: str, known: tuple[str, ...], least: float = 0.5) -> str:
+    """`did you mean …?` for a misspelt name, empty when nothing is near (`least` of 1 is the name itself)."""
     import difflib
 
-    close = difflib.get_close_matches(name, known, 1, 0.5)
+    close = difflib.get_close_matches(name, known, 1, least)
     return f"did you mean `{close[0]}`?" if close else ""

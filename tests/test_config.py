@@ -241,7 +241,13 @@ def test_every_steering_example_steers(paths: Paths, keys: tuple[str, object], e
 
 def test_an_unknown_key_of_the_agents_memory_is_named_with_the_nearest(paths: Paths) -> None:
     body = {
-        "memory": {"capture": {"minConfidance": 0.9}, "recal": {"maxResults": 3}, "somethingElse": 1},
+        "memory": {
+            "capture": {"minConfidance": 0.9},
+            "recal": {"maxResults": 3},
+            "somethingElse": 1,
+            "recall": {"minScor": 1},
+            "maxResults": 3,
+        },
         "agents": {"selfImprovement": {"maxLesson": 3}, "defaults": {"model": "x"}},
         "channels": {"telegram": {}},
     }
@@ -250,6 +256,9 @@ def test_an_unknown_key_of_the_agents_memory_is_named_with_the_nearest(paths: Pa
         "unknown key `memory.capture.minConfidance`": "did you mean `memory.capture.minConfidence`?",
         "unknown key `memory.recal`": "did you mean `memory.recall`?",
         "unknown key `memory.somethingElse`": problems["unknown key `memory.somethingElse`"],
+        "unknown key `memory.recall.minScor`": "`memory.recall` may hold maxPromptChars, maxResults, "
+        "userPreferenceLayerResults",
+        "unknown key `memory.maxResults`": "did you mean `memory.recall.maxResults`?",
         "unknown key `agents.selfImprovement.maxLesson`": "did you mean `agents.selfImprovement.maxLessons`?",
     }
 

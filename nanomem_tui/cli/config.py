@@ -14,7 +14,7 @@ from nanomem_tui.cli import output, values
 from nanomem_tui.cli.shared import Group, Words, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import NanomemError, NothingToDo
+from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Loaded
@@ -97,6 +97,8 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
 
     file, found = _file(state, here=here), _located(state)
     workspace = found.workspace if found else None
+    if key == "keys":
+        _check_keys(value)
     saved = settings_file.save(file, key, value, workspace=workspace, dry_run=dry_run)
     back = _way_back(key, saved.was, here=here)
     said = f"{key} = {configuration.written(saved.value)} in {file}"
@@ -107,6 +109,22 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     was = "it was not set there" if saved.was is None else f"it was {configuration.written(saved.was)}"
     state.show({**body, "undo": back}, [f"{said}; {was}{_told(back)}"])
     _notes(configuration.load(found, forgiving=True), key, str(file))
+
+
+def _check_keys(text: str) -> None:
+    """Raise BadInput for keys that the console would leave out: of no action, or of two."""
+    from nanomem_tui import settings
+    from nanomem_tui.actions import BY_NAME
+    from nanomem_tui.keymap import remap
+
+    wanted = settings.from_text("keys", text, "")
+    unknown = next((name for name in wanted if name not in BY_NAME), None)
+    if unknown is not None:
+        fix = settings.nearest(unknown, tuple(BY_NAME)) or "docs/keys.md has them; nothing was written"
+        raise BadInput(f"there is no action `{unknown}`", "keys", fix)
+    _, problems = remap(wanted)
+    if problems:
+        raise BadInput(problems[0].removeprefix("keys: "), "keys", "nothing was written")
 
 
 def _way_back(key: str, was: object, *, here: bool) -> str:

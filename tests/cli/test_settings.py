@@ -114,5 +114,53 @@ def test_what_was_set_is_told_in_toml_and_can_be_taken_back(
     assert file.read_text() == was
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("fact=user", {"fact": "user"}),
+        ("fact=user, decision = chat", {"fact": "user", "decision": "chat"}),
+        ('{"fact": "user"}', {"fact": "user"}),
+        ('{ fact = "user" }', {"fact": "user"}),
+        ("{}", {}),
+    ],
+)
+def test_a_table_is_set_as_people_write_it(file: Path, run: Run, text: str, value: dict[str, str]) -> None:
+    assert run("config", "set", "capture_scopes", text).code == 0
+    assert tomllib.loads(file.read_text())["capture_scopes"] == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("capture_scopes", "user", "must be a table of texts, not 'user'"),
+        ("capture_scopes", '{fact="galaxy"}', "cannot be 'galaxy'"),
+        ("capture_scopes", "[1]", "must be a table of texts"),
+        ("capture_scopes", '{"fact": 3}', "must be a table of texts"),
+        ("keys", '{"undo": 3}', "must be a table of texts"),
+        ("keys", '{"nosuch": "a"}', "there is no action `nosuch`"),
+        ("keys", "unda=a", "did you mean `undo`?"),
+        ("keys", "undo=", "no key is given for “undo”"),
+        ("keys", "undo=q", "q is both"),
+    ],
+)
+def test_a_table_that_cannot_work_is_refused_in_a_line(file: Path, run: Run, name: str, text: str, says: str) -> None:
+    refused = run("config", "set", name, text)
+    assert (refused.code, refused.err.count("\n"), file.exists()) == (2, 1, False)
+    assert says in refused.err
+    assert "internal error" not in refused.err
+
+
+def test_a_text_in_place_of_a_table_is_named_and_repaired(file: Path, run: Run) -> None:
+    file.write_text('theme = "nord"\ncapture_scopes = "x"\n')
+    (problem,) = run("config", "show", "--json").json["problems"]
+    assert (problem["line"], problem["what"]) == (
+        2, "`capture_scopes` must be a table of texts, not 'x'; {} (default) is used instead"
+    )  # fmt: skip
+    for line in (["recall", "tea"], ["memory", "status"]):
+        assert f"{file}" in run(*line).err
+    assert run("config", "unset", "capture_scopes").code == 0
+    assert tomllib.loads(file.read_text()) == {"theme": "nord"}
+
+
 def test_the_themes_that_may_be_set_are_those_of_the_console() -> None:
     assert set(settings.THEMES) - {"auto", "dark", "light"} >= {*THEME_NAMES, *BUILTIN_THEMES}
