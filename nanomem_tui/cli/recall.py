@@ -148,8 +148,8 @@ def _weights(given: Sequence[str]) -> dict[str, float] | None:
             found[part.strip()] = float(number)
         except ValueError:
             found[part.strip()] = math.nan
-        if not math.isfinite(found[part.strip()]):
-            raise errors.BadInput(f"no weight: {text}", "--weight", "give PART=NUMBER, for example recency=0.2")
+        if not math.isfinite(found[part.strip()]) or found[part.strip()] < 0:
+            raise errors.BadInput(f"no weight: {text}", "--weight", "give PART=NUMBER of 0 or more, as in recency=0.2")
     return found or None
 
 
@@ -247,17 +247,20 @@ def _save(state: State, ws: Workspace, question: Question, ids: Sequence[str]) -
     known = regressions.is_saved(path, question, expect)
     if not known:
         regressions.save(path, question, expect)
-    saved_questions.tell_broken(regressions.problems(path))
+    (now,) = regressions.check([regressions.as_saved(question, expect)], ws.recall.ask, ws.recall.why_not)
     body = {"path": str(path), "message": question.text, "expect": expect, "saved_before": known}
     said = "That question is saved already" if known else "Saved"
     must = f"it must recall {words.counted(len(expect), 'item')} (checked by `nanomem recall --check`)"
-    state.show(body, [f"{said}: {must}."])
+    state.show({**body, "lost": values.plain(saved_questions.lost(now))}, [f"{said}: {must}."])
+    saved_questions.tell_broken(regressions.problems(path))
+    output.notes([f"Note: it does not recall {key} now: {why}" for key, why in now.lost])
     return 0
 
 
 def _check(state: State, ws: Workspace, path: Path, *, named: bool) -> int:
-    """Exit code 1 when an item got lost. Raises BadInput for a file that cannot be read, and for one that a person
-    `named` and that holds no question; where none was ever saved nothing is lost."""
+    """Exit code 1 when an item got lost, or a line of the file is no question that can be asked. Raises BadInput for a
+    file of which nothing can be read, and for one that a person `named` and that holds no question; where none was ever
+    saved nothing is lost."""
     from nanomem_tui.memory import regressions
 
     saved, broken = regressions.read(path) if named or path.exists() else ([], [])
@@ -276,19 +279,20 @@ def _check(state: State, ws: Workspace, path: Path, *, named: bool) -> int:
                 "message": one.regression.question.text,
                 "line": one.regression.line,
                 "found": list(one.found),
-                "lost": [{"id": key, "why": why} for key, why in one.lost],
+                "lost": saved_questions.lost(one),
             }
             for one in done
         ],
     }
-    state.show(values.plain(body), lambda: _check_lines(done, len(lost)))
-    return 1 if lost else 0
+    state.show(values.plain(body), lambda: _check_lines(done, len(lost), len(broken)))
+    return 1 if lost or broken else 0
 
 
-def _check_lines(done: Sequence[Checked], lost: int) -> list[str]:
+def _check_lines(done: Sequence[Checked], lost: int, broken: int) -> list[str]:
     lines = []
     for one in done:
         lines += [f"lost {key} for {quoted(one.regression.question.text)}: {why}" for key, why in one.lost]
     if not done:
         return ["No saved questions: save one with `nanomem recall MESSAGE --save ID`."]
-    return [*lines, f"{words.counted(len(done), 'question')}, {lost} with a loss."]
+    unasked = f", and {words.counted(broken, 'line')} that could not be asked" if broken else ""
+    return [*lines, f"{words.counted(len(done), 'question')}, {lost} with a loss{unasked}."]

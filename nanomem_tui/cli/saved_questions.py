@@ -14,6 +14,7 @@ from nanomem_tui.text import counted
 if TYPE_CHECKING:
     from nanomem_tui.errors import Problem
     from nanomem_tui.memory.questions import Question
+    from nanomem_tui.memory.regressions import Checked
 
 
 def show(state: State, path: Path) -> int:
@@ -55,6 +56,11 @@ def forget(state: State, path: Path, which: str) -> int:
     line = f"Forgot {counted(len(removed), 'saved question')}; the file as it was is kept in {kept}."
     state.show({"forgotten": removed, "path": str(path), "kept": kept}, [line])
     return 0
+
+
+def lost(checked: Checked) -> list[dict[str, str]]:
+    """What a question must recall and does not, with the reason, as the command line prints it."""
+    return [{"id": key, "why": why} for key, why in checked.lost]
 
 
 def tell_broken(broken: Sequence[Problem]) -> None:

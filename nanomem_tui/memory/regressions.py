@@ -115,15 +115,20 @@ def is_saved(path: Path, question: Question, expect: Sequence[str]) -> bool:
         saved = load(path) if path.exists() else []
     except BadInput:  # nothing in the file can be read
         return False
-    same = _regression(_fields(question, expect), "the question", 0)
+    same = as_saved(question, expect)
     return any(one.question == same.question and set(one.expect) == set(expect) for one in saved)
+
+
+def as_saved(question: Question, expect: Sequence[str]) -> Regression:
+    """A question as the file will hold it: without its secrets, and asked with the usual weights. Raises BadInput when
+    it expects nothing."""
+    return _regression(_fields(question, expect), "the question", 0)
 
 
 def save(path: Path, question: Question, expect: Sequence[str]) -> Regression:
     """Add a question to a file, which is made when missing. Raises BadInput when it expects nothing."""
-    value = _fields(question, expect)
-    regression = _regression(value, "the question", 0)
-    append(path, dump_line(value), "saving the question")
+    regression = as_saved(question, expect)
+    append(path, dump_line(_fields(question, expect)), "saving the question")
     return regression
 
 

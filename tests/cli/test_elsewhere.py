@@ -93,6 +93,7 @@ def test_a_profile_and_weights_are_given_on_the_line(home: Home, run: Run) -> No
         ("luck=1", "importance, recency, hits"),
         ("recency", "PART=NUMBER"),
         ("recency=nan", "PART=NUMBER"),
+        ("recency=-100", "PART=NUMBER of 0 or more"),
     ):
         found = run("recall", "x", "--weight", bad)
         assert (found.code, why in found.err, "--weight" in found.err) == (2, True, True)

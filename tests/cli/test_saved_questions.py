@@ -24,10 +24,11 @@ def file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_broken_line_stops_no_check(file: Path, run: Run) -> None:
+def test_a_broken_line_stops_no_check_and_passes_none(file: Path, run: Run) -> None:
     done = run("recall", "--check", "--json")
     body = json.loads(done.out)
-    assert (done.code, body["questions"], body["lost"]) == (0, 2, 0)
+    assert (done.code, body["questions"], body["lost"]) == (1, 2, 0), "what cannot be asked is not well"
+    assert run("recall", "--check").out == "2 questions, 0 with a loss, and 1 line that could not be asked.\n"
     assert [problem["line"] for problem in body["problems"]] == [2]
     assert f"{file}:2" in done.err
     assert done.err.startswith("Warning: ")
@@ -35,6 +36,21 @@ def test_a_broken_line_stops_no_check(file: Path, run: Run) -> None:
     assert [(entry["line"], entry["severity"]) for entry in named] == [(2, "warning")]
     file.write_text("broken\n")
     assert run("recall", "--check").code == 2
+    file.unlink()
+    run("recall", "item number 1", "--save", "ltm_1")
+    assert (run("recall", "--check").code, run("recall", "--check").err) == (0, "")
+
+
+def test_a_question_that_recalls_nothing_yet_is_saved_and_says_so(file: Path, run: Run) -> None:
+    file.unlink()
+    done = run("recall", "submarine", "--save", "ltm_1", "--json")
+    (lost,) = json.loads(done.out)["lost"]
+    assert (done.code, lost["id"]) == (0, "ltm_1")
+    assert done.err == f"Note: it does not recall ltm_1 now: {lost['why']}\n"
+    again = run("recall", "submarine", "--save", "ltm_1")
+    assert (again.code, again.err) == (0, done.err)
+    weighed = run("recall", "item number 1", "--save", "ltm_1", "--weight", "recency=9")
+    assert (weighed.code, weighed.err) == (0, "")
 
 
 def test_a_question_is_saved_once_and_listed_with_who_asks(file: Path, run: Run) -> None:
