@@ -53,11 +53,14 @@ def test_every_field_of_an_answer_is_told(tmp_path: Path, environment: dict[str,
     workspace.mkdir()
     who = {"channel": "telegram", "chat_id": "7", "text": "hello"}
     lines = [{"do": "begin", **who}, {"do": "turn", **who, "assistant": "Hi!"}, {"do": "flush"}]
+    lines.append({"do": "recall", **who, "text": "long " * 110_000, "colour": "red"})
     done = subprocess.run(
         ["nanomem", "turn", "serve", "--workspace", str(workspace)],
         input="".join(json.dumps(line) + "\n" for line in lines),
         env=environment, capture_output=True, encoding="utf-8", timeout=60, check=True,
     )  # fmt: skip
-    for line in done.stdout.splitlines():
-        for field in json.loads(line):
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert answers[-1].keys() >= {"clipped", "problems"}
+    for answer in answers:
+        for field in answer:
             assert f"`{field}`" in PAGE or f'"{field}"' in PAGE, field

@@ -11,15 +11,18 @@ from pathlib import Path
 from nanomem_tui.errors import BadInput, Refused
 
 
-def edit_text(text: str) -> str:
+def edit_text(text: str, option: str = "") -> str:
     """What the user's `$VISUAL` or `$EDITOR` made of `text`; the newline that editors put at the end is taken off.
+
+    `option`: what takes the words where no editor is set, for the command line.
 
     The file is readable by the user alone and is removed. Raises BadInput without an editor or when the result is not
     UTF-8, Refused when the editor failed.
     """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     if not command.strip():
-        raise BadInput("no editor is set", "", "set EDITOR, or give the words with --text")
+        otherwise = f", or give the words with {option}" if option else ""
+        raise BadInput("no editor is set", "", f"set EDITOR{otherwise}")
     with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:  # 0700
         file = Path(folder) / "memory.txt"
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -218,7 +218,7 @@ def edit(
         if not fields:
             from nanomem_tui.cli.editor import edit_text
 
-            fields = {"better_action": edit_text(row.better_action)}
+            fields = {"better_action": edit_text(row.better_action, "--action")}
         # A confidence that it has already is a confirmation: the lesson does not fade before its time once more.
         changed = {name: value for name, value in fields.items() if name == "confidence" or value != getattr(row, name)}
         done = [ws.lessons.edit(row.id, **changed)] if changed else []

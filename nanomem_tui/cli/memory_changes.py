@@ -120,7 +120,7 @@ def edit(
         if not fields:
             from nanomem_tui.cli.editor import edit_text
 
-            fields = {"text": edit_text(row.text)}
+            fields = {"text": edit_text(row.text, "--text")}
         changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
         done = [ws.items.edit(row.id, **changed)] if changed else []
         row = ws.items.get(row.id)

@@ -87,7 +87,13 @@ def import_(
 
 
 def _only_source(ws: Workspace) -> Path:
+    from nanomem_tui.memory import foreign
+
     found = ws.transfer.candidates()
+    named = foreign.named(ws.paths, ws.settings)
+    if named is not None and not any(foreign.same_file(named, one.path) for one in found):
+        what = "holds no memories of a known system" if named.is_file() else "is not there"
+        raise errors.BadInput(f"the database that `memory.dbPath` names {what}", str(named), "name a file to import")
     if not found:
         raise errors.BadInput("no database of another system lies in the agent's home", "", "name a file to import")
     if len(found) > 1:

@@ -317,6 +317,9 @@ def test_edit_without_an_editor_says_what_to_do(ramfirst: Path, run, monkeypatch
     result = run("memory", "edit", ids(run)[0])
     assert result.code == 2
     assert "--text" in result.err
+    lesson = run("memory", "lessons", "list", "--json").json[0]["id"]
+    result = run("memory", "lessons", "edit", lesson)
+    assert (result.code, "--action" in result.err, "--text" in result.err) == (2, True, False)
 
 
 def test_disable_and_enable_many(ramfirst: Path, run) -> None:

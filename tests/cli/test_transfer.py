@@ -80,6 +80,17 @@ def test_without_a_path_the_database_in_the_home_is_meant(home, run: Run, worksp
     assert "other.db" in several.err
 
 
+def test_a_database_that_the_settings_name_and_that_is_none_is_named(home, run: Run) -> None:
+    theirs = home("ftswal")
+    named = theirs / "other.db"
+    (theirs.parent / "config.json").write_text(json.dumps({"memory": {"dbPath": str(named)}}))
+    for what in ("is not there", "holds no memories of a known system"):
+        result = run("memory", "import", "--yes")
+        assert (result.code, result.out) == (2, "")
+        assert f"the database that `memory.dbPath` names {what}: {named}" in result.err
+        named.write_bytes(b"no database")
+
+
 @pytest.mark.parametrize("data", [b"", b"\0\1", b"{}", b"SQLite format 3\0broken"])
 def test_a_broken_source_is_one_line(workspace: Path, run: Run, tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "source"
