@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from nanomem_tui.opening import Opening
+    from nanomem_tui.screens.dreaming import Running
     from nanomem_tui.widgets.bars import Status
     from nanomem_tui.workspace import Workspace
 
@@ -102,6 +103,7 @@ class NanomemApp(Notices, KeysInOrder):
         self._looking = False
         self._changed_meanwhile = False  # a change was made while a look was under way
         self._stale: set[str] = set()
+        self.under_way: list[Running] = []  # what runs beside the keys, on whatever screen it was begun
         self.moved_keys, self._key_problems = remap(loaded.settings.keys)
         self.set_keymap(as_keymap(self.moved_keys))
         self.staying_keys = key_names(staying_keys(self.moved_keys))
@@ -262,12 +264,22 @@ class NanomemApp(Notices, KeysInOrder):
 
     do_ledger = partialmethod(go, "ledger")
 
+    def stop_running(self) -> bool:
+        """Stop what was begun last of what runs beside the keys; False where nothing runs that is not told to yet."""
+        run = next((run for run in reversed(self.under_way) if not run.stopped.is_set()), None)
+        if run is not None:
+            run.stopped.set()
+            self.say_busy(run.words())
+        return run is not None
+
     # What works everywhere
 
     async def do_undo(self) -> None:
         """Take back the last change of a person."""
+        from nanomem_tui.screens.taking_back import say_undone
+
         for operation in await self.change(lambda ws: ws.undo()):
-            say(self.main_screen, f"{one_line(operation.label, SAID)} (^r does it again)")
+            say_undone(self.main_screen, operation)
 
     async def do_redo(self) -> None:
         """Do again what was taken back."""

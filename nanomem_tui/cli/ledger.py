@@ -13,6 +13,7 @@ from nanomem_tui.cli.shared import Command, Words, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import NanomemError, NothingToDo
+from nanomem_tui.paths import DREAM_CURSOR
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Operation
@@ -127,10 +128,20 @@ def _repeat(
 
 def _tell(state: State, done: Sequence[Operation], count: int, verb: str, why: str, *, dry_run: bool) -> None:
     operations = [values.operation(op) for op in done]
-    body = {"operation": None if dry_run else operations[-1], "asked": count, "done": 0 if dry_run else len(done)}
+    body: dict[str, Any] = {
+        "operation": None if dry_run else operations[-1],
+        "asked": count,
+        "done": 0 if dry_run else len(done),
+    }
     listed: dict[str, Any] = {"dry_run": True, "planned": operations} if dry_run else {"operations": operations}
     if why:
         why = why.replace("nothing to", "nothing more to")
     ending = f"{'would ' + verb if dry_run else PAST[verb]} {len(done):,}" + (f"; {why}" if why else "")
     lines = planned(done) if dry_run else [op.label for op in done]
+    if any(change.key == DREAM_CURSOR for op in done for change in op.changes):
+        from nanomem_tui.dream import rewound
+
+        note = rewound.said(done)
+        lines += [note] if note else []
+        body["note"] = note
     state.show({**body, **listed}, [*lines, *([ending] if count > 1 else [])])

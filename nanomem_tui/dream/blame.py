@@ -147,6 +147,12 @@ class Blames:
         """What Dreams of ours did to a file, and what a person took over of them, as the ledger holds it."""
         return [operation for operation in self._operations(file) if operation.kind in _RECORDING]
 
+    def taken_back(self, cursor: int) -> bool:
+        """Whether a person took back the Dream that had moved the cursor last; it is at `cursor`."""
+        from nanomem_tui.dream import rewound
+
+        return rewound.held(self._operations(DREAM_CURSOR), cursor)
+
     def entries_read(self, git: GitHistory, raw: CommitObject) -> list[HistoryEntry]:
         """The entries that a Dream went through: by the cursors that its commit carries, else by the time."""
         commit = Commit(raw, git)

@@ -36,6 +36,7 @@ _ALONE = 2  # failures over a single entry, until it is read by rules, or passed
 _KEPT = 20  # entries that were passed over, as they are told
 _SAID = 300  # characters of an error
 _NOTHING = "nothing new to dream about"
+_HELD = "a person took back the last Dream; none by itself until somebody runs one (`nanomem dream run`)"
 _FIRST_WITH_DREAM, _FIRST_WITH_SWITCH = (0, 1, 5), (0, 2, 1)
 
 Kind = Literal["off", "waiting", "busy", "nothing", "dreamt", "passed", "failed", "stopped"]
@@ -149,7 +150,7 @@ class Schedule:
         plan, memory = self.plan(), self._read()
         return {
             "on": plan.on,
-            "why": plan.why,
+            "why": _HELD if plan.on and self._host.dream.taken_back() else plan.why,
             "every_h": plan.every / timedelta(hours=1),
             "cron": plan.cron or None,
             "next_at": clock.iso(self.next_at(plan)) if plan.on else None,
@@ -204,6 +205,8 @@ class Schedule:
 
         if not queue.waiting:
             return self._well(plan, memory, "nothing", _NOTHING)
+        if self._host.dream.taken_back():  # it would write again what was taken back
+            return self._well(plan, memory, "nothing", _HELD)
         if memory.alone > _ALONE:
             return self._pass_over(plan, memory, queue)
         try:

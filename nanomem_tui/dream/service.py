@@ -175,6 +175,10 @@ class Dreams:
         """What waits for the next Dream. Reads only."""
         return self._queue.queue()
 
+    def taken_back(self) -> bool:
+        """Whether a person took back the last Dream, so that only a person begins the next one."""
+        return self._make_blames is not None and self._blames.taken_back(self._queue.queue().cursor)
+
     def running(self) -> bool:
         """Whether a Dream, ours or the agent's own, is under way."""
         return self._queue.running()

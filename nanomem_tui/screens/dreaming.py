@@ -58,6 +58,7 @@ class Dreaming(WorkspaceScreen[Row], Generic[Row]):
         Raises what `work` raises.
         """
         self._dreaming = run
+        self.console.under_way.append(run)
 
         def tell() -> None:
             self.say_progress(run.words())
@@ -69,6 +70,7 @@ class Dreaming(WorkspaceScreen[Row], Generic[Row]):
         finally:
             timer.stop()
             self._dreaming = None
+            self.console.under_way.remove(run)
 
     def say_progress(self, words: str) -> None:
         """Say what it is at."""
@@ -78,14 +80,6 @@ class Dreaming(WorkspaceScreen[Row], Generic[Row]):
         """Raise Refused while one runs."""
         if self._dreaming is not None:
             raise Refused(f"{self._dreaming.what} runs already", "", "esc stops it")
-
-    def do_back(self) -> None:
-        """Stop a Dream that runs; else one step back."""
-        if self._dreaming is None:
-            super().do_back()
-        else:
-            self._dreaming.stopped.set()
-            say(self, self._dreaming.words())
 
     def on_unmount(self) -> None:
         """The console ends: so does a Dream, before it writes."""

@@ -68,6 +68,13 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         """The key that does an action, as the settings have it; "" for one of the palette only."""
         return next(iter(keys_of(BY_NAME[action], self.console.moved_keys)), "")
 
+    async def action_do(self, name: str) -> None:
+        """Do an action. Back first stops what runs beside the keys, as is said on every screen."""
+        if name == "back" and self.console.stop_running():
+            self.app.clear_notifications()
+            return
+        await super().action_do(name)
+
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what became of it. Raises the errors of the tree; nothing is shown then.
 

@@ -52,6 +52,22 @@ def test_one_look_dreams_when_it_is_due_and_says_when_it_is_not(workspace: Path,
     assert run("undo").code == 1, "what a schedule did is no change of a person"
 
 
+def test_a_dream_that_a_person_took_back_does_not_come_back_by_itself(workspace: Path, run: Run) -> None:
+    run("config", "set", "dream_schedule", "on")
+    assert run("dream", "run").code == 0
+    undone = run("undo")
+    assert "the cursor goes back from 1 to 0: the next Dream reads 1 entry again" in undone.out
+    assert user(workspace) == ""
+    assert "took back the last Dream" in run("dream", "status").out
+    (workspace / "memory" / ".dream_cursor").unlink(missing_ok=True)  # it is due: nobody dreamt here yet
+    look = run("dream", "schedule", "--once")
+    assert "a person took back the last Dream" in look.out
+    assert user(workspace) == ""
+    assert run("dream", "run").code == 0
+    assert "- User likes tea" in user(workspace)
+    assert "took back" not in run("dream", "status").out
+
+
 def test_off_says_why_and_is_exit_code_1(workspace: Path, run: Run) -> None:
     run("config", "set", "dream_schedule", "off")
     off = run("dream", "schedule", "--once")

@@ -177,6 +177,19 @@ async def test_a_dream_is_run_after_a_yes_and_says_when_nothing_waits(demo: Path
         await on.shows("Nothing to dream about")
 
 
+async def test_the_undo_of_a_dream_says_that_its_entries_are_read_again(demo: Path) -> None:
+    async with console(demo, "dream") as on:
+        cursor = on.app.ws.dream.queue().cursor
+        await on.press("r", "y")
+        await on.until(lambda: on.app.ws.dream.queue().cursor > cursor)
+        await on.app.settled()
+        after = on.app.ws.dream.queue().cursor
+        await on.press("u")
+        said = f"The cursor goes back from {after} to {cursor}: the next Dream reads"
+        await on.until(lambda: any(said in one.message for one in on.app._notifications))
+        assert on.app.ws.dream.taken_back()
+
+
 async def test_no_dream_while_the_agent_dreams(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Workspace, "agent", lambda _: Presence(True, 1, "nanobot gateway", dreaming=True))
     before = user(demo)
@@ -287,6 +300,24 @@ async def test_a_dream_that_runs_says_so_and_esc_stops_it_before_it_writes(
         await on.press("escape", "r", "y")
         await on.shows("u undoes it")
         assert len(on.ids) == len(commits) + 1
+
+
+async def test_esc_stops_a_dream_on_every_screen(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Slow(monkeypatch)
+    before = user(demo)
+    async with console(demo, "dream") as on:
+        await on.press("r")
+        await on.pilot.press("y")
+        await on.until(slow.asked.is_set)
+        on.app.go("items")
+        await on.until(lambda: on.screen.SCREEN == "items" and on.screen.is_mounted)
+        await on.shows("Dreaming", "esc stops it")
+        await on.pilot.press("escape")
+        await on.shows("Stopping the Dream")
+        slow.go.set()
+        await on.app.settled()
+        await on.until(lambda: any("was stopped" in str(one.title) for one in on.app._notifications))
+        assert user(demo) == before
 
 
 async def test_a_home_without_versions_says_so(sample: Callable[[str], Path]) -> None:
