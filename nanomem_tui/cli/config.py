@@ -120,7 +120,7 @@ def _check_keys(text: str) -> None:
     wanted = settings.from_text("keys", text, "")
     unknown = next((name for name in wanted if name not in BY_NAME), None)
     if unknown is not None:
-        fix = settings.nearest(unknown, tuple(BY_NAME)) or "docs/keys.md has them; nothing was written"
+        fix = settings.nearest(unknown, tuple(BY_NAME), 0.7) or "docs/keys.md has them; nothing was written"
         raise BadInput(f"there is no action `{unknown}`", "keys", fix)
     _, problems = remap(wanted)
     if problems:
