@@ -108,8 +108,8 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
         own = [edit for edit in result.edits if edit.file == name]
         by = f", by {words.counted(len(own), 'edit')}" if own else ""
         lines.append(f"{would} {name}: +{added} -{removed}{by}")
-        lines.extend(f"  + {heading}" for heading in _headings_made(result.before[name], result.after[name]))
-        lines.extend(f"  {_edit_line(edit.to_json())}" for edit in own)
+        lines.extend(f"  {line}" for line in _changed_lines(result.before[name], result.after[name]))
+        lines.extend(f"  {_edit_line(edit.to_json())}" for edit in own if edit.op == "move")
     if not result.files and not result.refused:
         lines.append("Nothing to remember in them.")
     for refusal in result.refused:
@@ -140,13 +140,13 @@ def _edit_line(edit: dict[str, Any]) -> str:
     return f"{signs.get(edit['op'], '?')} {edit.get('new') or edit.get('old', '')}{to}"
 
 
-def _headings_made(before: str, after: str) -> list[str]:
-    """The headings that a file did not have before, as they stand in it."""
-    from nanomem_tui.formats.markdown import sections
+def _changed_lines(before: str, after: str) -> list[str]:
+    """All that changed, line by line: also the headings and blank lines that came with an edit."""
+    from nanomem_tui.store import merge
 
-    known = {section.title for section in sections(before)}
-    made = [section for section in sections(after) if section.title not in known]
-    return [f"{'#' * section.level} {one_line(section.title, 200)}" for section in made]
+    signs = {"delete": "-", "insert": "+"}
+    lines = [line for hunk in merge.hunks(before, after, 0) for line in hunk.lines]
+    return [f"{signs[line.tag]} {line.text}".rstrip() for line in lines if line.tag != "equal"]
 
 
 @dream.command()
@@ -226,6 +226,9 @@ def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
         Column("-", right=True),
         Column("Entries", right=True, drop=2),
         Column("Files", limit=40, least=14, drop=3),
+        Column("Refused", right=True, drop=4, optional=True),
+        Column("Tokens", right=True, drop=5, optional=True),
+        Column("Cost", right=True, drop=6, optional=True),
         Column("Message", limit=80, least=24),
     ]
     cells = [
@@ -237,6 +240,9 @@ def log_lines(body: Sequence[dict[str, Any]]) -> list[str]:
             str(entry["removed"]),
             "" if entry["entries"] is None else str(entry["entries"]),
             " ".join(name.rsplit("/", 1)[-1] for name in entry["files"]),
+            f"{entry['refused']:,}" if entry["refused"] else "",
+            f"{entry['tokens']:,}" if entry["tokens"] else "",
+            "" if entry["cost"] is None else f"{entry['cost']:.4f}",
             entry["message"],
         )
         for entry in body
