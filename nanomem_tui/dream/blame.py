@@ -151,7 +151,7 @@ class Blames:
         """Whether a person took back the Dream that had moved the cursor last; it is at `cursor`."""
         from nanomem_tui.dream import rewound
 
-        return rewound.held(self._operations(DREAM_CURSOR), cursor)
+        return rewound.held(tuple(self._operations(DREAM_CURSOR)), cursor)
 
     def entries_read(self, git: GitHistory, raw: CommitObject) -> list[HistoryEntry]:
         """The entries that a Dream went through: by the cursors that its commit carries, else by the time."""
