@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.tables import paragraph
-from nanomem_tui.memory.matching import Matcher
+from nanomem_tui.memory.matching import Matcher, Neighbour
 from nanomem_tui.text import cut, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.conversations import Recalled, Told
-    from nanomem_tui.memory.matching import Neighbour
     from nanomem_tui.workspace import Workspace
 
 _MOST = 400  # characters of a passage that are printed
@@ -34,19 +33,62 @@ def nearest(ws: Workspace, source: str, query: str, found: Sequence[str], room: 
 
 
 def lines(hits: Iterable[Told], *, explain: bool = False) -> list[str]:
-    """Each passage: where it stands, then what is before it, itself, and what is after it."""
+    """Each passage: where it stands, then what is before it, itself, and what is after it. Those that stand beside one
+    another are printed together, below the best of them that holds a word of the question; marked is what holds one."""
     width = output.terminal_width() or 120
     printed: list[str] = []
-    for hit in hits:
-        printed += ["", cut(_head(hit), width)]
-        printed += [_beside(neighbour, width) for neighbour in hit.before]
-        text, _ = Matcher(tuple(hit.parts["terms"])).excerpt(hit.text, _MOST)
-        first, *more = paragraph(text, width - len(_MARK)) or [""]
-        printed += [_MARK + first, *(_BESIDE + line for line in more)]
-        printed += [_beside(neighbour, width) for neighbour in hit.after]
-        if explain:
-            printed += paragraph(f"{_BESIDE}{parts(hit.parts)}", width)
+    for stretch in _stretches(hits):
+        told = sorted((one for one in stretch if not isinstance(one, Neighbour)), key=lambda one: -one.score)
+        best = next((one for one in told if one.parts["terms"]), told[0])
+        printed += ["", cut(_head(best), width)]
+        for one in stretch:
+            if isinstance(one, Neighbour):
+                printed.append(_beside(one, width))
+            else:
+                printed += _found(one, width, best=one is best)
+        for hit in told if explain else ():
+            name = f"{hit.id}: " if len(told) > 1 else ""
+            printed += paragraph(f"{_BESIDE}{name}{parts(hit.parts)}", width)
     return printed[1:]
+
+
+def _stretches(hits: Iterable[Told]) -> list[list[Told | Neighbour]]:
+    """The hits with what stands around them, each stretch in the order of its source."""
+    found: list[tuple[str, list[Told | Neighbour]]] = []
+    for hit in hits:
+        if not any(source == hit.source and _join(stretch, hit) for source, stretch in found):
+            found.append((hit.source, [*hit.before, hit, *hit.after]))
+    return [stretch for _, stretch in found]
+
+
+def _join(stretch: list[Told | Neighbour], hit: Told) -> bool:
+    """Put a hit, and what stands around it, into a stretch that this overlaps; False, and nothing is done, where it
+    does not. What is there only for its neighbours brings no more of them."""
+    window: list[Told | Neighbour] = [*hit.before, hit, *hit.after]
+    places = {(one.id, one.text): place for place, one in enumerate(stretch)}
+    common = [place for place, one in enumerate(window) if (one.id, one.text) in places]
+    if not common:
+        return False
+    inside = places.get((hit.id, hit.text))
+    if inside is not None:
+        stretch[inside] = hit
+        if not hit.parts["terms"]:
+            return True
+    first, last = window[common[0]], window[common[-1]]
+    if places[last.id, last.text] == len(stretch) - 1:
+        stretch.extend(window[common[-1] + 1 :])
+    if places[first.id, first.text] == 0:
+        stretch[:0] = window[: common[0]]
+    return True
+
+
+def _found(hit: Told, width: int, *, best: bool) -> list[str]:
+    """A hit in full; the head above it tells who says the `best` one."""
+    text, _ = Matcher(tuple(hit.parts["terms"])).excerpt(hit.text, _MOST)
+    mark = _MARK if best or hit.parts["terms"] else _BESIDE
+    said = text if best or not hit.role else f"{hit.role}: {text}"
+    first, *more = paragraph(said, width - len(mark)) or [""]
+    return [mark + first, *(_BESIDE + line for line in more)]
 
 
 def parts(values: dict[str, Any]) -> str:

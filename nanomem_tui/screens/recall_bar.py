@@ -119,10 +119,13 @@ class AskBar(Vertical):
         self.query_one(AskedBar).show(asked, weight)
 
     def open(self, name: str = "message") -> None:
-        """Let the person type: the `message`, or what it is a `reply` to."""
+        """Let the person type: the `message`, or what it is a `reply` to. What stands there is selected: other words
+        take its place, and a key that moves the cursor keeps it."""
         if name == "reply":
             self.add_class("-reply")
-        self._line(name).field.focus()
+        field = self._line(name).field
+        field.focus()
+        field.select_all()
 
     def set_text(self, text: str, reply_to: str = "") -> None:
         """Another message, as if it had been typed."""

@@ -39,6 +39,9 @@ _LATIN = re.compile(r"[\x00-\u024f]+")
 def document(row: RecallRow, turns: Sequence[Injected], signs: Glyphs = UNICODE) -> Document:
     """All there is to tell of a row; `turns` are the real ones that were given its item, newest first."""
     blocks: list[Block] = [Body(row.why)] if row.item is None else list(_item(row, turns, signs))
+    if row.item is None and row.answer.foreign:
+        rows = counted(row.answer.foreign, "row")
+        blocks.append(Body(f"{rows} of another system must be imported before recall gives them (: import).", "warn"))
     if row.answer.begun is not None:
         blocks += _whole(row.answer, row.answer.begun)
     return Document(tuple(blocks), copy=row.item.text if row.item is not None else _block(row.answer))

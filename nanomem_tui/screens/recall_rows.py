@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from nanomem_tui.errors import BadInput
+from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.scoring import PROFILES
@@ -61,12 +61,14 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the engine said. `most` is the full length of each part's bar; `why_not` is about the item chosen."""
+    """What the engine said. `most` is the full length of each part's bar; `why_not` is about the item chosen; `foreign`
+    are the rows of another system that are not ours yet, counted where nothing was found."""
 
     asked: Asked
     begun: Begun | None = None
     most: Mapping[str, float] = MappingProxyType({})
     why_not: str = ""
+    foreign: int = 0
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -125,7 +127,15 @@ def answer(ws: Workspace, asked: Asked) -> Answer:
     }
     shown = {hit.item.id for hit in found}
     why = ws.recall.why_not(asked.question, asked.chosen) if asked.chosen and asked.chosen not in shown else ""
-    return Answer(asked, begun, most, why)
+    return Answer(asked, begun, most, why, 0 if found else _foreign(ws))
+
+
+def _foreign(ws: Workspace) -> int:
+    """How many rows of another system wait to be imported; none where its database cannot be read."""
+    try:
+        return len(ws.items.foreign())
+    except NanomemError:
+        return 0
 
 
 def rows_of(answer: Answer, chosen: Item | None) -> list[RecallRow]:
@@ -137,7 +147,7 @@ def rows_of(answer: Answer, chosen: Item | None) -> list[RecallRow]:
     if begun is None:
         return rows
     rows += [RecallRow("given", answer, hit.item, hit, rank) for rank, hit in enumerate(begun.hits, 1)]
-    rows.append(RecallRow("rule", answer, why=_rule(begun)))
+    rows.append(RecallRow("rule", answer, why=_rule(begun, answer.foreign)))
     after = len(begun.hits) + 1
     rows += [
         RecallRow("cut", answer, cut.hit.item, cut.hit, rank, cut.why) for rank, cut in enumerate(begun.cut, after)
@@ -145,8 +155,10 @@ def rows_of(answer: Answer, chosen: Item | None) -> list[RecallRow]:
     return rows
 
 
-def _rule(begun: Begun) -> str:
+def _rule(begun: Begun, foreign: int) -> str:
     """What the model gets in all, and how much was cut: short, for a narrow list."""
+    if foreign:
+        return f"no item: first import {counted(foreign, 'foreign row')}"
     if not begun.block:
         return "nothing is recalled"
     said = [f"{len(begun.cut):,} cut below" if begun.cut else "nothing cut" if begun.hits else "no item"]

@@ -63,6 +63,48 @@ def test_pages_go_through_both(talk: Path, run: Run) -> None:
     assert pages == [[one] for one in every] + [[]]
 
 
+def test_passages_that_stand_beside_one_another_are_printed_once_and_marked_where_they_hold_a_word(
+    talk: Path, run: Run
+) -> None:
+    said = (
+        *(("user", f"filler number {number}") for number in range(8)),
+        ("user", "Which seat do you want?"),
+        ("assistant", "OK."),
+        ("user", "The one by the window, as always"),
+        ("assistant", "OK, noted."),
+        *(("user", f"more of number {number}") for number in range(8)),
+    )
+    file = talk / "sessions" / key_to_name("telegram:7")
+    lines: list[dict[str, Any]] = [{"_type": "metadata", "key": "telegram:7", "metadata": {}}]
+    lines += [{"role": role, "content": text, "timestamp": "2026-03-01T10:00:00"} for role, text in said]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert len(run("recall", "seat", "--in", "all", "--json").json["hits"]) > 1
+    printed = run("recall", "seat", "--in", "all").out.splitlines()
+    assert [line for line in printed if line.startswith("  > ")] == ["  > Which seat do you want?"]
+    assert [line for line in printed if line.startswith("telegram:7#")] == printed[:1]
+    assert [line.strip() for line in printed[1:]] == [
+        "user: filler number 6",
+        "user: filler number 7",
+        "> Which seat do you want?",
+        "assistant: OK.",
+        "user: The one by the window, as always",
+        "assistant: OK, noted.",
+    ]
+    explained = run("recall", "seat", "--in", "all", "--explain").out
+    assert "telegram:7#8: terms seat" in explained
+
+
+def test_passages_far_from_one_another_are_printed_apart(talk: Path, run: Run) -> None:
+    said = ["the seat", *(f"number {number}" for number in range(9)), "a seat again"]
+    file = talk / "sessions" / key_to_name("telegram:7")
+    lines: list[dict[str, Any]] = [{"_type": "metadata", "key": "telegram:7", "metadata": {}}]
+    lines += [{"role": "user", "content": text, "timestamp": "2026-03-01T10:00:00"} for text in said]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    printed = run("recall", "seat", "--in", "sessions").out.splitlines()
+    assert sorted(line for line in printed if line.startswith("  > ")) == ["  > a seat again", "  > the seat"]
+    assert sum(line.startswith("telegram:7#") for line in printed) == 2
+
+
 @pytest.mark.parametrize(
     "args", [("puppy",), ('"puppy adoption"',), ("puppy -folder",), ("puppy", "adoption", "--exact")]
 )

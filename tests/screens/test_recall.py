@@ -88,6 +88,24 @@ async def test_each_key_ranks_again_and_typing_fires_no_command(demo: Path) -> N
         assert isinstance(on.app.focused, LineTable)
 
 
+async def test_another_message_takes_the_place_of_the_one_before(demo: Path) -> None:
+    async with console(demo, "recall") as on:
+        await ask(on, "metric units")
+        await ask(on, "window seats")
+        assert on.screen.query_one("#ask-message", LineInput).value == "window seats"
+        await on.press("slash", "end")
+        await on.type(" metric")
+        await on.press("enter")
+        assert on.screen.query_one("#ask-message", LineInput).value == "window seats metric"
+        assert len(given(on)) == 2
+
+
+async def test_where_nothing_is_recalled_the_rows_that_must_be_imported_first_are_told(sample: Sample) -> None:
+    async with console(sample("ftswal"), "recall", (200, 40)) as on:
+        await ask(on, "tailwind bootstrap")
+        await on.shows("no item: first import 185 foreign rows", "185 rows of another system must be imported before")
+
+
 async def test_no_key_waits_for_the_ranking(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, held, asked = Recall.ask, threading.Event(), []
 
