@@ -75,11 +75,11 @@ class DreamScreen(DiffScreen[Commit]):
             Column("who", "Who", _who, width=13, priority=2, tone="accent", sort=_who),
             Column("lines", "+/-", _lines, width=8, align="right", sort=lambda row: sum(_counts(row))),
             Column("entries", "Entries", lambda row: "" if row.entries is None else f"{row.entries:,}", width=7,
-                   priority=4, align="right", sort=lambda row: row.entries or 0),
+                   priority=5, align="right", sort=lambda row: row.entries or 0),
             Column("files", "Files", _files, width=18, priority=3),
             *run_columns(self._runs),
-            Column("subject", "Subject", lambda row: row.subject, min_width=16, sort=lambda row: row.subject),
-            Column("sha", "Commit", lambda row: row.short, width=8, priority=5, tone="dim"),
+            Column("subject", "Subject", lambda row: row.subject, min_width=15, sort=lambda row: row.subject),
+            Column("sha", "Commit", lambda row: row.short, width=8, priority=1, tone="dim"),
         )  # fmt: skip
 
     def row_id(self, row: Commit) -> str:

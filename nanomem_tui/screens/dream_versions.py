@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
@@ -14,6 +15,7 @@ from nanomem_tui.dream.versions import NOW, Saved
 from nanomem_tui.errors import NanomemError, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.paths import TRACKED_FILES
+from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
@@ -51,9 +53,8 @@ class VersionsScreen(WorkspaceScreen[Saved]):
     FLASHES = False
     EMPTY = "No version of the memory files is kept yet. The first Dream, or the first edit here, begins it."
     HELP = (
-        "A memory file as it was after each change, the newest first; those that left it alone are dim. Up and down "
-        "move through time, in the text left and right do. l shows the next file, n the next change, t brings a "
-        "version back."
+        "A memory file as it was after each change of it, the newest first. Up and down move through time, in the text "
+        "left and right do. l shows the next file, n the next change, t brings a version back."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"id": "text", "who": "text", "file": "text", "age": "age"}
 
@@ -140,9 +141,24 @@ class VersionsScreen(WorkspaceScreen[Saved]):
             return {part for path in row.files for part in (path, path.rpartition("/")[2])}
         return {"id": row.sha, "who": {row.who, row.who.rpartition(" ")[2]}, "age": row.at}[name]
 
-    def dimmed(self, row: Saved) -> bool:
-        """It left the file alone."""
-        return self._file not in row.files
+    def _show_view(self, view: View[Saved]) -> None:
+        """Only what changed the file is a version of it."""
+        super()._show_view(replace(view, rows=[row for row in view.rows if self._file in row.files]))
+
+    def _go_to_wanted(self) -> None:
+        """To the row that is wanted; of a change that left the file alone, to the version that it left."""
+        if self._wanted_row is not None:
+            self._wanted_row = self._version_at(self._wanted_row)
+        super()._go_to_wanted()
+
+    def _version_at(self, sha: str) -> str:
+        """The version of the file after the change `sha`: the oldest one for what came before; itself, if unknown."""
+        rows = self.listing.rows
+        at = next((number for number, row in enumerate(rows) if self.row_id(row) == sha), None)
+        if at is None:
+            return sha
+        own = [number for number, row in enumerate(rows) if self._file in row.files]
+        return self.row_id(rows[next((number for number in own if number >= at), own[-1])]) if own else sha
 
     def _say_totals(self) -> None:
         super()._say_totals()
@@ -194,11 +210,21 @@ class VersionsScreen(WorkspaceScreen[Saved]):
     # Actions
 
     def show_file(self, file: str) -> None:
-        """Show the versions of another file."""
+        """Show the versions of another file, from the same time on."""
         self._file = file
+        row = self.table.cursor_row
+        if row is not None and self._wanted_row is None:
+            self._wanted_row = self.row_id(row)
         self._make_view()
         self.table.refresh()
         self.refresh_detail()
+
+    def begin_with(self, file: str) -> None:
+        """Show the versions of this file when the screen comes next."""
+        if self.is_mounted:
+            self.show_file(file)
+        else:
+            self._file = file
 
     def do_next_list(self) -> None:
         """To the next memory file."""
@@ -265,7 +291,7 @@ def _who(row: Saved) -> str:
 
 def show_versions(console: NanomemApp, sha: str, file: str = "") -> None:
     """Show a memory file as of a commit; without a `file`, the one that was shown last."""
-    console.go("versions", sha)
     if file in TRACKED_FILES:
         screen = cast("VersionsScreen", console.get_screen("versions"))
-        screen.call_later(screen.show_file, file)
+        screen.begin_with(file)
+    console.go("versions", sha)

@@ -320,6 +320,12 @@ async def test_esc_stops_a_dream_on_every_screen(demo: Path, monkeypatch: pytest
         assert user(demo) == before
 
 
+async def test_a_row_is_known_by_its_commit_also_at_80_columns(sample: Callable[[str], Path]) -> None:
+    async with console(sample("nb035"), "dream", (80, 24)) as on:
+        await on.shows("Commit", "9847f2a3", "SOUL, USER, MEMORY")
+        assert all(sha[:8] in on.text for sha in on.ids[:15])
+
+
 async def test_a_home_without_versions_says_so(sample: Callable[[str], Path]) -> None:
     async with console(sample("ramfirst"), "dream") as on:
         await on.shows("No Dream has run yet")

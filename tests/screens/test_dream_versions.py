@@ -105,6 +105,25 @@ async def test_only_what_one_change_did_to_the_file_is_taken_back(home: Path) ->
         await on.until(lambda: "恒远" not in file.read_text())
 
 
+@pytest.mark.parametrize("file", ["SOUL.md", "USER.md", MEMORY])
+async def test_only_the_versions_of_the_file_are_listed_as_by_the_command(home: Path, file: str) -> None:
+    with open_workspace(home) as ws:
+        shas = [saved.sha for saved in ws.dream.versions.of(file)]
+    async with console(home, "versions", (120, 40)) as on:
+        while screen(on)._file != file:
+            await on.press("l")
+        await on.until(lambda: on.ids == shas)
+        await on.shows(f"{file} · {len(shas)} versions")
+
+
+async def test_another_file_is_shown_as_of_the_same_time(home: Path) -> None:
+    async with console(home, "versions", (160, 45)) as on:
+        await at_commit(on, "53de1fe8")  # of MEMORY.md alone; the SOUL.md of then is of 8f7d870e
+        await on.press("l")
+        await on.shows("SOUL.md · ", "(8f7d870e)")
+        assert (on.screen.table.cursor_id or "").startswith("8f7d870e")
+
+
 async def test_what_no_commit_holds_yet_is_a_version_of_its_own(home: Path) -> None:
     (home / "USER.md").write_text((home / "USER.md").read_text() + "- plays chess\n")
     async with console(home, "versions", (140, 40)) as on:
@@ -153,11 +172,13 @@ async def test_the_lines_of_the_rows_that_are_shown_are_counted_and_of_no_other(
         return counts(self, saved, path)
 
     monkeypatch.setattr(Versions, "counts", counting)
+    with open_workspace(home) as ws:  # more of them than a small screen shows
+        for number in range(10):
+            ws.documents.edit(MEMORY, f"{ws.documents.read(MEMORY)}- number {number}\n")
     async with console(home, "versions", (120, 20)) as on:
         rows = on.screen.table.rows
         changed = [row.sha for row in rows if MEMORY in row.files]
-        await on.until(lambda: "…" not in "".join(line[:40] for line in on.text.split("\n")[2:-2]))
-        assert counted
+        await on.until(lambda: counted and not screen(on).reading)
         assert changed[-1] not in counted, "it is below what is shown"
         await on.press("G")
         await on.until(lambda: changed[-1] in counted)
