@@ -130,9 +130,16 @@ def current_value(text: str) -> str:
 
 _NO_LONGER = re.compile(
     r"(?P<who>.{0,60}?)\b(?:no longer|not any ?more|(?:does|do|is|are)(?: not|n['’]t) any ?more) "
-    r"(?P<old>[^,;.]{3,60})[.]?",
+    r"(?P<old>[^,;.]{3,60})[.]?(?=$|[,;]|\s)",
     _I,
 )
+_DENIAL = re.compile(
+    r"\b(?:no longer|not|no|never|without|cannot|any ?more)\b|\b(?:does|do|did|is|are|was|were|ca|wo)n['’]t\b|n['’]t\b|"
+    r"不再|再也不|没有|[不没无未]",
+    _I,
+)
+_CLAUSES = re.compile(r"[.;,!。；，！]\s*")
+_REMARK = re.compile(r"\s*[(（][^()（）]*[)）]")
 _NOW = re.compile(r"\s+now(?=,? (?:not|instead of|rather than)\b)", _I)
 _AMOUNT = re.compile(
     r"(?P<number>\d+(?:[.,]\d+)?) ?(?P<unit>[KMGTP]i?B|GHz|MHz|cores?|CPUs?|vCPUs?|GPUs?|disks?|nodes?|cats?|dogs?|"
@@ -179,8 +186,19 @@ def settled(text: str) -> str:
 
 def ended(text: str) -> tuple[str, str]:
     """(who, what no longer holds) of `Anna no longer works at ACME`; ("", "") when nothing is said to have ended."""
-    found = _NO_LONGER.fullmatch(text)
+    found = _NO_LONGER.match(text)
     return (found["who"].strip(), found["old"].strip()) if found else ("", "")
+
+
+def denials(text: str) -> list[str]:
+    """What `text` denies, clause by clause, as if it were so: `is allergic to penicillin` of one who is not."""
+    clauses = [clause for clause in _CLAUSES.split(text) if _DENIAL.search(clause)]
+    return [" ".join(_DENIAL.sub(" ", clause).split()) for clause in clauses]
+
+
+def main_part(text: str) -> str:
+    """`text` without the remarks in brackets."""
+    return _REMARK.sub("", text).strip()
 
 
 def old_value(text: str) -> str:

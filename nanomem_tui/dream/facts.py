@@ -282,6 +282,11 @@ def _speech(text: str) -> re.Match[str] | None:
     return None
 
 
+def is_speech(text: str) -> bool:
+    """Whether somebody named says it in the first person: `Gina: I lost my job.`"""
+    return _speech(text) is not None
+
+
 def stated(text: str, *, named: bool = False) -> str:
     """What of something said states a fact: without questions, greetings and reactions; "" when it is talk.
 

@@ -19,6 +19,9 @@ from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import injection, secrets
 from nanomem_tui.tokens import fold, tokens
 
+_REST = re.compile(r"[,;，；]\s|\s*[(（](?!as of \d)")
+"""What follows a value and is none of it: only the value itself is superseded. When it was told belongs to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -189,9 +192,9 @@ def _unaccounted(edit: LineEdit, after: Mapping[str, str], evidence: Mapping[int
         return ""
     if not edit.evidence:
         return "no history entry asks for it"
-    old = details.without_notes(edit.old)
+    old = edit.old
     if edit.supersedes:
-        main = re.split(r"[,;，；]\s", details.without_notes(edit.supersedes), maxsplit=1)[0]
+        main = _REST.split(edit.supersedes, maxsplit=1)[0]
         old = old.replace(main, " ", 1) if main.strip() else old
     sources = [evidence.get(cursor, "") for cursor in edit.evidence]
     lost = details.unaccounted(old, edit.new, *sources, *after.values())

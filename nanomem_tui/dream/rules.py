@@ -12,10 +12,20 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from nanomem_tui.dream import dates, details
-from nanomem_tui.dream.claims import Claim, amount_of, amounts, claim_of, ended, old_value, settled
+from nanomem_tui.dream.claims import (
+    Claim,
+    amount_of,
+    amounts,
+    claim_of,
+    denials,
+    ended,
+    main_part,
+    old_value,
+    settled,
+)  # fmt: skip
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit
-from nanomem_tui.dream.facts import Fact, Skipped, facts_of, route
+from nanomem_tui.dream.facts import Fact, Skipped, facts_of, is_speech, route
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.later import Archive
 from nanomem_tui.dream.lines import Line, Lines, Part
@@ -82,7 +92,7 @@ class RulesDreamer:
             watch("looking for copies and lines that are over")
             cleared = work.clear(entries[-1].cursor, steps)
         skipped: list[Skipped] = []
-        held: list[Refusal] = []
+        held = work.held
         for entry in entries:
             facts, left_out = facts_of(entry)
             skipped += left_out
@@ -108,6 +118,7 @@ class _Work:
         limits: Limits | None,
     ) -> None:
         self.edits: list[LineEdit] = []
+        self.held: list[Refusal] = []
         self._lines = Lines(files)
         self._archive = Archive(archive or entries)
         self._gate = Gate(files, evidence_of(entries), limits, self._archive.today)
@@ -147,6 +158,8 @@ class _Work:
             if self._archive.repeats(fact, line, superseded):
                 return f"a later entry says what stands in {line.file}:{line.number}"
             return self._ask(_replace(line, new, fact, superseded, "contradicts"))
+        if denied := self._denied(fact):
+            return self._take_back(fact, denied)
         for line in self._lines.sharing(details.words(plain)):
             if line.file == file and _says_more(fact, line):
                 return self._ask(_replace(line, plain, fact, "", "says more"))
@@ -224,6 +237,32 @@ class _Work:
         line = same[0]
         return (line, _put(line.text, wrong, claim.value), wrong) if claim and not over else (line, fact.text, wrong)
 
+    def _denied(self, fact: Fact) -> list[Line]:
+        """The lines that say what the fact denies, and maybe more."""
+        if fact.person or old_value(fact.text):
+            return []
+        found: list[Line] = []
+        for denial in denials(fact.text):
+            about = details.words(denial) - _NOBODY
+            near = self._lines.sharing(about) if about else []
+            found += [line for line in near if about == _about(line) or _says_that_and_more(line, about)]
+        return [line for line in found if not details.negations(line.text) and not is_speech(line.text)]
+
+    def _take_back(self, fact: Fact, denied: Sequence[Line]) -> str:
+        """Let a correction take the place of the one line that it denies whole; any other waits for a person."""
+        line = denied[0]
+        said = main_part(line.text)
+        if self._archive.repeats(fact, line, said):
+            return f"a later entry says what stands in {line.file}:{line.number}"
+        edit = _replace(line, fact.text, fact, said, "denies")
+        whole = any(details.words(denial) - _NOBODY == _about(line) for denial in denials(fact.text))
+        if fact.mark == "correction" and len(denied) == 1 and whole:
+            return self._ask(edit)
+        more = "" if whole else ", among other things"
+        places = "more than one line" if len(denied) > 1 else f"a line of {line.file}"
+        self.held.append(Refusal(edit, f"it denies what {places} says{more}"))
+        return ""
+
     def _other_amount(self, fact: Fact, file: str) -> tuple[Line, str, str] | None:
         """The only line of its file that tells another amount of the same for the same name."""
         told = amount_of(fact.text)
@@ -252,7 +291,9 @@ class _Work:
         if len(named) != 1 and (len(alone) != 1 or not claim.sure or not alone[0][1].sure):
             return None
         line, other = named[0] if len(named) == 1 else alone[0]
-        return line, line.text[: other.start] + claim.value, other.value
+        value = line.text[other.start :]
+        remark = value[len(other.value) :] if value.startswith(other.value) else ""  # on what it was before: that stays
+        return line, line.text[: other.start] + claim.value + remark, other.value
 
     def _wrong_value(self, fact: Fact, claim: Claim | None, wrong: str) -> tuple[Line, str, str] | None:
         """The line that holds the value named as wrong and shares most words with the fact, unless two do so alike."""
@@ -268,6 +309,17 @@ class _Work:
             return None
         line = holding[0][1]
         return (line, _put(line.text, wrong, claim.value), wrong) if claim else (line, fact.text, wrong)
+
+
+def _about(line: Line) -> frozenset[str]:
+    """The words of what a line says of the user, without its remarks."""
+    return details.words(main_part(line.text)) - _NOBODY
+
+
+def _says_that_and_more(line: Line, about: frozenset[str]) -> bool:
+    """Whether what the words are about is most of what a line says."""
+    there = _about(line)
+    return len(about) > 1 and about <= there and len(there) <= 2 * len(about) + 1
 
 
 def _replace(line: Line, new: str, fact: Fact, superseded: str, why: str) -> LineEdit:

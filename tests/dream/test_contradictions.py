@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nanomem_tui.dream.edits import apply_edits
+from nanomem_tui.dream.guards import check
 from tests.dream.test_rules import dream, one
 
 USER = "# U\n\n## Preferences\n- Prefers window seats\n- Uses VS Code\n- Eats meat\n"
@@ -57,3 +58,75 @@ def test_a_section_that_a_person_named_shorter_is_used() -> None:
     assert (edit.file, edit.section) == ("memory/MEMORY.md", "Infra")
     (edit,) = dream("- [durable] Release build takes an hour", files=FILES).edits
     assert edit.section == "Notes"
+
+
+PENICILLIN = "- Allergic to penicillin (青霉素过敏)"
+HEALTH = {**FILES, "USER.md": f"# U\n\n## Health\n{PENICILLIN}\n- Likes coffee, tea and milk\n- Sings\n"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "User is no longer allergic to penicillin; the test on 2025-09-01 was negative.",
+        "User is not allergic to penicillin", "Not allergic to penicillin.",
+        "User isn't allergic to penicillin any more",
+    ],
+)  # fmt: skip
+def test_a_correction_that_denies_a_line_takes_its_place(said: str) -> None:
+    edit = one(f"- [correction] {said}", files=HEALTH)
+    assert (edit.op, edit.old, edit.new) == ("replace", PENICILLIN, f"- {said}")
+    assert check(HEALTH, [edit], {1: said}).refused == ()
+    after = apply_edits(HEALTH, [edit])
+    assert dream(f"- [correction] {said}", files=after).edits == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "old"),
+    [
+        ("[durable] User is not allergic to penicillin", PENICILLIN),
+        ("[correction] User does not like coffee", "- Likes coffee, tea and milk"),
+        ("User never sings", "- Sings"),
+    ],
+)
+def test_what_denies_a_line_by_the_way_or_in_part_waits(said: str, old: str) -> None:
+    proposal = dream(f"- {said}", files=HEALTH)
+    assert proposal.edits == ()
+    (held,) = proposal.refused
+    assert (held.edit.op, held.edit.old, held.edit.new) == ("replace", old, f"- {said.rpartition('] ')[2]}")
+    assert held.why.startswith("it denies what a line of USER.md says")
+
+
+@pytest.mark.parametrize("said", ["User is not allergic to nuts", "User does not like beer", "不喜欢咖啡"])
+def test_a_denial_of_something_else_is_added(said: str) -> None:
+    assert one(f"- [correction] {said}", files=HEALTH).op == "add"
+
+
+HOST = "- Jump host: 10.0.8.2 (10.0.4.17 decommissioned)"
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "new"),
+    [
+        ("- Timezone: Europe/Berlin (was Asia/Shanghai)", "[permanent] Timezone: Asia/Tokyo",
+         "- Timezone: Asia/Tokyo (was Asia/Shanghai)"),
+        ("- Timezone: Europe/Berlin", "[permanent] Timezone: Asia/Tokyo", "- Timezone: Asia/Tokyo"),
+        ("- Deadline: next Friday (as of 2026-03-01)", "[permanent] Deadline: 2026-05-01", "- Deadline: 2026-05-01"),
+        (HOST, "[permanent] The jump host is now 10.0.9.9; 10.0.4.17 is decommissioned", ""),
+        (HOST, "[permanent] The jump host is now 10.0.9.9", None),
+        ("- Dentist: Dr. Lee, born 1970-01-02, (was in Graz)", "[permanent] Dentist: Dr. Wu", None),
+    ],
+)  # fmt: skip
+def test_what_stands_beside_a_value_stays_or_all_of_it_waits(line: str, said: str, new: str | None) -> None:
+    files = {**FILES, "USER.md" if "Timezone" in line else "memory/MEMORY.md": f"# T\n\n## Infra\n{line}\n"}
+    edits = dream(f"- {said}", files=files).edits
+    checked = check(files, edits, {1: said})
+    changed = [edit.new for edit in checked.edits if edit.op == "replace"]
+    if new is None:
+        assert [refusal.edit.old for refusal in checked.refused] == [line]
+        assert "nothing accounts for" in checked.refused[0].why
+        assert dict(checked.files) == files
+    elif new:
+        assert changed == [new]
+    else:
+        assert checked.refused == ()
+        assert "10.0.4.17" in checked.files["memory/MEMORY.md"]
