@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d{1,9})", re.DOTALL)
 _SHOWN = 400  # characters of an entry or a message
+_GUESSED = "\n~ entries found by the words that they share with the line: a guess, no Dream recorded them."
 _BACK = "\n< brought back by an undo or a revert; `nanomem blame FILE:LINE` names who wrote it first."
 
 
@@ -91,7 +92,7 @@ def _table(lines: Sequence[BlamedLine]) -> list[str]:
             _commit(line),
             line.role,
             words.when(line.at)[:10] if line.at else "",
-            " ".join(f"#{cursor}" for cursor in line.cursors),
+            line.named,
             line.session_key or "",
             line.text,
         )
@@ -99,7 +100,11 @@ def _table(lines: Sequence[BlamedLine]) -> list[str]:
     ]
     width = output.terminal_width()
     note = paragraph(_BACK, width) if any(line.first for line in lines) else []
-    return [*table(columns, rows, width), *note]
+    return [*table(columns, rows, width), *_guessed(lines, width), *note]
+
+
+def _guessed(lines: Sequence[BlamedLine], width: int | None) -> list[str]:
+    return paragraph(_GUESSED, width) if any(line.guessed for line in lines) else []
 
 
 def _commit(line: BlamedLine) -> str:
@@ -111,11 +116,9 @@ def _commit(line: BlamedLine) -> str:
 def _led_lines(lines: Sequence[BlamedLine]) -> list[str]:
     columns = [Column("Line", limit=30), Column("Commit"), Column("Who", drop=1), Column("Entries", drop=2, limit=15),
                Column("Text", least=24)]  # fmt: skip
-    rows = [
-        (f"{line.file}:{line.number}", _commit(line), line.role, " ".join(f"#{c}" for c in line.cursors), line.text)
-        for line in lines
-    ]
-    return table(columns, rows, output.terminal_width())
+    rows = [(f"{line.file}:{line.number}", _commit(line), line.role, line.named, line.text) for line in lines]
+    width = output.terminal_width()
+    return [*table(columns, rows, width), *_guessed(lines, width)]
 
 
 def _line_lines(line: BlamedLine) -> list[str]:
@@ -142,13 +145,19 @@ def _why(line: BlamedLine, width: int | None) -> list[str]:
     if not line.entries:
         dreamt = origin is not None and origin.dreamt
         return ["", "No entry that this Dream read says so." if dreamt else "No Dream wrote it."]
-    sure = "it named them" if line.entries[0].recorded else "by the words they share"
-    rows = ["", f"History entries that asked for it ({sure}):"]
+    sure = "History entries that asked for it (it named them):"
+    likely = "History entries that may have asked for it (a guess, by the words they share: no Dream recorded them):"
+    rows = ["", likely if line.guessed else sure]
     for entry in line.entries:
         session = f" {entry.session_key}" if entry.session_key else ""
         said = entry.text or "(no longer in the archive)"
         rows += paragraph(f"  #{entry.cursor} {entry.timestamp}{session}: {one_line(said, _SHOWN)}", width)
-    rows += ["", "Said in the session:" if line.messages else "No message of a session shares enough words with it."]
+    rows += [
+        "",
+        "Said in the session, by the words they share:"
+        if line.messages
+        else "No message of a session shares enough words with it.",
+    ]
     for message in line.messages:
         head = f"  {message.session_key} message {message.index}, {message.role}, {words.when(message.timestamp)}"
         rows += paragraph(f"{head}: {one_line(message.text, _SHOWN)}", width)

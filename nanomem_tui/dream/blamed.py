@@ -104,6 +104,16 @@ class BlamedLine(NamedTuple):
         return tuple(entry.cursor for entry in self.entries)
 
     @property
+    def guessed(self) -> bool:
+        """Whether its entries are those that share its words, and no Dream recorded them."""
+        return bool(self.entries) and not any(entry.recorded for entry in self.entries)
+
+    @property
+    def named(self) -> str:
+        """The entries, a `~` before those that are guessed: `~#12 #7`."""
+        return ("~" if self.guessed else "") + " ".join(f"#{cursor}" for cursor in self.cursors)
+
+    @property
     def session_key(self) -> str | None:
         """The session that the best entry came from, None when it is not known."""
         said = self.messages[0].session_key if self.messages else None
@@ -119,6 +129,7 @@ class BlamedLine(NamedTuple):
             **(self.writer.to_json() if self.writer else nobody),
             "first": self.first.to_json() if self.first else None,
             "cursors": list(self.cursors),
+            "guessed": self.guessed,
             "entries": [entry._asdict() for entry in self.entries],
             "session_key": self.session_key,
             "messages": [message._asdict() for message in self.messages],

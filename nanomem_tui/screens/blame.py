@@ -78,7 +78,7 @@ class Asked:
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
         """Which entry, how sure, what it says."""
         entry = self.entry
-        how = "named by the Dream" if entry.recorded else f"shares {entry.score:.0%} of the words"
+        how = "named by the Dream" if entry.recorded else f"a guess: shares {entry.score:.0%} of the words"
         head = Spans(((f"entry #{entry.cursor}  ", "accent"), (f"{entry.timestamp}, {how}", "dim")), 2)
         said = entry.text or "(no longer in the archive)"
         blocks: list[Block] = [head, Body(said if unfolded else said[:FOLDED], "" if entry.text else "warn", indent=2)]
@@ -141,7 +141,7 @@ class BlameScreen(PartsScreen[BlamedLine]):
     HELP = (
         "Each line of SOUL, USER and MEMORY with the commit that wrote it, the history entries that asked for it and "
         "the messages they came from. enter goes to these, enter there to the thing itself; o straight to what was "
-        "said. Signs: < brought back by an undo, + not committed yet."
+        "said. Signs: < brought back by an undo, + not committed yet; ~ entries that share the words, a guess."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "file": "text", "who": "text", "commit": "text", "entry": "text", "session": "text", "age": "age",
@@ -163,8 +163,8 @@ class BlameScreen(PartsScreen[BlamedLine]):
             Column("age", "Age", lambda row: age_of(row.at), width=6, align="right", tone="dim", priority=3,
                    sort=lambda row: row.at),
             Column("who", "Who", lambda row: row.role, width=13, priority=2, tone="accent", sort=lambda row: row.role),
-            Column("entries", "Entries", lambda row: " ".join(f"#{cursor}" for cursor in row.cursors[:2]), width=9,
-                   priority=1, tone="good", sort=lambda row: row.cursors),
+            Column("entries", "Entries", lambda row: " ".join(row.named.split()[:2]), width=10, priority=1,
+                   tone="good", sort=lambda row: row.cursors),
             Column("text", "Text", lambda row: row.text, min_width=38),
             Column("file", "File", lambda row: _short(row.file), width=9, priority=4, tone="dim",
                    sort=lambda row: row.file),
