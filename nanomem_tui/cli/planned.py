@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import values
 from nanomem_tui.cli.state import State
-from nanomem_tui.text import counted, quoted
+from nanomem_tui.text import counted, one_line, quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.operations import Change, Operation
 
 SHOWN = 20  # changes
 WIDE = 60  # characters of a value
+LINE = 200  # characters of a line of a file
 NEW = ("text", "kind", "importance", "scope_key", "trigger", "better_action", "bad_action", "scope", "confidence")
 """The fields that tell what a new row is."""
 FLAGS = frozenset({"enabled", "pinned", "is_deleted"})
@@ -53,6 +54,7 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
     name = "" if alone and change.layer in ("item", "lesson") else f"{change.key}: "
     if change.layer == "file":
         yield f"{name}{_document(before)} → {_document(after)}"
+        yield from _lines_changed(before, after)
     elif change.layer == "session":
         yield f"{name}{_messages(before)} → {_messages(after)}"
     elif change.layer == "hunk" and change.key.startswith("rejected"):
@@ -101,6 +103,20 @@ def _document(value: Mapping[str, Any] | None) -> str:
         return "absent"
     lines = str(value.get("text", "")).splitlines()
     return quoted(lines[0], WIDE) if len(lines) == 1 else counted(len(lines), "line")
+
+
+def _lines_changed(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:
+    """The lines of a file that go and come, each with its sign; those of a file of one line were said."""
+    from nanomem_tui.store import merge
+
+    old, new = (str((value or {}).get("text", "")) for value in (before, after))
+    if max(old.count("\n"), new.count("\n")) < 1 or "raw" in {**(before or {}), **(after or {})}:
+        return
+    signs = {"delete": "-", "insert": "+"}
+    lines = [line for hunk in merge.hunks(old, new, 0) for line in hunk.lines if line.tag != "equal"]
+    yield from (f"  {signs[line.tag]} {one_line(line.text, LINE)}".rstrip() for line in lines[:SHOWN])
+    if len(lines) > SHOWN:
+        yield f"  … and {counted(len(lines) - SHOWN, 'more line')}"
 
 
 def _messages(value: Mapping[str, Any] | None) -> str:

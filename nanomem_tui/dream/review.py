@@ -139,10 +139,13 @@ def reworded(edit: LineEdit, text: str) -> LineEdit:
 
 
 def possible(edit: LineEdit) -> None:
-    """Raise BadInput for what no person may write either: bytes that are no UTF-8, control characters, no words."""
+    """Raise BadInput for what no person may write either: bytes that are no UTF-8, control characters, no words, or a
+    mark in the place of a secret that is not kept."""
     why = guards.impossible(edit)
     if why:
         raise BadInput(why, edit.file, "reject it, or give other words")
+    if edit.new != edit.old and secrets.is_masked(edit.new):
+        raise BadInput("a secret in it was masked and is not kept", edit.file, "give the words (--text), or reject it")
 
 
 def masked(edit: LineEdit) -> LineEdit:

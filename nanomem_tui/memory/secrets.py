@@ -364,6 +364,11 @@ def mask(text: str, *, personal: bool = False) -> str:
     return "".join((*parts, text[last:]))
 
 
+def is_masked(text: str) -> bool:
+    """Whether `text` holds what `mask` puts in the place of a secret: the words themselves are not known any more."""
+    return re.search(r"\[[^\[\]\n#]{1,40} #(?:[0-9a-f]{4}){1,2}\]", text) is not None
+
+
 def mask_start(text: str) -> str:
     """As `mask`, of the beginning of a text that is cut anyway: a long message must not hold up a turn."""
     return mask(text[:START])

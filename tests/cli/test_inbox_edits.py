@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -60,6 +61,26 @@ def test_one_is_shown_with_what_asks_for_it(workspace: Path, run: Run) -> None:
     other = next(row["id"] for row in run("inbox", "list", "--json").json if row["op"] == "replace")
     assert "cannot be made as it is: the line to change is not there any more" in run("inbox", "show", other).out
     assert run("inbox", "show", other, "--json").json["now"]
+
+
+def test_a_look_at_an_accept_shows_the_lines_of_the_file(workspace: Path, run: Run) -> None:
+    replace, remove, add = ids(run)
+    assert "    - - likes tea\n    + - likes coffee\n" in run("inbox", "accept", replace, "--dry-run").out
+    assert "    - - lives in Bremen\n" in run("inbox", "accept", remove, "--dry-run").out
+    assert "    + - allergic to nuts\n" in run("inbox", "accept", add, "--dry-run").out
+    assert text(workspace) == TEXT
+
+
+def test_the_mark_of_a_masked_secret_is_not_written_in_its_place(workspace: Path, run: Run) -> None:
+    before = set(ids(run))
+    hold_edits(workspace, dataclasses.replace(ADD, new="- password: [password #83e3]"))
+    (key,) = set(ids(run)) - before
+    assert "was masked and is not kept" in run("inbox", "show", key).out
+    refused = run("inbox", "accept", key)
+    assert (refused.code, "--text" in refused.err) == (2, True)
+    assert text(workspace) == TEXT
+    assert run("inbox", "accept", key, "--text", "keeps the password in a safe").code == 0
+    assert "- keeps the password in a safe" in text(workspace)
 
 
 def test_accept_reject_and_undo(workspace: Path, run: Run) -> None:
