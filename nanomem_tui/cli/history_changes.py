@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 SHOWN_LINES = 10
+NOT_DREAMT = "No Dream will read these entries: all of them are taken as read"
 
 
 @click.command("migrate", cls=Command)
@@ -45,7 +46,7 @@ def migrate(state: State, yes: bool, dry_run: bool) -> int:
         op = ws.history_changes.migrate()
         state.tell_uncommitted(ws, [op])
     kept = f"HISTORY.md is kept as {plan.backup}; `nanomem undo` takes all of it back."
-    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, kept])
+    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, f"{NOT_DREAMT}.", kept])
     return 0
 
 
@@ -57,6 +58,14 @@ def _migration(plan: Migration) -> list[str]:
             ("Unreadable", f"{words.counted(plan.unreadable, 'line')}, shown with \ufffd" if plan.unreadable else ""),
             ("No date", _at(plan.bad_dates, "the text keeps what stands there, the date is that of the entry before")),
             ("Out of order", _at(plan.out_of_order, "older than an entry before it; it stays where it is")),
+            (
+                "Date within",
+                _at(
+                    plan.dated_within,
+                    "no entry of its own, but text of the one before: an entry begins with [YYYY-MM-DD HH:MM]",
+                ),
+            ),
+            ("Dream", NOT_DREAMT),
             ("Kept as", plan.backup),
             ("Refused", plan.refused),
         ]

@@ -8,6 +8,7 @@ read moves to the quarantine.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -44,12 +45,15 @@ if TYPE_CHECKING:
 KEEP = 1000
 """Entries that an agent keeps when it compacts its archive."""
 
+_DATED = re.compile(r"\s*(?:[-*+•]\s+)?\d{4}-\d{2}-\d{2}\b")
+
 
 @dataclass(frozen=True, slots=True)
 class Migration:
     """What migrating would do. `undated` entries have no date of their own and get that of the file; `first` and `last`
     are timestamps; `unreadable` counts lines with bytes that are no UTF-8. `bad_dates` and `out_of_order` are lines
-    whose date is none, or goes back. `refused`: why not now, "" when it may be.
+    whose date is none, or goes back; `dated_within` are those that begin with a date and no stamp in brackets, and so
+    are text of the entry before. `refused`: why not now, "" when it may be.
     """
 
     entries: int
@@ -61,6 +65,7 @@ class Migration:
     refused: str = ""
     bad_dates: tuple[int, ...] = ()
     out_of_order: tuple[int, ...] = ()
+    dated_within: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The fields as a JSON object."""
@@ -179,6 +184,7 @@ class HistoryChanges:
             unreadable=len(lines_of(problems, "bytes")),
             bad_dates=lines_of(problems, "no date"),
             out_of_order=lines_of(problems, "out of order"),
+            dated_within=tuple(number for number, line in enumerate(lines, 1) if _DATED.match(line)),
             backup=self._backup(),
             refused=self._refused() or self._archive_there(),
         )

@@ -125,6 +125,17 @@ def old(agent: Home) -> Home:
     return agent
 
 
+def test_a_migration_says_that_no_dream_reads_it_and_which_dates_are_no_entries(old: Home, run: Run) -> None:
+    text = "[2026-01-02 03:04] One.\n- 2024-04-01: dash entry\n\n[2026-01-03 03:04] Two.\n"
+    (old.memory / "HISTORY.md").write_text(text)
+    planned = run("history", "migrate", "--dry-run", "--json").json
+    assert (planned["entries"], planned["dated_within"]) == (2, [2])
+    looked = " ".join(run("history", "migrate", "--dry-run").out.split())
+    assert "line 2: no entry of its own, but text of the one before" in looked
+    for told in (looked, run("history", "migrate", "--yes").out):
+        assert "No Dream will read these entries" in told
+
+
 def test_an_old_archive_is_migrated(old: Home, run: Run) -> None:
     before = old.files()
     planned = run("history", "migrate", "--dry-run", "--json").json
