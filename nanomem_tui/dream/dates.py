@@ -2,8 +2,8 @@
 
 Owns English and Chinese expressions of days, weeks, months and years. What is told exactly becomes a date; what has two
 readings (`on Friday`, `in 3 days`) stays and the line says when it was said. Nothing inside quotes, code or an address
-is touched, and no line that tells a habit. Pure functions; the reference is the entry's own time, never the clock, so
-that a Dream gives the same any day.
+is touched, and no sentence that tells a habit. Pure functions; the reference is the entry's own time, never the clock,
+so that a Dream gives the same any day.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def absolute(text: str, said_on: str) -> str:
     """`text` with its relative dates as dates, told on `said_on` (ISO or `YYYY-MM-DD HH:MM`, local).
 
     As it was when `said_on` is no time or nothing in it is relative."""
-    if not _relative().search(text) or _habit().search(text):
+    if not _relative().search(text):
         return text
     try:
         day = date.fromisoformat(said_on[:10])
@@ -50,13 +50,17 @@ class _Telling:
     def of(self, text: str) -> str:
         """The text with dates; where a reading is open, with the day on which it was told at its end."""
         parts = _kept().split(text)  # every second part is what is never touched
-        told = [part if at % 2 else _relative().sub(self._one, part) for at, part in enumerate(parts)]
-        said = "".join(told)
+        said = "".join(part if at % 2 else self._plain(part) for at, part in enumerate(parts))
         if not self._unsure or self._day.isoformat() in said:
             return said
         end = re.search(r"[.!。！]*\s*$", said)
         at = end.start() if end else len(said)
         return f"{said[:at]} (as of {self._day}){said[at:]}"
+
+    def _plain(self, text: str) -> str:
+        """Sentence by sentence: one that tells a habit stays as it is, and what stands beside it does not."""
+        sentences = re.split(r"((?<=[.!?])\s+|(?<=[。！？]))", text)
+        return "".join(one if _habit().search(one) else _relative().sub(self._one, one) for one in sentences)
 
     def _one(self, found: re.Match[str]) -> str:
         kind = found.lastgroup or ""

@@ -50,7 +50,8 @@ _PHRASE = (
     r"miss(?:ed)? y(?:ou|a)|"
     r"你好|谢谢|再见|好的|嗯|哈哈)"
 )
-_GREETING = re.compile(rf"{_PHRASE}(?![\w'’])")
+_THANKS = r"(?i:thanks|thank you|thx)(?: so much| a lot)? for [a-z' ]{2,60}(?=[.,!…]|$)"  # of nothing with a name
+_GREETING = re.compile(rf"(?:{_THANKS}|{_PHRASE})(?![\w'’])")
 _NEXT = re.compile(
     rf"(?:[\s,.!…，。！-]|and\b)+(?:{_PHRASE}|(?i:again|so much|a lot|there|all|everyone|buddy|friend|then)|"
     r"[A-Z][\w'’-]*)(?![\w'’])"
@@ -99,6 +100,27 @@ _DANGLING = re.compile(
     r"\b(?:this|that)(?=\s*(?:[.,!…]|$|one\b|is\b))",
     _I,
 )
+_WHERE = (
+    r"(?:(?:my|the|our|a) )?(?:(?:morning|evening|afternoon|daily|quick|little|long|short) )?"
+    r"(?:walk|run|jog|swim|gym|work|school|class|office|stores?|shops?|supermarket|breakfast|lunch|dinner)"
+)
+_PASSING = re.compile(
+    r"(?:(?:so|and|well|ok(?:ay)?|oh|hey),? )?(?:(?:I|we)(?:['’](?:m|re|ve)| am| are| have)? )?"
+    r"(?:just (?:woke up|got up|got home|came home|arrived home|sat down|"
+    rf"(?:got|came) back(?: home)?(?: from {_WHERE})?|"
+    rf"finished (?:{_WHERE}|my (?:coffee|tea|meal|shower|chores|dishes|laundry)))|"
+    rf"(?:about to|going to|gonna) (?:head (?:out|home)|leave|go to (?:bed|sleep)|sleep|eat|(?:have|grab) {_WHERE})"
+    rf"(?: for {_WHERE})?|heading (?:out|home|to bed|off)(?: for {_WHERE})?|"
+    r"(?:(?:feeling|so|very|really|a bit|a little|pretty) )*(?:tired|hungry|sleepy|bored|thirsty|exhausted))"
+    r"(?: (?:now|right now|today|tonight|soon|again|this (?:morning|afternoon|evening)))?[\s.!…]*",
+    _I,
+)
+"""What is over by the time that somebody reads it, and names nothing: where somebody comes from, that one is tired."""
+_FRAGMENT = re.compile(
+    r"(?i:(?:(?:by the way|btw|also|so|and|but|well|anyway|oh|plus),? )?(?:my|our|your|his|her|their|the|this|that) "
+    r"(?:(?:new|old|little|big|dear|own|best|whole) )?)[a-z]+[\s.!…]*"
+)
+"""A thing, and nothing said of it: `By the way, my dogs.`"""
 _LASTING = re.compile(
     r"allerg|vegetarian|vegan|intoleran|\b(?:name is|called|born|live in|moved to|work (?:at|for|as|in)|prefer|married|"
     r"engaged|divorced|pregnant|birthday|daughter|son|wife|husband|years old|speak|decided|chose|agreed)\b",
@@ -297,6 +319,8 @@ def stated(text: str, *, named: bool = False) -> str:
 
 def _settled(text: str) -> tuple[str, str]:
     """(`text` without the talk of somebody unnamed, "") or ("", why nothing is left)."""
+    if says_nothing(text):
+        return "", "talk"
     if not (FIRST_PERSON.search(text) or _OF_US.search(text)):
         return text, ""
     sentences = split(text, spaced=True)
@@ -306,8 +330,15 @@ def _settled(text: str) -> tuple[str, str]:
     return " ".join(left), "" if left else "talk"
 
 
+def says_nothing(sentence: str) -> bool:
+    """Whether a sentence tells only what passes within the hour, or names a thing of which it says nothing."""
+    return bool(_PASSING.fullmatch(sentence) or _FRAGMENT.fullmatch(sentence))
+
+
 def _idle(sentence: str) -> bool:
     """Whether a sentence in the first person tells nothing by itself: it exclaims, or says "them" of nobody."""
+    if says_nothing(sentence):
+        return True
     if not (FIRST_PERSON.search(sentence) or _OF_US.search(sentence)) or _LASTING.search(sentence):
         return False
     told = [detail for detail in details(sentence) if not detail[:1].isdigit()]
@@ -348,7 +379,7 @@ def _greets(text: str) -> bool:
 
 def _states(sentence: str) -> bool:
     """Whether a sentence of a conversation tells about a person, a preference, a decision or a fact."""
-    if _REACTION.search(sentence):
+    if _REACTION.search(sentence) or says_nothing(sentence):
         return False
     patterns = (FIRST_PERSON, _OF_US, _OF_OTHERS)
     return _UNSAID.match(sentence) is not None or any(pattern.search(sentence) for pattern in patterns)

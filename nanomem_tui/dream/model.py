@@ -82,6 +82,8 @@ class ModelDreamer:
         notes = [study.analysis]
         if waiting and done == study.entries[-1].cursor:
             notes.append(f"{steps} steps were not enough for all of it: the rest is left out.")
+        elif waiting:
+            notes.append(f"{steps} steps were not enough for all of it: the entries after {done} wait.")
         ahead = sum(max(edit.evidence) > done for edit in desk.edits)
         if ahead:
             notes.append(f"{ahead} of its edits are for entries after {done}, which wait for the next Dream.")

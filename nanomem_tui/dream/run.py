@@ -155,7 +155,7 @@ class DreamRunner(DreamQueue):
         made = repository.begun(self._paths, self._git())
         done = self._perform(self._operation(result, started_by, rejected))
         notes = (*made, *repository.cleaned(self._paths, self._git()))
-        return replace(result, operation=done, sha=self._files.commit_of(done), notes=notes)
+        return replace(result, operation=done, sha=self._files.commit_of(done), notes=(*result.notes, *notes))
 
     def _clean_up(self) -> None:
         """Finish what killed Dreams left half done, before anything is read. Raises what keeps that from being done,
@@ -227,6 +227,7 @@ class DreamRunner(DreamQueue):
             dreamer=dreamer.name,
             analysis=proposal.analysis,
             usage=proposal.usage,
+            notes=_why_fewer(batch, last, max_iterations),
         )
         return self._changed(result, before, checked.files)
 
@@ -348,6 +349,15 @@ def _within(
     own = [edit for edit, cursor in zip(edits, last_of, strict=True) if cursor == first_left_out]
     why = f"one entry asks for more than {_count(limit, 'edit', 'edits')}"
     return own[:limit], [Refusal(edit, why) for edit in own[limit:]], first_left_out
+
+
+def _why_fewer(batch: Sequence[HistoryEntry], last: int, limit: int) -> tuple[str, ...]:
+    """Why a Dream ended before the end of its batch: a line to tell, or none."""
+    read = sum(1 for entry in batch if entry.cursor <= last)
+    if read == len(batch):
+        return ()
+    of = f"{read} of {_count(len(batch), 'entry', 'entries')} were read"
+    return (f"{of}: the rest asks for more than {_count(limit, 'edit', 'edits')} in all, and waits for the next Dream",)
 
 
 def message(dreamer: str, result: DreamResult) -> str:

@@ -283,6 +283,7 @@ def test_steps_are_bounded_and_what_they_did_not_reach_waits(tmp_path: Path) -> 
     result = on.run(max_iterations=2)
     assert (len(result.edits), result.read, result.remaining, on.cursor, result.refused) == (2, 2, 2, "22", ())
     assert "fact number 2" not in on.user
+    assert "2 steps were not enough for all of it: the entries after 22 wait" in result.analysis
 
 
 def test_one_entry_that_asks_for_more_than_the_steps_does_not_block_the_next(tmp_path: Path) -> None:

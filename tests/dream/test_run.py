@@ -112,10 +112,12 @@ def test_more_edits_than_allowed_wait_for_the_next_dream(tmp_path: Path) -> None
     on.remember("- User has account 1", "- User has account 2\n- User has account 3", "- User has account 4", first=21)
     first = on.dreams.run(max_iterations=2)
     assert (len(first.edits), first.cursor_after, first.remaining, first.refused) == (1, 21, 2, ())
+    told = "1 of 3 entries were read: the rest asks for more than 2 edits in all, and waits for the next Dream"
+    assert (first.notes, first.to_json()["notes"]) == ((told,), [told])
     second = on.dreams.run(max_iterations=2)
     assert (len(second.edits), second.cursor_after) == (2, 22)
     third = on.dreams.run(max_iterations=2)
-    assert (len(third.edits), third.remaining) == (1, 0)
+    assert (len(third.edits), third.remaining, third.notes) == (1, 0, ())
 
 
 def test_one_entry_that_asks_for_too_many_edits_cannot_block_the_cursor(tmp_path: Path) -> None:
