@@ -19,7 +19,7 @@ from nanomem_tui import clock
 from nanomem_tui.dream.summary import LeftOut, RulesSummariser, Summariser, Summary, entries_of
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.formats.session_consolidation import consolidated, last_summary, merged_summary
+from nanomem_tui.formats.session_consolidation import consolidated, last_summary, merged_summary, spliced
 from nanomem_tui.formats.session_slices import Slice, archivable, oldest, safe_ends, tokens
 from nanomem_tui.formats.sessions import Message, Session, parse_session
 from nanomem_tui.memory.reading import read_file
@@ -207,10 +207,16 @@ class Consolidator:
             return plan
         if refused and summariser.name == "model":  # nobody pays for what must not be done
             return replace(plan, end=cut.end, left=cut.left)
-        return self._summarised(plan, session, cut, summariser, watch)
+        return self._summarised(plan, data, session, cut, summariser, watch)
 
     def _summarised(
-        self, plan: Consolidation, session: Session, cut: Slice, summariser: Summariser, watch: Callable[[str], None]
+        self,
+        plan: Consolidation,
+        data: bytes,
+        session: Session,
+        cut: Slice,
+        summariser: Summariser,
+        watch: Callable[[str], None],
     ) -> Consolidation:
         ends = [end for end in safe_ends(session.messages, cut.start) if end <= cut.end]
         wanted = session.messages[cut.start : cut.end]
@@ -220,12 +226,14 @@ class Consolidator:
         marker = f"{cut.start}-{summary.end}:{_digest(done)}"
         otherwise = clock.local_naive(clock.parse(session.updated_at) or clock.now())[:16].replace("T", " ")
         entries = entries_of(summary, done, plan.key, otherwise, {SLICE: marker})
+        stays = merged_summary(last_summary(session.metadata), summary.text)
+        after = parse_session(spliced(data, consolidated(data, summary.end, stays, otherwise)), "", plan.key)
         return Consolidation(
             key=plan.key, path=plan.path, sha256=plan.sha256, messages=plan.messages, start=plan.start,
             end=summary.end, tokens=plan.tokens, budget=plan.budget, dreamer=plan.dreamer, refused=plan.refused,
-            left=round(sum(tokens(message, rate) for message in session.messages[summary.end :])),
+            left=round(sum(tokens(message, rate) for message in after.messages[after.last_archived :])),
             marker=marker, archived=len(archivable(done)), entries=tuple(entries), left_out=summary.left_out,
-            summary=merged_summary(last_summary(session.metadata), summary.text),
+            summary=stays,
             raw=bool(summary.raw), note=_note(summary), usage=summary.usage,
         )  # fmt: skip
 

@@ -153,6 +153,14 @@ def test_run_after_run_all_is_archived_once(ws: Workspace, home: Home) -> None:
         ws.consolidator.apply(ws.consolidator.plan(KEY, budget=250))
 
 
+@pytest.mark.parametrize("turns", [12, 40])
+def test_what_is_left_is_what_the_next_plan_finds(turns: int, ws: Workspace, home: Home) -> None:
+    home.write(talk(turns))
+    plan = ws.consolidator.plan(KEY, budget=800)
+    ws.consolidator.apply(plan)
+    assert ws.consolidator.plan(KEY, budget=800).tokens == plan.left
+
+
 def test_an_older_session_gets_its_offset_alone(ws: Workspace, home: Home) -> None:
     path = home.write(talk(8))
     lines = path.read_bytes().replace(b', "last_archived": 0', b"")
