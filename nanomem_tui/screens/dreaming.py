@@ -89,15 +89,15 @@ class Dreaming(WorkspaceScreen[Row], Generic[Row]):
 
 def result_words(result: DreamResult, waiting: int = 0) -> str:
     """What a Dream did, in a sentence; `waiting` of its edits are in the inbox."""
-    read = counted(result.read, "entry", "entries")
-    left = f", {result.remaining:,} still wait" if result.remaining else ""
+    total = counted(result.read + result.remaining, "entry", "entries")
+    read = f"{result.read:,} of {total}" if result.remaining else total  # short: the status bar may cut the end
     held = f", {counted(waiting, 'edit')} in the inbox" if waiting else ""
     if not result.files:
         why = "no file was changed" if waiting or result.edits else "nothing in them was worth remembering"
-        return f"Dream: read {read}{left}; {why}{held}"
+        return f"Dream: read {read}; {why}{held}"
     files = result.files.items()
     counts = ", ".join(f"{name.rpartition('/')[2]} +{added} -{removed}" for name, (added, removed) in files)
-    return f"Dream: {counts} from {read}{held} (u undoes it){left}"
+    return f"Dream: {counts} from {read}{held} (u undoes it)"
 
 
 def usage_words(usage: Usage) -> str:

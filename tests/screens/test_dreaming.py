@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from nanomem_tui import clock, open_workspace
+from nanomem_tui.dream.result import DreamResult
 from nanomem_tui.dream.service import Dreams
 from nanomem_tui.dreaming import BEFORE_DREAMING, Dreaming
+from nanomem_tui.screens.dreaming import result_words
 from tests.screens.console import Console, console
 
 
@@ -42,6 +45,13 @@ def schedule(on: Console, minutes: float = 10) -> Dreaming:
 
 def idle(on: Console) -> bool:
     return all(worker.is_finished for worker in on.app.workers if worker.group == "schedule")
+
+
+def test_what_waits_behind_a_dream_is_told_where_no_bar_cuts_it() -> None:
+    result = DreamResult(20, 0, 20, (), files={"memory/MEMORY.md": (4, 0)}, remaining=74)
+    assert result_words(result) == "Dream: MEMORY.md +4 -0 from 20 of 94 entries (u undoes it)"
+    assert result_words(replace(result, remaining=0)) == "Dream: MEMORY.md +4 -0 from 20 entries (u undoes it)"
+    assert result_words(replace(result, files={})).startswith("Dream: read 20 of 94 entries; ")
 
 
 async def test_a_dream_that_is_due_is_made_and_told(due: Path) -> None:
