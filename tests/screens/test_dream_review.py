@@ -82,7 +82,7 @@ async def test_edits_are_decided_one_by_one_and_applied_as_one_commit_which_undo
         await on.shows("The open ones are let go")
         await on.press("y")
         await on.until(lambda: on.screen.SCREEN == "dream" and len(on.ids) == len(commits) + 1)
-        await on.shows("MEMORY.md +4 -0 from 6 entries", "u undoes it")
+        await on.shows("MEMORY.md +4 -0 from 6 of 80 entries", "u undoes it")
         assert on.screen.table.cursor == 0
         assert taken in memory(home)
         assert left not in memory(home)
@@ -178,7 +178,7 @@ async def test_all_rejected_moves_only_the_cursor(home: Path) -> None:
         await on.shows("no file changes", "The cursor moves from 202 to 208")
         assert "tab" not in on.text.split("y apply")[1].splitlines()[0]
         await on.press("y")
-        await on.shows("Dream: read 6 entries")
+        await on.shows("Dream: read 6 of 80 entries")
     assert memory(home) == before
     with open_workspace(home) as ws:
         assert ws.dream.status()["cursor"] == 208
