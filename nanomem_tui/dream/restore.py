@@ -295,13 +295,16 @@ def _wanted(
 
 
 def _edits(diffs: Sequence[FileDiff]) -> list[tuple[FileDiff, RestoreEdit, Callable[[], str]]]:
-    """The edits that a commit is made of, in the order of its files, and what makes the file without each."""
+    """The edits that a commit is made of, in the order of its files, and what makes the file without each. A heading
+    that came with lines is none."""
     found: list[tuple[FileDiff, RestoreEdit, Callable[[], str]]] = []
     for diff in diffs:
         before, after = diff.before or "", diff.after or ""
         for small in merge.small_edits(before, after):
-            lines = merge.changed_lines(before, after, small)
-            one = RestoreEdit(len(found) + 1, diff.path, *lines)
+            removed, added = merge.changed_lines(before, after, small)
+            if not removed and all(line.startswith("#") for line in added):
+                continue  # alone, it would leave the lines under it to the heading above
+            one = RestoreEdit(len(found) + 1, diff.path, removed, added)
             found.append((diff, one, partial(merge.revert_edit, before, after, small)))
     return found
 

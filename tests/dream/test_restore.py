@@ -167,7 +167,7 @@ def test_one_edit_of_a_block_is_taken_back_alone(tmp_path: Path) -> None:
     git(on.paths.workspace, "commit", "-q", "-a", "-m", "dream: a block")
     edits = on.dreams.restore_preview(sha(on, 0)).edits
     assert [(edit.number, edit.words) for edit in edits] == [
-        (1, "+ - one"), (2, "+ - two"), (3, "+ ## Home"), (4, "+ - three"),
+        (1, "+ - one"), (2, "+ - two"), (3, "+ - three"),
     ]  # fmt: skip
     on.dreams.restore(sha(on, 0), edit=2)
     assert on.texts()["memory/MEMORY.md"] == "# M\n- fact\n- one\n\n## Home\n- three\n"
