@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import pytest
 
+from nanomem_tui.dream.restored import RestoreEdit
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.screens.diffs import evidence_among, file_diff, message_beside
-from nanomem_tui.screens.dream import DreamScreen, hunk_parts
+from nanomem_tui.screens.dream import DreamScreen, edit_parts, hunk_parts
 from nanomem_tui.screens.taking_back import Part
 from nanomem_tui.store.git_values import FileDiff as StoredDiff
 from nanomem_tui.store.presence import Presence
@@ -343,6 +344,18 @@ def test_each_run_of_changed_lines_that_a_hunk_shows_is_offered_alone() -> None:
         [("Hunk 1 of USER.md: + - two", Part("USER.md", 0)), ("Hunk 2 of USER.md: + - new", Part("USER.md", 1))],
         [("Hunk 3 of USER.md", Part("USER.md", 2))],
     ]
+
+
+def test_each_edit_that_a_hunk_shows_is_offered_alone_where_there_are_several() -> None:
+    before, after = "# U\n- a\n- b\n", "# U\n- a\n- one\n- two\n- b\n"
+    (hunk,) = file_diff(StoredDiff("USER.md", before, after)).hunks
+    edits = [RestoreEdit(4, "USER.md", (), ("- one",)), RestoreEdit(5, "USER.md", (), ("- two",)),
+             RestoreEdit(6, "SOUL.md", (), ("- one",))]  # fmt: skip
+    assert edit_parts(edits, "USER.md", hunk) == [
+        ("Only one edit: + - one", Part(edit=4)),
+        ("Only one edit: + - two", Part(edit=5)),
+    ]
+    assert edit_parts(edits[:1], "USER.md", hunk) == []
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 45)])
