@@ -113,6 +113,11 @@ class Operation(NamedTuple):
     redoes: str | None = None
     meta: Value = MappingProxyType({})
 
+    @property
+    def takes_up(self) -> bool:
+        """Whether it undoes or redoes another one."""
+        return bool(self.undoes or self.redoes)
+
     def inverse(self) -> tuple[Change, ...]:
         """The changes that take this operation back, last first."""
         return tuple(change.inverse() for change in reversed(self.changes))

@@ -20,10 +20,10 @@ from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store import lookup
-from nanomem_tui.store.memory_store import MemoryStore, active_items
+from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import KINDS, Hit, Item
+from nanomem_tui.store.values import KINDS, Hit, Item, active
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Items:
         counter = snapshot.counter
         if self._sorted[0] != counter:
             with snapshot.lock:
-                rows = active_items(snapshot.items)
+                rows = active(snapshot.items.values())
                 self._sorted = (counter, [row for row in rows if row.enabled or not row.waits])
         return self._sorted[1]
 

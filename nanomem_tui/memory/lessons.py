@@ -13,10 +13,10 @@ from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Operation, new_key, new_operation
 from nanomem_tui.store import lookup
-from nanomem_tui.store.memory_store import MemoryStore, active_lessons
+from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Lesson, lesson_key
+from nanomem_tui.store.values import Lesson, active, lesson_key
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Lessons:
         """The lessons that are not deleted and do not wait in the inbox, newest first."""
         snapshot = self._store.load("lesson")
         with snapshot.lock:
-            rows = [row for row in active_lessons(snapshot.lessons) if not row.waits]
+            rows = [row for row in active(snapshot.lessons.values()) if not row.waits]
         return rows if include_disabled else [row for row in rows if row.enabled]
 
     def count(self) -> dict[str, Any]:

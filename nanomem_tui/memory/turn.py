@@ -9,7 +9,6 @@ keeping (`turn_keeping`) or how a block looks (`prompt`).
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -33,8 +32,6 @@ from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
 from nanomem_tui.text import one_line
 
-LOOK = 0.25
-"""Seconds between two looks at what other processes wrote."""
 MAX_NOTES = 64_000
 """Bytes of MEMORY.md that are read for its header."""
 
@@ -57,7 +54,6 @@ class Engine:
         self.working = WorkingMemory(settings.short_term_turns, settings.pending_limit, self._restore)
         self._open = OpenTurns(store, traces)
         self._lock = threading.RLock()
-        self._looked = 0.0
         self._filled = False
         self._notes: tuple[object, str] = (None, "")
         self._problems: list[Problem] = []
@@ -103,9 +99,7 @@ class Engine:
     def _ready(self) -> None:
         """The rows in RAM, with what others wrote since; first of all, because it can fail."""
         self._store.load("item")
-        if time.monotonic() - self._looked >= LOOK:
-            self._store.refresh()
-            self._looked = time.monotonic()
+        self._store.refresh()
 
     def _first(self) -> None:
         """Before the first turn of all: what was written into Markdown before there was a store becomes items."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui import tokens
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import ledger, reader, stored_operations
-from nanomem_tui.store.merge_rows import merge_row, only_ours
+from nanomem_tui.store.merge_rows import merge_since
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
 from nanomem_tui.store.values import Item, Lesson, Row, row_hash
@@ -72,7 +72,8 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
     counted = int(meta["rows"]) + new_items + new_lessons if meta.get("rows", "").isdigit() else None
     rows = reader.row_count(connection, workspace_id) if counted is None else counted
     made_by = str(tokens.VERSION) if indexed else OLD_INDEX
-    markers = {"revision": str(revision), "tokens": made_by, "rows": str(rows), **batch.meta}
+    seen = _mark_seen(connection, workspace_id, batch, meta)
+    markers = {"revision": str(revision), "tokens": made_by, "rows": str(rows), **seen, **batch.meta}
     remember(connection, workspace_id, batch.memos, markers)
     return Written([("item", i) for i in items] + [("lesson", lesson) for lesson in lessons], revision, indexed)
 
@@ -170,11 +171,22 @@ def _write_lessons(
 
 def _merged(entry: DirtyRow, present: Row | None, revision: int) -> Row:
     row = entry.row
-    if entry.base is not None and entry.beneath is not None:
-        row = only_ours(entry.base, row, present or entry.beneath)
-    elif present is not None and present.revision != row.revision:
-        row = merge_row(entry.base, row, present)
+    if present is not None and present.revision != row.revision:
+        row = merge_since(entry.base, entry.born, row, present)
     return row._replace(revision=revision)
+
+
+def _mark_seen(connection: Connection, workspace_id: str, batch: Batch, meta: Mapping[str, str]) -> dict[str, str]:
+    """Markers of the rows that are in the database with what other processes have yet to write, until they do."""
+    seen = {place: set(ids) for place, ids in reader.seen(meta).items()}
+    for entry in batch.rows:
+        if entry.effects:
+            seen.setdefault((entry.layer, entry.row.id), set()).update(entry.effects)
+    known = stored_operations.known_operations(connection, [*set().union(*seen.values())]) if seen else set()
+    left = {place: sorted(ids - known) for place, ids in seen.items()}
+    gone = [(f"{workspace_id}:{reader.seen_name(place)}",) for place, ids in left.items() if not ids]
+    connection.executemany("DELETE FROM memory_meta WHERE key = ?", gone)
+    return {reader.seen_name(place): json.dumps(ids) for place, ids in left.items() if ids}
 
 
 def _item_values(item: Item, workspace_id: str, number: int) -> tuple[Any, ...]:

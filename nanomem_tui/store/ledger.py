@@ -151,6 +151,10 @@ def voided(operations: Iterable[Operation]) -> set[str]:
     return {operation.undoes for operation in operations if operation.kind == "void" and operation.undoes}
 
 
+Stamps = tuple[tuple[str, int, int], ...]
+"""What tells that ledger files were written: the name, time and size of each."""
+
+
 def read_all(folder: Path) -> list[LedgerFile]:
     """Every ledger file in the folder, oldest first."""
     try:
@@ -217,6 +221,17 @@ class Ledger:
         others = [file for file in sorted(self.folder.glob(f"*{SUFFIX}")) if file != path]
         found = [*map(read_file, others), LedgerFile(path, own, ())]
         return sorted(found, key=lambda file: file.path)
+
+    def stamps(self) -> Stamps:
+        """What changes when another process records something, or ends. Reads no file."""
+        found: list[tuple[str, int, int]] = []
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(SUFFIX) and (self._path is None or entry.name != self._path.name):
+                    with contextlib.suppress(OSError):
+                        stat = entry.stat()
+                        found.append((entry.name, stat.st_mtime_ns, stat.st_size))
+        return tuple(sorted(found))
 
     def _own(self) -> tuple[Operation, ...] | None:
         """What waits in the own file; None where somebody else wrote into it, or it is gone."""

@@ -131,11 +131,13 @@ def _on_top(connection: Connection, workspace_id: str, waiting: list[Operation])
         return lambda found: found
     done = stored_operations.known_operations(connection, [operation.id for operation in waiting]) | voided(waiting)
     fresh = [operation for operation in waiting if operation.id not in done]
-    changes = [(operation.id, c) for operation in fresh for c in operation.changes if c.layer == "item"]
+    seen = reader.seen(reader.meta(connection, workspace_id))
+    items = [(operation, c) for operation in fresh for c in operation.changes if c.layer == "item"]
+    changes = [(operation, c) for operation, c in items if operation.id not in seen.get(("item", c.key), ())]
     touched = list({change.key for _, change in changes})
     snapshot = Snapshot(reader.items_by_id(connection, workspace_id, touched).values())
-    for operation_id, change in changes:
-        snapshot.show(operation_id, change)
+    for operation, change in changes:
+        snapshot.show(operation.id, change, again=operation.takes_up)
 
     def pending(found: list[Item]) -> list[Item]:
         return [*(item for item in found if item.id not in snapshot.items), *snapshot.items.values()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
@@ -19,12 +19,11 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, unfinished
 from nanomem_tui.store import ledger as ledger_files
+from nanomem_tui.store.row_layer import RowLayer
 from nanomem_tui.store.rows import ROW_LAYERS, RowStore
-from nanomem_tui.store.snapshot import DirtyRow, RowLayer
-from nanomem_tui.store.values import Item, Lesson
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.checkpoint import Batch
+    from nanomem_tui.store.checkpoint import Batch, Written
     from nanomem_tui.store.database import Database
 
 
@@ -217,15 +216,27 @@ class MemoryStore(RowStore):
             self.files.read()
             if not (self.dirty or self._noticed or self._replayed or self.files.has_new()):
                 return 0, 0
-        with self.database.writing() as connection:
-            with self._lock:
-                batch, noticed = self._batch(started)
-            if not batch.operations and not batch.rows:
-                return 0, 0
-            self.copies.keep(batch.lines)
-            written = checkpoint.write(connection, self.workspace_id, batch)
-        self._index_is_old = not written.indexed
-        self._copy_if_due()
+        try:
+            with self.database.writing() as connection:
+                with self._lock:
+                    batch, noticed = self._batch(started)
+                    self._writing = True
+                if not batch.operations and not batch.rows:
+                    return 0, 0
+                self.copies.keep(batch.lines)
+                written = checkpoint.write(connection, self.workspace_id, batch)
+            self._index_is_old = not written.indexed
+            self._copy_if_due()
+            self._settle(batch, written, noticed, started)
+        finally:
+            self._writing, self._looked_in = (
+                False,
+                (),
+            )  # what others have yet to write is seen on the rows as they are now
+        return len(batch.operations), len(batch.rows)
+
+    def _settle(self, batch: Batch, written: Written, noticed: int, started: float) -> None:
+        """Take over what was committed."""
         with self._lock:
             self._replayed = []
             self.snapshot.settle(batch.rows, written.rows)
@@ -235,7 +246,6 @@ class MemoryStore(RowStore):
             self._revision = max(self._revision, written.revision)
             self._changed_at = None if not self.dirty else time.monotonic()
             self.last_at, self.last_ms = batch.meta["last_at"], (time.perf_counter() - started) * 1000
-        return len(batch.operations), len(batch.rows)
 
     def _batch(self, started: float) -> tuple[Batch, int]:
         """What there is to write now, and how many notices of the agent's changes are in it."""
@@ -247,7 +257,7 @@ class MemoryStore(RowStore):
         self.before_checkpoint()
         pending = [operation for operation in self.ledger.pending if operation.id not in self._unfinished]
         operations = ledger_files.in_order([self._replayed, self._noticed, pending])
-        rows = self.snapshot.dirty_rows() if self._adopted else self._everything()
+        rows = self.snapshot.dirty_rows() if self._adopted else self.snapshot.all_rows()
         took = f"{(time.perf_counter() - started) * 1000:.1f}"
         marks = {"last_at": clock.iso(clock.now()), "last_ms": took}
         lines = [self.ledger.line_of(operation) for operation in operations]
@@ -270,28 +280,27 @@ class MemoryStore(RowStore):
                 what = f"no copy of the database could be made ({error.what})"
                 self._copy_problem = Problem(what, "nanomem.db", None, error.fix, "warning")
 
-    def _everything(self) -> list[DirtyRow]:
-        """Every row, for a database that has none of this workspace yet."""
-        dirty = {(entry.layer, entry.row.id): entry for entry in self.snapshot.dirty_rows()}
-        return [
-            dirty.get((layer, row.id)) or DirtyRow(layer, row, row, self.snapshot.beneath(layer, row.id))
-            for layer in ROW_LAYERS
-            for row in self.snapshot.table(layer).values()
-        ]
-
     def _adopt_ledgers(self) -> None:
         """Make the operations of processes that ended without a checkpoint ours to write."""
         for operation, _ in list(self._unfinished.values()):
             self._finish(operation)
-        for file in self.ledger.adopt():
-            done = self._known(file.operations) | ledger_files.voided([*file.operations, *self.ledger.pending])
-            for operation in file.operations:
-                for change in operation.changes if operation.id not in done else ():
-                    if change.layer in ROW_LAYERS:
-                        self.snapshot.adopt(operation.id, change)
-                        self._export_due = True
-            last = file.operations[-1] if file.operations else None
-            if last is not None and last.id not in done:
+        files = self.ledger.adopt()
+        if files:
+            with self.snapshot.unshown():
+                self._see_rows()  # they may have changed what a process that lives has yet to write
+                self._adopt(files)
+                self._see_rows()  # and such a process what they added
+
+    def _adopt(self, files: Sequence[ledger_files.LedgerFile]) -> None:
+        """Apply what was recorded in these files, in the order in which it was."""
+        operations = ledger_files.in_order(file.operations for file in files)
+        done = self._known(operations) | ledger_files.voided([*operations, *self.ledger.pending])
+        for operation in operations:
+            for change in self._unseen(operation) if operation.id not in done else ():
+                self.snapshot.adopt(change, again=operation.takes_up)
+                self._export_due = True
+        for last in (file.operations[-1] for file in files if file.operations):
+            if last.id not in done:
                 self._finish(last)
 
     def _finish(self, operation: Operation) -> None:
@@ -380,17 +389,3 @@ def _by_layer(changes: Sequence[Change]) -> list[tuple[str, Sequence[Change]]]:
     for change in changes:
         found.setdefault(change.layer, []).append(change)
     return sorted(found.items(), key=lambda entry: entry[0] in ROW_LAYERS)
-
-
-def active_items(rows: Mapping[str, Item]) -> list[Item]:
-    """The items that are not deleted, newest first."""
-    return sorted(
-        (row for row in rows.values() if not row.is_deleted), key=lambda row: (row.updated_at, row.id), reverse=True
-    )
-
-
-def active_lessons(rows: Mapping[str, Lesson]) -> list[Lesson]:
-    """The lessons that are not deleted, newest first."""
-    return sorted(
-        (row for row in rows.values() if not row.is_deleted), key=lambda row: (row.updated_at, row.id), reverse=True
-    )

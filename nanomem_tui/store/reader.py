@@ -24,6 +24,7 @@ PLAUSIBLE = 1_000
 """A schema number beyond this is a flipped bit, not a newer release."""
 ITEM_COLUMNS = tuple("content" if name == "text" else name for name in Item._fields)
 LESSON_COLUMNS = Lesson._fields
+SEEN = "seen:"
 _WAITS = "NOT enabled AND says_why(CAST(meta_json AS BLOB))"
 """`Item.waits` as SQL, for a connection that `_with_inbox` made ready; asked of disabled rows alone."""
 _ITEMS = f"SELECT {', '.join(ITEM_COLUMNS)} FROM memory_entries WHERE workspace_id = ?"
@@ -268,6 +269,23 @@ def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
     query = "SELECT key, value FROM memory_meta WHERE substr(key, 1, ?) = ?"
     rows = fetched(connection, tuple, query, (len(prefix), prefix))
     return {key[len(prefix) :]: value for key, value in rows}
+
+
+def seen(meta: Mapping[str, str]) -> dict[tuple[str, str], frozenset[str]]:
+    """Layer and id of the rows that were written with operations of other processes that these have yet to write, and
+    the ids of the operations."""
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    for name, value in meta.items():
+        if name.startswith(SEEN):
+            layer, _, key = name.removeprefix(SEEN).partition(":")
+            with contextlib.suppress(ValueError, TypeError):
+                found[layer, key] = frozenset(map(str, json.loads(value)))
+    return found
+
+
+def seen_name(place: tuple[str, str]) -> str:
+    """The marker of such a row."""
+    return f"{SEEN}{place[0]}:{place[1]}"
 
 
 def index_is_current(meta: Mapping[str, str]) -> bool:

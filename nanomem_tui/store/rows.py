@@ -20,7 +20,7 @@ from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.ledger import Ledger
-from nanomem_tui.store.snapshot import Snapshot
+from nanomem_tui.store.snapshot import RowKey, Snapshot
 from nanomem_tui.store.source import Source
 from nanomem_tui.store.values import Item, Lesson, Row
 from nanomem_tui.text import counted
@@ -59,6 +59,9 @@ class RowStore:
         self._changed_at: float | None = None
         self._export_due = False
         self._looked: tuple[object, object] | None = None
+        self._looked_in: ledger_files.Stamps = ()
+        self._seen: Mapping[RowKey, frozenset[str]] = {}
+        self._writing = False
 
     @property
     def has_database(self) -> bool:
@@ -134,21 +137,33 @@ class RowStore:
             self._replay(lost)
         operations = ledger_files.in_order(file.operations for file in files)
         own = {operation.id for operation in self.ledger.pending}
-        known = self._known(operations)
-        if known:
-            self._refresh_rows()  # what was written since the rows were read
-        done = ledger_files.voided(operations) | known
+        done = ledger_files.voided(operations) | self._known_here(operations)
         for operation in operations:
-            for change in operation.changes if operation.id in own - done else ():
-                if change.layer in ROW_LAYERS:
-                    self.snapshot.patch(change)
+            for change in self._unseen(operation) if operation.id in own - done else ():
+                self.snapshot.patch(change)
             self._show(operation, own | done)
 
     def _show(self, operation: Operation, but: set[str]) -> None:
         """Let another process's operation be seen, unless it is one of `but`."""
-        for change in operation.changes if operation.id not in but else ():
-            if change.layer in ROW_LAYERS:
-                self.snapshot.show(operation.id, change)
+        for change in self._unseen(operation) if operation.id not in but else ():
+            self.snapshot.show(operation.id, change, again=operation.takes_up)
+
+    def _unseen(self, operation: Operation) -> list[Change]:
+        """Its changes of rows that the database does not have."""
+        rows = [change for change in operation.changes if change.layer in ROW_LAYERS]
+        if not self._seen:
+            return rows
+        return [c for c in rows if operation.id not in self._seen.get((c.layer, c.key), ())]
+
+    def _seen_of_ours(self, seen: Mapping[RowKey, frozenset[str]]) -> dict[RowKey, list[Change]]:
+        """What others wrote, with their own, of what we have yet to write; since the last look."""
+        found: dict[RowKey, list[Change]] = {}
+        for operation in self.ledger.pending if seen else ():
+            for change in operation.changes:
+                place = (change.layer, change.key)
+                if operation.id in seen.get(place, frozenset()) - self._seen.get(place, frozenset()):
+                    found.setdefault(place, []).append(change)
+        return found
 
     def _replay(self, operations: Sequence[Operation]) -> dict[tuple[str, str], list[Row]]:
         """Do again what the database had and lost; the next checkpoint writes it. The states of each row before."""
@@ -168,7 +183,8 @@ class RowStore:
         """Read everything anew: the database is another one than the rows were read from."""
         self.snapshot.clear()
         self.files.forget()
-        self._revision, self._noticed, self._replayed, self._looked = 0, [], [], None
+        self._revision, self._noticed, self._replayed = 0, [], []
+        self._looked, self._looked_in, self._seen = None, (), {}
         self._load()
 
     def knows(self, operation: Operation) -> bool:
@@ -195,6 +211,7 @@ class RowStore:
     def _read_once(self, connection: Connection) -> None:
         meta = reader.meta(connection, self.workspace_id)
         self._revision = reader.revision_of(meta)
+        self._seen = reader.seen(meta)
         if self._adopted:
             from nanomem_tui.store import mending  # what only counts rows has no use for it
 
@@ -255,30 +272,42 @@ class RowStore:
             if not self._loaded:
                 return False
             counter = self.snapshot.counter
+            with contextlib.suppress(StoreError, AccessDenied, DiskFull):
+                self.see_others()
+            return self.snapshot.counter != counter
+
+    def see_others(self) -> None:
+        """`refresh` that raises the store's errors: the rows and files that others wrote, and what they recorded and
+        have yet to write."""
+        with self._lock:
+            self.load()
             wrote = self.files.read()
-            now = self.source.stamps()
-            if now != self._looked:
-                with contextlib.suppress(StoreError, AccessDenied, DiskFull):
-                    self._refresh_rows()
-                    self._looked = now
+            recorded, now = self.ledger.stamps(), self.source.stamps()
+            if (recorded, now) != (self._looked_in, self._looked):
+                self._see_rows()
+                self._looked_in, self._looked = recorded, now
             if self._adopted or self.ledger.pending:
                 self._notice_agent(wait=0.0)
             elif wrote:
                 self._load()  # what others did and have yet to write is shown on top
-            return self.snapshot.counter != counter
 
-    def see_others(self) -> None:
-        """`refresh`, and see also what other processes recorded and have yet to write. Raises the store's errors."""
-        with self._lock:
-            self.load()
-            operations = ledger_files.in_order(file.operations for file in self.ledger.files())
-            self.refresh()
-            known = self._known(operations)
-            if known:
-                self.refresh()  # what was written since the first look
-            but = known | ledger_files.voided(operations) | {operation.id for operation in self.ledger.pending}
-            for operation in operations:
-                self._show(operation, but)
+    def _see_rows(self) -> None:
+        """What others committed, and on top what they recorded; read in this order, nothing is between the two."""
+        operations = ledger_files.in_order(file.operations for file in self.ledger.files())
+        self._refresh_rows()
+        own = {operation.id for operation in self.ledger.pending}
+        theirs = [operation for operation in operations if operation.id not in own]
+        but = self._known_here(theirs) | ledger_files.voided(operations)
+        for operation in theirs:
+            self._show(operation, but)
+
+    def _known_here(self, operations: Sequence[Operation]) -> set[str]:
+        """Which of these the database has, once the rows here are as they made them."""
+        known: set[str] = set()
+        while (found := self._known(operations)) != known:
+            known = found
+            self._refresh_rows()
+        return known
 
     def _refresh_rows(self) -> None:
         """Take the rows that others committed since, and what they remembered of the agent's files.
@@ -289,8 +318,12 @@ class RowStore:
             self.read(self._take_rows)
 
     def _take_rows(self, connection: Connection) -> None:
+        if self._writing:  # what a checkpoint of ours wrote just now is no other's; looked at again when it is done
+            return
         meta = reader.meta(connection, self.workspace_id)
-        revision = reader.revision_of(meta)
+        revision, seen = reader.revision_of(meta), reader.seen(meta)
+        included = self._seen_of_ours(seen)
+        self._seen = seen
         if self._adopted and not revision:  # somebody removed the database: what is in RAM is all there is
             self._revision = 0
             self.files.forget()
@@ -300,11 +333,12 @@ class RowStore:
             self._noticed = []
         if revision > self._revision and not self._adopted:
             items = reader.items(connection, self.workspace_id)
-            self.snapshot.replace_all(items, reader.lessons(connection, self.workspace_id))
+            lessons = reader.lessons(connection, self.workspace_id)
+            self.snapshot.replace_all(items, lessons, included)
         elif revision > self._revision:
             for layer, read in (("item", reader.items), ("lesson", reader.lessons)):
                 rows = read(connection, self.workspace_id, after_revision=self._revision)
-                self.snapshot.take(layer, rows)
+                self.snapshot.take(layer, rows, included)
         if revision:
             self._recall(connection, meta)
         self._revision = max(revision, self._revision)

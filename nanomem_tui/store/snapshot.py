@@ -1,19 +1,20 @@
 """The RAM snapshot (seed 000 §Architecture): items and lessons, a re-entrant lock, and what is dirty.
 
-Owns the rows in memory and the two row layers of operations. Must not read or write a disk.
+Owns the rows in memory. Must not read or write a disk.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import compress
 from operator import is_not
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import BadInput, Conflict
-from nanomem_tui.operations import Change, Operation, Value
-from nanomem_tui.store.merge_rows import merge_row
+from nanomem_tui.operations import Change, Value
+from nanomem_tui.store.merge_rows import merge_row, merge_since, only_ours
 from nanomem_tui.store.values import Item, Lesson, Row
 
 ROW_TYPES: dict[str, type[Item | Lesson]] = {"item": Item, "lesson": Lesson}
@@ -25,19 +26,21 @@ _FIELDS = {kind: frozenset(kind._fields) for kind in ROW_TYPES.values()}
 
 RowKey = tuple[str, str]
 """Layer name and row id."""
+NONE: Mapping[RowKey, Sequence[Change]] = MappingProxyType({})
 
 
 class DirtyRow(NamedTuple):
     """A row that a checkpoint has to write: what our changes started from, and what it is.
 
-    `beneath`: the row as the database had it, where our changes started from one that shows what another process did
-    and has yet to write; that stays the other's to write.
+    `effects`: the operations of other processes that it shows and that they have yet to write: it is written with
+    them. `born`: the row that our changes started from, where we added it and there is no `base`.
     """
 
     layer: str
     base: Row | None
     row: Row
-    beneath: Row | None = None
+    effects: frozenset[str] = frozenset()
+    born: Row | None = None
 
 
 def patch_of(before: Row | None, after: Row) -> tuple[Value | None, Value]:
@@ -72,6 +75,7 @@ class Snapshot:
         self.lessons: dict[str, Lesson] = {lesson.id: lesson for lesson in lessons}
         self.counter = 0
         self._base: dict[RowKey, Row | None] = {}
+        self._born: dict[RowKey, Row] = {}
         self._shown: dict[RowKey, Row | None] = {}
         self._effects: dict[RowKey, set[str]] = {}
         self._watches: list[set[str]] = []
@@ -100,14 +104,18 @@ class Snapshot:
     def dirty_rows(self) -> list[DirtyRow]:
         """What a checkpoint has to write."""
         with self.lock:
-            return [
-                DirtyRow(layer, base, self.table(layer)[key], self._shown.get((layer, key)))
-                for (layer, key), base in self._base.items()
-            ]
+            return [self._dirty_row(place, base) for place, base in self._base.items()]
 
-    def beneath(self, layer: str, key: str) -> Row | None:
-        """The row without what others have yet to write; None where it shows nothing of the kind."""
-        return self._shown.get((layer, key))
+    def _dirty_row(self, place: RowKey, base: Row | None) -> DirtyRow:
+        effects = frozenset(self._effects.get(place, ()))
+        return DirtyRow(place[0], base, self.table(place[0])[place[1]], effects, self._born.get(place))
+
+    def all_rows(self) -> list[DirtyRow]:
+        """Every row as a checkpoint has to write it that finds none in the database; not what others will write."""
+        with self.lock:
+            places = [(layer, key) for layer in ROW_TYPES for key in self.table(layer)]
+            written = [place for place in places if place in self._base or place not in self._shown]
+            return [self._dirty_row(place, self._base.get(place, self.table(place[0])[place[1]])) for place in written]
 
     def unwritten(self) -> set[RowKey]:
         """The rows that the database does not have as they are here: dirty ones, and those that others will write."""
@@ -119,7 +127,7 @@ class Snapshot:
         with self.lock:
             table = self.table(layer)
             if dirty:
-                self._base.setdefault((layer, row.id), table.get(row.id))
+                self._begin((layer, row.id), table.get(row.id), row)
             table[row.id] = row
             self._changed(layer, (row.id,))
 
@@ -130,41 +138,83 @@ class Snapshot:
             present = table.get(change.key)
             row = patched(present, change)
             if row is not None:
-                self._base.setdefault((change.layer, row.id), present)
+                self._begin((change.layer, row.id), present, row)
                 table[row.id] = row
                 self._changed(change.layer, (row.id,))
 
-    def show(self, operation_id: str, change: Change) -> None:
-        """Let a change be seen that is another process's to write."""
+    def _begin(self, place: RowKey, present: Row | None, row: Row) -> None:
+        """Remember where our changes of a row start."""
+        if place not in self._base:
+            self._base[place] = present
+            if present is None:
+                self._born[place] = row
+
+    def show(self, operation_id: str, change: Change, *, again: bool = False) -> None:
+        """Let a change be seen that is another process's to write. `again`: it undoes or redoes another one."""
         with self.lock:
             key = (change.layer, change.key)
             table = self.table(change.layer)
             present = table.get(change.key)
-            row = _on_top(present, change)
+            row = _on_top(present, change, again=again)
             if row is None or operation_id in self._effects.get(key, ()):
                 return
-            self._shown.setdefault(key, self._base.get(key, present))
-            if key in self._base:
-                self._base[key] = _on_top(self._base[key], change)
+            self._shown.setdefault(key, self._born.get(key) or self._base.get(key, present))
+            for began in (self._base, self._born):
+                if key in began:
+                    began[key] = _on_top(began[key], change, again=again)  # type: ignore[assignment]
             self._effects.setdefault(key, set()).add(operation_id)
             table[change.key] = row
             self._changed(change.layer, (change.key,))
 
-    def adopt(self, operation_id: str, change: Change) -> None:
-        """Make a change ours to write: that of a process that ended before it wrote it.
-
-        What was shown already is not applied again; where the row moved on meanwhile the two are merged.
+    def adopt(self, change: Change, *, again: bool = False) -> None:
+        """Make a change ours to write: that of a process that ended before it wrote it, on rows that show nothing of
+        it (`unshown`). Where the row moved on meanwhile the two are merged. `again`: it undoes or redoes another one.
         """
         with self.lock:
-            key = (change.layer, change.key)
-            if operation_id in self._effects.get(key, ()):
-                if key in self._shown:
-                    self._base[key] = self._shown.pop(key)
-                return
             present = self.table(change.layer).get(change.key)
-            row = _on_top(present, change)
+            row = _on_top(present, change, again=again)
             if row is not None and row != present:
                 self.put(change.layer, row)
+
+    @contextmanager
+    def unshown(self) -> Iterator[None]:
+        """While it lasts no row shows what others have yet to write, nor what we did on top of that: what is to be
+        ours, and what is to be seen anew, is put on the rows as they are then. What we did is on top again at the end.
+        """
+        with self.lock:
+            ours: dict[RowKey, tuple[Row, Row, set[str]]] = {}
+            for place, beneath in self._shown.items():
+                table = self.table(place[0])
+                began = self._base.get(place) or self._born.get(place)
+                if began is not None:
+                    ours[place] = (began, table[place[1]], self._effects.get(place, set()))
+                    if place in self._born and beneath is not None:
+                        self._born[place] = beneath
+                    else:
+                        del self._base[place]
+                if beneath is None:
+                    del table[place[1]]
+                else:
+                    table[place[1]] = beneath
+                self._changed(place[0], (place[1],))
+            self._shown.clear()
+            self._effects.clear()
+            try:
+                yield
+            finally:
+                for place, (began, row, effects) in ours.items():
+                    self._put_back(place, began, row, effects)
+
+    def _put_back(self, place: RowKey, began: Row, row: Row, effects: set[str]) -> None:
+        """Make our row of what we did to it since it was `began`, on what it is now."""
+        table = self.table(place[0])
+        now = table.get(place[1])
+        if now is None:  # who added it can be seen no more
+            table[place[1]], self._base[place], self._shown[place], self._effects[place] = row, began, None, effects
+        else:
+            table[place[1]] = only_ours(began, row, now)
+            self._base.setdefault(place, now)
+        self._changed(place[0], (place[1],))
 
     def retract(self, change: Change) -> None:
         """Take back a change of the agent's that another process has noticed and written too."""
@@ -177,6 +227,7 @@ class Snapshot:
                 if all(getattr(row, name) == value for name, value in change.after.items() if name not in COUNTERS):
                     del table[change.key]
                     self._base.pop(key, None)
+                    self._born.pop(key, None)
             else:
                 fields = {n: change.before[n] for n, value in change.after.items() if getattr(row, n) == value}
                 if "hits" in change.after:
@@ -195,6 +246,8 @@ class Snapshot:
                 table = self.table(layer)
                 present = table.get(row.id)
                 self._shown.pop(key, None)
+                self._effects.pop(key, None)  # what others have yet to write is seen anew on the row as it is now
+                self._born.pop(key, None)
                 if present is None or present is sent.get(key):
                     table[row.id] = row
                     self._base.pop(key, None)
@@ -203,40 +256,56 @@ class Snapshot:
                     self._base[key] = row
                 self._changed(layer, (row.id,))
 
-    def take(self, layer: str, rows: Iterable[Row]) -> int:
-        """Take rows that another process committed; rows that are dirty here keep waiting for the merge."""
+    def take(self, layer: str, rows: Iterable[Row], included: Mapping[RowKey, Sequence[Change]] = NONE) -> int:
+        """Take rows that another process committed; those that are dirty here are merged with them, and start from
+        there. `included`: of our changes those that were committed with them."""
         taken = 0
+        table = self.table(layer)
         with self.lock:
             for row in rows:
                 key = (layer, row.id)
-                if key in self._base:
-                    continue
+                merged = self._merged(key, table[row.id], row, included) if key in self._base else row
                 self._shown.pop(key, None)
                 self._effects.pop(key, None)
-                if self.table(layer).get(row.id) != row:
-                    self.table(layer)[row.id] = row
+                if table.get(row.id) != merged:
+                    table[row.id] = merged
                     self._changed(layer, (row.id,))
                     taken += 1
         return taken
+
+    def _merged(self, key: RowKey, ours: Row, theirs: Row, included: Mapping[RowKey, Sequence[Change]]) -> Row:
+        """A dirty row with what another process wrote of it, from where it is dirty now."""
+        base, self._base[key], born = self._base[key], theirs, self._born.pop(key, None)
+        began = base or born
+        for change in included.get(key, ()):
+            if change.before is not None or began is None:
+                began = patched(began, change)
+        return merge_since(began if base is not None or key in included else None, born, ours, theirs)
 
     def clear(self) -> None:
         """Forget everything, also what is dirty."""
         with self.lock:
             self._changed("item", self.items)
-            for known in (self.items, self.lessons, self._base, self._shown, self._effects):
+            for known in (self.items, self.lessons, self._base, self._born, self._shown, self._effects):
                 known.clear()
 
-    def replace_all(self, items: Iterable[Item], lessons: Iterable[Lesson]) -> None:
-        """Exchange everything that is not dirty."""
+    def replace_all(
+        self, items: Iterable[Item], lessons: Iterable[Lesson], included: Mapping[RowKey, Sequence[Change]] = NONE
+    ) -> None:
+        """Exchange everything that is not dirty; what is dirty is merged as in `take`."""
         with self.lock:
             kept = [(layer, self.table(layer)[key]) for layer, key in self._base]
             self._changed("item", self.items)
             self.items = {item.id: item for item in items}
             self.lessons = {lesson.id: lesson for lesson in lessons}
             for layer, row in kept:
-                self.table(layer)[row.id] = row
-            self._effects = {key: ids for key, ids in self._effects.items() if key in self._base}
+                theirs = self.table(layer).get(row.id)
+                place = (layer, row.id)
+                self.table(layer)[row.id] = self._merged(place, row, theirs, included) if theirs else row
+                if theirs:
+                    self._shown.pop(place, None)
             self._shown = {key: row for key, row in self._shown.items() if key in self._base}
+            self._effects = {key: ids for key, ids in self._effects.items() if key in self._shown}
             self._changed("item", self.items)
 
 
@@ -277,13 +346,23 @@ def _most(now: Any, value: Any) -> Any:
     return max(filter(None, (now, value)), default=now)
 
 
-def _on_top(row: Row | None, change: Change) -> Row | None:
-    """The row with another process's change made; merged with what became of the row meanwhile."""
+def _on_top(row: Row | None, change: Change, *, again: bool) -> Row | None:
+    """The row with another process's change made; merged with what became of the row meanwhile.
+
+    A row that it added may be here already, with what a third process did to it, also when that was a delete.
+    """
+    if row is not None and change.before is None and not again and _is_of(row, change):
+        return row
     if row is None or first_difference(row, change) is None:
         return patched(row, change)
     base = row._replace(**_known(row, change.before)) if change.before is not None else None
     theirs = (base or row)._replace(**_known(row, change.after or {"is_deleted": True}))
     return merge_row(base, row, theirs)._replace(revision=row.revision)
+
+
+def _is_of(row: Row, added: Change) -> bool:
+    """Whether a row is the one that a change added, and not another of the same id."""
+    return added.after is not None and added.after.get("created_at") == row.created_at
 
 
 def first_difference(row: Row, change: Change) -> str | None:
@@ -307,47 +386,3 @@ def row_from(layer: str, fields: Mapping[str, Any]) -> Row:
     """A row from recorded fields; unknown names are ignored, missing ones get their default."""
     kind = ROW_TYPES[layer]
     return kind(**{name: value for name, value in fields.items() if name in kind._fields})
-
-
-class RowLayer:
-    """The "item" or "lesson" layer of operations over a snapshot."""
-
-    def __init__(self, name: str, snapshot: Snapshot) -> None:
-        self.name = name
-        self._snapshot = snapshot
-
-    def check(self, changes: Sequence[Change]) -> None:
-        """Raise Conflict when a row is not what a change starts from (counters may have moved), BadInput when a text
-        is none that UTF-8 can hold."""
-        table = self._snapshot.table(self.name)
-        for change in changes:
-            row = table.get(change.key)
-            if row is None and change.before is not None:
-                raise Conflict(f"{self.name} is gone", change.key, "nothing was changed")
-            field = first_difference(row, change) if row is not None else None
-            if field is not None and change.before is None:
-                raise Conflict(f"{self.name} already there", change.key, "nothing was changed")
-            if field is not None:
-                what = f"{self.name} was changed since ({field})"
-                raise Conflict(what, change.key, "undo the later change first; see `nanomem log`")
-            for name, value in (change.after or {}).items():
-                if isinstance(value, str) and not value.isascii() and not _is_utf8(value):
-                    raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it")
-
-    def begun(self, changes: Sequence[Change]) -> bool:
-        """False: rows are made from the ledger itself."""
-        return False
-
-    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
-        """Make the changes in RAM; the next checkpoint writes them."""
-        with self._snapshot.lock:
-            for change in changes:
-                self._snapshot.patch(change)
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -7,8 +7,8 @@ Tuples because 100,000 of them come straight from a database cursor without a Py
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from nanomem_tui.text import normalised
 
@@ -104,6 +104,12 @@ class Lesson(NamedTuple):
 
 
 Row = Item | Lesson
+R = TypeVar("R", Item, Lesson)
+
+
+def active(rows: Iterable[R]) -> list[R]:
+    """Those that are not deleted, newest first."""
+    return sorted((row for row in rows if not row.is_deleted), key=lambda row: (row.updated_at, row.id), reverse=True)
 
 
 class Hit(NamedTuple):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.operations import Change, new_operation
-from nanomem_tui.store.snapshot import RowLayer, Snapshot, change_of, patched, row_from
+from nanomem_tui.store.row_layer import RowLayer
+from nanomem_tui.store.snapshot import Snapshot, change_of, patched, row_from
 from nanomem_tui.store.values import Item, Lesson
 
 ONE = Item("a", "text", hits=2, updated_at="2026-01-01")
@@ -66,10 +67,28 @@ def test_what_is_shown_is_not_ours_to_write_until_it_is_adopted() -> None:
     snapshot.show("op", change)
     assert (snapshot.items["a"].text, snapshot.dirty) == ("theirs", 0)
     assert snapshot.unwritten() == {("item", "a")}
-    snapshot.adopt("op", change)
+    with snapshot.unshown():
+        assert snapshot.items["a"] == ONE
+        snapshot.adopt(change)
     assert [(d.base, d.row.hits) for d in snapshot.dirty_rows()] == [(ONE, 5)]
-    snapshot.adopt("op", change)
     assert snapshot.items["a"].hits == 5, "once"
+
+
+def test_what_we_did_on_top_of_what_is_shown_stays_on_top() -> None:
+    snapshot = Snapshot([ONE])
+    theirs = change_of("item", ONE, ONE._replace(text="theirs", hits=5))
+    snapshot.show("op", theirs)
+    snapshot.put("item", snapshot.items["a"]._replace(pinned=True, hits=7))
+    with snapshot.unshown():
+        assert snapshot.items["a"] == ONE
+        snapshot.show("op", theirs)
+    row = snapshot.items["a"]
+    assert (row.text, row.pinned, row.hits) == ("theirs", True, 7)
+    assert [(d.base and d.base.hits, d.effects) for d in snapshot.dirty_rows()] == [(5, {"op"})]
+    with snapshot.unshown():
+        pass
+    row = snapshot.items["a"]
+    assert (row.text, row.pinned, row.hits) == ("text", True, ONE.hits + 2), "ours alone"
 
 
 def test_what_the_database_says_replaces_what_is_shown_and_not_what_is_dirty() -> None:
@@ -77,7 +96,8 @@ def test_what_the_database_says_replaces_what_is_shown_and_not_what_is_dirty() -
     snapshot.show("op", change_of("item", ONE, ONE._replace(text="theirs")))
     snapshot.put("item", Item("b", "ours"))
     committed = [ONE._replace(text="committed", revision=4), Item("b", "committed", revision=4)]
-    assert snapshot.take("item", committed) == 1
+    assert snapshot.take("item", committed) == 2, "the dirty one starts from what was committed"
+    assert [(d.row.id, d.base and d.base.text) for d in snapshot.dirty_rows()] == [("b", "committed")]
     assert {row.text for row in snapshot.items.values()} == {"committed", "ours"}
     assert snapshot.take("item", committed) == 0
     snapshot.replace_all([ONE], [])
