@@ -170,12 +170,11 @@ class RowStore:
         void = ledger_files.voided(operations)
         states: dict[tuple[str, str], list[Row]] = {}
         for operation in operations:
-            for change in operation.changes if operation.id not in void else ():
-                if change.layer in ROW_LAYERS:
-                    row = self.snapshot.table(change.layer).get(change.key)
-                    if row is not None:
-                        states.setdefault((change.layer, change.key), []).append(row)
-                    self.snapshot.patch(_without_counts(change) if operation.kind == "agent.changed" else change)
+            for change in self._unseen(operation) if operation.id not in void else ():
+                row = self.snapshot.table(change.layer).get(change.key)
+                if row is not None:
+                    states.setdefault((change.layer, change.key), []).append(row)
+                self.snapshot.patch(_without_counts(change) if operation.kind == "agent.changed" else change)
         self._replayed = list(operations)
         return states
 
