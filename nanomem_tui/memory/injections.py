@@ -6,13 +6,14 @@ Where the session state is switched off the log holds no words of anybody, and i
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import AccessDenied, BadInput
+from nanomem_tui.errors import AccessDenied, BadInput, NanomemError
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats.keep import text_of, whole
 from nanomem_tui.memory import scopes, secrets
@@ -28,8 +29,8 @@ NEAR = 500
 class Injected(NamedTuple):
     """One turn: `items` and `lessons` are the ids that its block held, `chars` the block's length in characters.
 
-    `ended_at` is empty while the turn is open; `saved` and `learned` are the ids that came of it, `held` those that it
-    only put into the inbox. Times are UTC ISO.
+    `ended_at` is empty while the turn is open, and for one that was declined, at `declined_at`; `saved` and `learned`
+    are the ids that came of it, `held` those that it only put into the inbox. Times are UTC ISO.
     """
 
     turn: str
@@ -48,6 +49,12 @@ class Injected(NamedTuple):
     saved: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
+    declined_at: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it neither ended nor was declined, as far as is known."""
+        return not (self.ended_at or self.declined_at)
 
     @property
     def state_key(self) -> str:
@@ -75,6 +82,19 @@ class Injections:
         """Record what came of a turn."""
         came = {"saved": list(saved), "learned": list(learned), **({"held": list(held)} if held else {})}
         self._append({"turn": turn, "ended_at": at, **came})
+
+    def declined(self, turn: str, at: str) -> None:
+        """Record that a turn was declined: nothing of it is kept, and it cannot be ended."""
+        self._append({"turn": turn, "declined_at": at})
+
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """While it lasts no other process ends a turn of this workspace: whether one has ended is asked, its end kept
+        and recorded as one step. Where no lock can be made nothing can be kept either."""
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(NanomemError):
+                stack.enter_context(opened(self._file.with_suffix(".lock"), "ending a turn"))
+            yield
 
     def check(self) -> None:
         """Raise AccessDenied where no turn can be logged: one that began then is not known, and cannot be kept."""

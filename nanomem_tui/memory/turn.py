@@ -52,7 +52,7 @@ class Engine:
         folder = state_folder(store.paths, settings.wal_state_dir)
         self._wal = WalWriter(folder) if settings.wal_enabled else None
         self.working = WorkingMemory(settings.short_term_turns, settings.pending_limit, self._restore)
-        self._open = OpenTurns(store, traces)
+        self._open = OpenTurns(store, traces, self._wal)
         self._lock = threading.RLock()
         self._filled = False
         self._notes: tuple[object, str] = (None, "")
@@ -206,11 +206,11 @@ class Engine:
     # -- the end --------------------------------------------------------------------------------------------------
 
     def end_turn(self, end: TurnEnd) -> Ended:
-        """Keep what came of a turn. Raises NotFound (no such turn), NothingToDo (it has ended), or the store's errors:
-        nothing is kept then."""
+        """Keep what came of a turn. Raises NotFound (no such turn), NothingToDo (it has ended or was declined, in this
+        process or another), or the store's errors: nothing is kept then."""
         if not self._settings.memory_enabled:
             return Ended(end.turn)
-        with self._lock:
+        with self._lock, self.traces.injections.ending():
             given, shown = self._open.of(end)
             if end.declined:
                 return self._declined(end, given, shown.turn)
@@ -245,6 +245,7 @@ class Engine:
         self.traces.counters.add("turns_declined")
         if turn:
             self._open.remove(turn)
+            self._try("the injection log", lambda: self.traces.injections.declined(turn, clock.iso(clock.now())))
             self.working.forget(given.state_key, given.at, turn)
             if self._wal is not None:
                 wal, where = self._wal, (given.state_key, given.channel or "", given.chat_id or "", given.at, turn)

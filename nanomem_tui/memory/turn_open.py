@@ -1,6 +1,7 @@
 """The turns that began and did not end yet: those of this process, and those of the injection log of others.
 
-Owns which turn an end belongs to. Must not write anything.
+Owns which turn an end belongs to, and whether it is still open: the injection log and the session state are what all
+processes share. Must not write anything.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from nanomem_tui.errors import NotFound, NothingToDo
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.traces import Traces
 from nanomem_tui.memory.turn_values import Begun, TurnEnd, TurnInput, same_chat, same_message
+from nanomem_tui.memory.wal_writer import WalWriter
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
 
@@ -21,9 +23,10 @@ OPEN_TURNS = 1_000
 class OpenTurns:
     """The open turns of one workspace."""
 
-    def __init__(self, store: MemoryStore, traces: Traces) -> None:
+    def __init__(self, store: MemoryStore, traces: Traces, wal: WalWriter | None) -> None:
         self._store = store
         self._traces = traces
+        self._wal = wal
         self._open: OrderedDict[str, tuple[TurnInput, Begun]] = OrderedDict()
 
     def add(self, given: TurnInput, begun: Begun) -> None:
@@ -38,17 +41,18 @@ class OpenTurns:
 
     def of(self, end: TurnEnd) -> tuple[TurnInput, Begun]:
         """The turn that ends: by its id here or in the log, or the last open one of the described message. Raises
-        NotFound, NothingToDo for one that has ended, BadInput for one of another chat."""
+        NotFound, NothingToDo for one that has ended or was declined, here or in another process, BadInput for one
+        of another chat."""
         known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
         if known is not None:
+            self._check_open(known[1].turn, known[0].state_key)
             same_chat(end, known[0])
             return (end.input._replace(at=known[0].at) if end.input else known[0]), known[1]
         logged = self._traces.injections.get(end.turn) if end.turn else self._logged(end.input)
         if logged is None:
             self._traces.injections.check()
             raise NotFound("no such turn", end.turn or "it never began", "give the id that its begin printed")
-        if logged.ended_at:
-            raise NothingToDo("that turn has ended", logged.turn, f"at {logged.ended_at}")
+        self._check_open(logged.turn, logged.state_key)
         rows = self._store.load("item")
         hits = (Hit(rows.items[key], 0.0, {}) for key in logged.items if key in rows.items)
         lessons = (rows.lessons[key] for key in logged.lessons if key in rows.lessons)
@@ -59,10 +63,28 @@ class OpenTurns:
         same_chat(end, began)
         return (end.input or began)._replace(at=logged.at), Begun(logged.turn, "", tuple(hits), tuple(lessons))
 
+    def _check_open(self, turn: str, state_key: str) -> None:
+        if closed := self._closed(turn, state_key):
+            self.remove(turn)
+            what, at = closed
+            raise NothingToDo(what, turn, f"at {at}" if at else "")
+
+    def _closed(self, turn: str, state_key: str) -> tuple[str, str] | None:
+        """What became of a turn in whatever process, and when (UTC ISO, empty: unknown); None while it is open."""
+        logged = self._traces.injections.get(turn)
+        if logged is not None and logged.declined_at:
+            return "that turn was declined", logged.declined_at
+        if logged is not None and logged.ended_at:
+            return "that turn has ended", logged.ended_at
+        if self._wal is not None and state_key and self._wal.has_end(state_key, turn):
+            return "that turn has ended", ""
+        return None
+
     def _described(self, given: TurnInput | None) -> tuple[TurnInput, Begun] | None:
         """The last open turn of this process that began with this message."""
         for began, shown in reversed(self._open.values()):
-            if given is not None and same_message(given, began.state_key, began.message_id, began.text):
+            same = given is not None and same_message(given, began.state_key, began.message_id, began.text)
+            if same and not self._closed(shown.turn, began.state_key):
                 return began, shown
         return None
 
@@ -70,8 +92,8 @@ class OpenTurns:
         for turn in self._traces.injections.turns(OPEN_TURNS):
             if (
                 given is not None
-                and not turn.ended_at
                 and same_message(given, turn.state_key, turn.message_id or "", turn.user)
+                and not self._closed(turn.turn, turn.state_key)
             ):
                 return turn
         return None

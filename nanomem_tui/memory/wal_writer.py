@@ -24,6 +24,8 @@ MAX_NAME = 200
 _HEAD = 8192
 _LONGEST_PRE = 4_000_000
 """Bytes at the end of a file in which a block that is taken back must begin."""
+_NEAR_END = 65_536
+"""Bytes at the end of a file in which the block of a turn that ends now mostly lies."""
 _BAD_KEY = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|(?:^|[:/\\])\.\.(?:[:/\\]|$)")
 _KEY_LINE = re.compile(rb"^- session_key: ?(.*)$", re.MULTILINE)
 
@@ -95,6 +97,23 @@ class WalWriter:
             elif turn and f"\n- turn: {turn}\n".encode() in tail:
                 now = clock.iso(clock.now())
                 atomic.append_to(handle, wal_state.dump_post(now, None, (), turn, declined=True))
+
+    def has_end(self, session_key: str, turn: str) -> bool:
+        """Whether the last block of a turn, near the end of the file, is its POST: it has ended or was declined, in
+        whatever process. False where the file cannot be read, or says nothing of it."""
+        try:
+            with self.file(session_key).open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                for near in (_NEAR_END, _LONGEST_PRE):
+                    file.seek(max(0, size - near))
+                    tail = file.read()
+                    place = tail.rfind(f"\n- turn: {turn}\n".encode())
+                    head = tail.rfind(b"\n### ", 0, place + 1) if place >= 0 else -1
+                    if head >= 0:
+                        return tail[head + 1 : tail.find(b"\n", head + 1)].endswith(b" POST")
+        except OSError:
+            return False
+        return False
 
     def file(self, session_key: str) -> Path:
         """Where the session's turns lie: the seed's name, or one with a hash where that is another session's.

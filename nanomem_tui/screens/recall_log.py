@@ -120,13 +120,13 @@ class InjectionsScreen(PartsScreen["Injected"]):
             "session": row.session_key, "channel": row.channel or "", "sender": row.sender_id or "", "age": row.at,
             "item": {*row.items, *row.saved, *row.held}, "lesson": {*row.lessons, *row.learned, *row.held},
             "items": len(row.items),
-            "chars": row.chars, "open": not row.ended_at,
+            "chars": row.chars, "open": row.is_open,
         }  # fmt: skip
         return values[name]
 
     def sign(self, row: Injected) -> str:
         """A turn that never ended."""
-        return "" if row.ended_at else "!"
+        return "!" if row.is_open else ""
 
     def facts(self, row: Injected) -> frozenset[str]:
         """Whether it is known where the turn was."""
@@ -255,7 +255,9 @@ def _facts(row: Injected) -> Iterable[Block]:
 
     yield Spans((("user  ", "accent"), (row.user or NO_WORDS, "" if row.user else "dim")), 6)
     yield Field("when", when(row.at))
-    if row.ended_at:
+    if row.declined_at:
+        yield Field("declined", when(row.declined_at))
+    elif row.ended_at:
         yield Field("ended", when(row.ended_at))
     else:
         yield Field("ended", "not yet, or never", "warn")

@@ -119,6 +119,20 @@ def test_a_declined_turn_leaves_what_another_wrote_after_it(workspace: Path) -> 
         assert "one" not in [turn.user for turn in begin(ws, "three").working]
 
 
+def test_a_turn_that_was_declined_cannot_be_ended(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, "hello")
+        declined = begin(ws, "I prefer green tea in the morning.").turn
+        end(ws, declined, declined=True)
+        for again in ({}, {"declined": True}):
+            with pytest.raises(NothingToDo, match="that turn was declined"):
+                end(ws, declined, **again)
+        assert not [item for item in ws.items.all() if "green tea" in item.text]
+        assert declined not in state_file(workspace)
+        assert ws.wal.problems() == []
+        assert ws.traces.counters.read()["turns_declined"] == 1
+
+
 @pytest.mark.parametrize("secret", ["ghp_" + "a1B2" * 9, "-----BEGIN PRIVATE KEY-----\n" + "MIIEv\n" * 700])
 def test_no_trace_of_a_turn_holds_a_secret(workspace: Path, secret: str) -> None:
     with open_workspace(workspace) as ws:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import clock, open_workspace
+from nanomem_tui.errors import NothingToDo
 from nanomem_tui.formats.wal_state import dump_header, dump_post, dump_pre, parse_wal
 from nanomem_tui.memory import recovery, retention
 from nanomem_tui.memory.turn_values import turn_end, turn_input
@@ -138,11 +140,7 @@ def test_three_processes_in_one_chat(workspace: Path) -> None:
         for agent in agents:
             agent.stop()
     finally:
-        for agent in agents:
-            agent.process.kill()
-            agent.process.wait()
-            agent.process.stdin.close()  # type: ignore[union-attr]
-            agent.process.stdout.close()  # type: ignore[union-attr]
+        stop(agents)
     with open_workspace(workspace) as ws:
         assert (ws.wal.check(), ws.wal.problems()) == ([], [])
         assert ws.wal.counts() == {"files": 4, "turns": 12, "open": 0}
@@ -150,6 +148,76 @@ def test_three_processes_in_one_chat(workspace: Path) -> None:
             for question, answer in pairs(ws, info.session_key):
                 assert answer == question.replace("question", "answer")
         assert not [problem for problem in ws.doctor() if "question" in problem.what or "never ended" in problem.what]
+
+
+def stop(agents: Sequence[Served]) -> None:
+    for agent in agents:
+        agent.process.kill()
+        agent.process.wait()
+        agent.process.stdin.close()  # type: ignore[union-attr]
+        agent.process.stdout.close()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("first", ["ended", "declined"])
+def test_a_turn_that_another_process_closed_cannot_be_ended_again(workspace: Path, first: str) -> None:
+    one, two = agents = [Served(workspace) for _ in range(2)]
+    who = {"session_key": "telegram:42", "sender_id": "ana"}
+    try:
+        turn = one.ask(do="begin", text="I prefer green tea in the morning.", **who)["turn"]
+        one.ask(do="begin", text="another question", **who)
+        closing = {"assistant": "Noted."} if first == "ended" else {"declined": True}
+        assert "error" not in two.ask(do="end", turn=turn, **closing)
+        for agent in (one, two, one):
+            for again in ({"assistant": "Noted again."}, {"declined": True}):
+                told = agent.ask(do="end", turn=turn, **again)
+                assert f"that turn {'has ended' if first == 'ended' else 'was declined'}" in str(told["error"])
+        for agent in agents:
+            agent.stop()
+    finally:
+        stop(agents)
+    with open_workspace(workspace) as ws:
+        kept = [item for item in ws.items.all() if "green tea" in item.text]
+        assert [(item.hits, item.enabled) for item in kept] == ([(1, True)] if first == "ended" else [])
+        assert state_file(workspace).count(f"- turn: {turn}\n") == 2, "its beginning, and one end"
+        assert ws.wal.problems() == []
+        assert ws.traces.counters.read()[f"turns_{first}"] == 1
+
+
+def test_of_two_processes_that_end_one_turn_at_once_one_does(workspace: Path) -> None:
+    agents = [Served(workspace) for _ in range(2)]
+    try:
+        begun = [
+            agents[number % 2].ask(do="begin", session_key=f"cli:{number}", text="hi")["turn"] for number in range(6)
+        ]
+        for turn in begun:
+            for agent in agents:
+                assert agent.process.stdin is not None
+                agent.process.stdin.write(json.dumps({"do": "end", "turn": turn, "assistant": "yes"}).encode() + b"\n")
+                agent.process.stdin.flush()
+            told = [json.loads(agent.process.stdout.readline()) for agent in agents]  # type: ignore[union-attr]
+            assert sorted("error" in one for one in told) == [False, True]
+        for agent in agents:
+            agent.stop()
+    finally:
+        stop(agents)
+    with open_workspace(workspace) as ws:
+        assert ws.traces.counters.read()["turns_ended"] == len(begun)
+        assert ws.wal.problems() == []
+
+
+@pytest.mark.parametrize("lost", ["the injection log", "the session state"])
+def test_either_of_the_logs_that_processes_share_tells_that_a_turn_has_ended(workspace: Path, lost: str) -> None:
+    with open_workspace(workspace) as ws:
+        turn = begin(ws, "I prefer green tea in the morning.").turn
+        with open_workspace(workspace) as other:
+            end(other, turn)
+        if lost == "the session state":
+            (workspace / "memory" / "session-state" / "telegram_42.md").unlink()
+        else:  # as when its oldest half is gone
+            (log,) = (workspace.parent / "nanomem" / "injections").glob("*.jsonl")
+            log.write_text("")
+        with pytest.raises(NothingToDo, match="that turn has ended"):
+            end(ws, turn)
 
 
 def test_an_answer_of_another_release_goes_by_its_place() -> None:
