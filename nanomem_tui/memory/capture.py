@@ -31,8 +31,9 @@ TOO_LONG = f"a message of more than {MAX_MESSAGE} characters"
 UNWANTED = "asked not to be remembered"
 TAKEN_BACK = "taken back, not told"
 FORGET_ALL = "asked to forget everything: a person does that, by `nanomem memory prune --older-than-days 0`"
+DISABLED = "known, and disabled by a person: `nanomem memory enable` makes it count again"
 NO_WORDS = "it does not say what to remember"
-NOT_SAFETY = ("channel ", NO_WORDS, FORGET_ALL)
+NOT_SAFETY = ("channel ", NO_WORDS, FORGET_ALL, DISABLED)
 """How the reasons begin that say nothing of the text."""
 EPSILON = 1e-9
 
@@ -152,7 +153,9 @@ def judge(
             dropped.append((candidate, f"more than {settings.capture_max_entries_per_turn} in one turn"))
         else:
             finding, twin = _held(candidate, findings, settings, tainted, unknown), known(candidate)
-            if finding is None and twin is not None:
+            if twin is not None and not twin.enabled and not is_waiting(twin):
+                dropped.append((candidate, DISABLED))
+            elif finding is None and twin is not None:
                 deduped.append((candidate, twin.id))
             elif finding is None:
                 accepted_ones.append(candidate)

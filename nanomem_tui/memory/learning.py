@@ -131,17 +131,21 @@ def _from_failure(
     event: ToolResult, failure: str, lessons: Sequence[Lesson], now: datetime, session_key: str
 ) -> list[Taught]:
     # What a tool gives back is anybody's text: when it orders the model about, none of it goes into a prompt.
-    from nanomem_tui.memory import injection
+    from nanomem_tui.memory import advice, injection
 
     failure = "" if injection.reason(failure) else failure
     trigger = f"tool:{event.tool}:error"
-    return _teach(trigger, failure, advice(event.tool, failure), "tool_feedback", lessons, now, session_key, "")
+    return _teach(trigger, failure, advice.better(event.tool, failure), "tool_feedback", lessons, now, session_key, "")
 
 
 def _from_success(event: ToolResult, lessons: Sequence[Lesson], now: datetime, session_key: str) -> list[Taught]:
     """A tool that works again confirms the newest of this session's lessons about its failures (+1)."""
     trigger = f"tool:{event.tool}:error"[:TRIGGER]
-    mine = [one for one in lessons if one.enabled and one.trigger == trigger and one.session_key == session_key]
+    mine = [
+        one for one in lessons
+        if one.enabled and one.trigger == trigger and one.session_key == session_key
+        and efficacy.of(one).verdict != "harmful"  # it stands in no block: nothing succeeded for its sake
+    ]  # fmt: skip
     open_ones = [one for one in mine if _later(one.updated_at, one.last_applied_at)]
     if not open_ones:
         return []
@@ -248,45 +252,6 @@ def _global_key(lesson: Lesson) -> str:
     return lesson_key(lesson.trigger, lesson.better_action, "global", "")
 
 
-_ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (
-    (
-        re.compile(
-            r"permission|denied|outside|not allowed|forbidden|unauthori[sz]ed|\b40[13]\b|权限|拒绝", re.IGNORECASE
-        ),
-        "Ensure {what} is inside allowed workspace and has permissions before `{tool}`.",
-    ),
-    (
-        re.compile(r"not found|no such|does not exist|missing|\b404\b|找不到|不存在", re.IGNORECASE),
-        "Check that {what} exists and is readable before calling `{tool}`.",
-    ),
-    (
-        re.compile(r"time(?:d )?[- ]?out|too (?:large|long|many)|limit|out of memory|超时", re.IGNORECASE),
-        "Use smaller scope or lighter parameters when calling `{tool}`.",
-    ),
-    (
-        re.compile(
-            r"invalid|required|missing argument|unexpected|type ?error|value ?error|schema|json|参数", re.IGNORECASE
-        ),
-        "Check the names and types of the parameters before calling `{tool}`.",
-    ),
-    (
-        re.compile(r"connection|network|unreachable|dns|refused|ssl|\b5\d\d\b|网络|连接", re.IGNORECASE),
-        "Check that the address is right and reachable, and retry later, when calling `{tool}`.",
-    ),
-)
-_PLACE = re.compile(r"(?:[A-Za-z]:\\|~?/|\./)[^\s'\"`,;:)]+|https?://[^\s'\"`,;)]+")
-
-
-def advice(tool: str, failure: str) -> str:
-    """What to do better the next time, by the kind of failure."""
-    place = _PLACE.search(failure)
-    what = f"`{place[0][:TRIGGER]}`" if place else "the target"
-    for pattern, text in _ADVICE:
-        if pattern.search(failure):
-            return text.format(tool=tool, what=what)
-    return f"Read the error of `{tool}` and change the call before trying it again."
-
-
 def over_cap(lessons: Iterable[Lesson], settings: Settings) -> list[Lesson]:
     """The lessons beyond `max_lessons`, least sure and oldest first; a disabled one is neither counted nor dropped."""
     enabled = sorted((one for one in lessons if one.enabled and not one.is_deleted), key=lambda one: one.updated_at)
@@ -340,23 +305,22 @@ def newer(
 def superseded(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     """Of lessons that would stand before one model: those that another takes the place of, by id, with that one.
 
-    Of an answer's language and length only one thing can hold: what was said last, and in a chat what was said there.
-    The same is true of what one correction asks for and another forbids in so many words. What a person wrote as a
-    lesson is neither. So an older one is kept, and counts again when the newer one is gone."""
+    Of an answer's language and length only one thing can hold: what was said last, and in a chat what was said there;
+    so a lesson that a person wrote gives way too, but to another that a person wrote. The same is true of what one
+    correction asks for and another forbids in so many words; what a person wrote takes no part in that. So an older
+    one is kept, and counts again when the newer one is gone."""
     from nanomem_tui.memory import corrections, stances
 
-    last: dict[str, Lesson] = {}
+    topics: dict[str, list[Lesson]] = {}
     older: dict[str, Lesson] = {}
     orders: list[tuple[Lesson, tuple[stances.Stance, ...]]] = []
-    said = (one for one in lessons if one.source in _SAID)
-    for one in sorted(said, key=lambda one: (one.scope == "session", one.updated_at, one.id)):
-        topic = corrections.topic(one.trigger, one.better_action)
-        if topic and topic in last:
-            older[last[topic].id] = one
-        if topic:
-            last[topic] = one
-        elif found := stances.stances(one.better_action):
+    for one in sorted(lessons, key=lambda one: (one.scope == "session", one.updated_at, one.id)):
+        if topic := corrections.topic(one.trigger, one.better_action):
+            topics.setdefault(topic, []).append(one)
+        elif one.source in _SAID and (found := stances.stances(one.better_action)):
             orders.append((one, found))
+    for *before, last in topics.values():
+        older |= {one.id: last for one in before if _SAID.intersection((one.source, last.source))}
     holds = {stance.subject: (one, stance) for one, found in orders for stance in found}
     for one, found in orders:
         by, stance = holds[found[0].subject]

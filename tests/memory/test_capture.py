@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import capture
-from nanomem_tui.memory.capture import Candidate, Captured, Origin, candidates, judge
+from nanomem_tui.memory.capture import DISABLED, Candidate, Captured, Origin, candidates, judge
 from nanomem_tui.memory.safety import normal
 from nanomem_tui.memory.scopes import Audience, is_waiting
 from nanomem_tui.settings import Settings
@@ -255,7 +255,9 @@ def test_the_same_memory_is_confirmed_not_copied() -> None:
 
 def test_a_disabled_item_stays_disabled_however_often_it_is_said() -> None:
     first = only("I prefer tea")._replace(enabled=False)
-    assert not taken("Remember that I prefer tea", (first,)).rows[0].item.enabled
+    for text in ("Remember that I prefer tea", "i prefer tea!"):
+        found = taken(text, (first,))
+        assert (found.rows, [why for _, why in found.dropped]) == ((), [DISABLED]), "it is not told as saved"
 
 
 def test_orders_to_the_model_wait_in_the_inbox() -> None:

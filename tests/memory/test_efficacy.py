@@ -78,6 +78,18 @@ def test_a_harmful_lesson_is_no_longer_shown() -> None:
     assert bad.enabled
 
 
+def test_a_success_makes_no_harmful_lesson_surer() -> None:
+    own = TOOL._replace(scope="session", session_key="s", confidence=1, source="tool_feedback")
+    success = learning.ToolResult("exec", "done")
+
+    def taught(lesson: Lesson) -> list[int]:
+        found = learning.learn(success, {lesson.id: lesson}, Settings(), NOW, session_key="s")
+        return [one.lesson.confidence for one in found]
+
+    assert taught(own) == [2]
+    assert taught(with_record(own, Efficacy(3, 0, 3))) == [], "it stood before no model"
+
+
 def test_other_free_fields_stay_and_nonsense_counts_as_nothing() -> None:
     kept = with_record(TOOL._replace(meta_json='{"a": 1}'), Efficacy(1))
     assert kept.meta["a"] == 1

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import clock
-from nanomem_tui.memory import corrections, learning
+from nanomem_tui.memory import advice, corrections, learning
 from nanomem_tui.memory.fading import effective
 from nanomem_tui.memory.learning import Feedback, Taught, ToolResult, learn, over_cap, rank, shorten
 from nanomem_tui.settings import Settings
@@ -19,6 +19,7 @@ from nanomem_tui.store.values import Lesson
 SETTINGS = Settings()
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 S = "telegram:1"
+REFUSED = "The server refuses access to {}: give its credentials, or take another source, when calling `t`."
 
 
 class World:
@@ -64,11 +65,19 @@ def test_a_failed_tool_teaches_in_the_words_of_the_published_system() -> None:
         ),
         ("Error: Command timeout after 60s", "Use smaller scope or lighter parameters when calling `t`."),
         ("Error: missing argument `path`", "Check that the target exists and is readable before calling `t`."),
+        ("Error: HTTP 403", REFUSED.format("the target")),
+        ("403 Forbidden", REFUSED.format("the target")),
+        ("error: 401 Unauthorized", REFUSED.format("the target")),
+        ("Error: Forbidden for url: https://x.org/a", REFUSED.format("`https://x.org/a`")),
+        (
+            "Error: write is forbidden in /srv",
+            "Ensure `/srv` is inside allowed workspace and has permissions before `t`.",
+        ),
         ("Error: it broke", "Read the error of `t` and change the call before trying it again."),
     ],
 )
 def test_the_advice_follows_from_the_failure(failure: str, better: str) -> None:
-    assert learning.advice("t", failure) == better
+    assert advice.better("t", failure) == better
 
 
 def test_what_counts_as_a_failure() -> None:
@@ -395,7 +404,7 @@ def test_of_one_topic_the_last_word_holds() -> None:
     assert languages() == [chinese.id], "the older one counts again"
 
 
-def test_what_a_chat_said_goes_before_what_all_chats_taught_and_what_a_person_wrote_stays() -> None:
+def test_what_a_chat_said_goes_before_what_all_chats_taught_and_what_a_person_wrote() -> None:
     own = lesson(1, trigger="response:length", better_action="more detailed", scope="session", session_key=S)
     own = own._replace(source="user_feedback", updated_at=clock.iso(NOW - timedelta(days=2)))
     everywhere = own._replace(
@@ -403,13 +412,22 @@ def test_what_a_chat_said_goes_before_what_all_chats_taught_and_what_a_person_wr
         updated_at=clock.iso(NOW),
     )  # fmt: skip
     written = everywhere._replace(id="lesson_2", better_action="Use short sentences", source="manual")
+    written = written._replace(updated_at=clock.iso(NOW + timedelta(minutes=1)))
     accuracy = own._replace(id="lesson_3", trigger="response:accuracy", better_action="wrong, it is Luna")
     rows = [everywhere, own, written, accuracy, accuracy._replace(id="lesson_4", better_action="wrong, it is 5")]
 
     def ids(session: str) -> set[str]:
         return {one.id for one in rank(rows, "x", SETTINGS, NOW, session_key=session)}
 
-    assert ids(S) == {"lesson_1", "lesson_2", "lesson_3", "lesson_4"}
-    assert ids("cli:direct") == {"lesson_global_1", "lesson_2"}
+    assert ids(S) == {"lesson_1", "lesson_3", "lesson_4"}
+    assert ids("cli:direct") == {"lesson_2"}, "it was written last"
+    rows += [written._replace(id="lesson_5", better_action="Write no long sentences")]
+    assert ids("cli:direct") == {"lesson_2", "lesson_5"}, (
+        "what a person wrote gives way to no other that a person wrote"
+    )
+    assert ids(S) == {"lesson_1", "lesson_3", "lesson_4"}
+    del rows[1]
+    rows[0] = everywhere._replace(updated_at=clock.iso(NOW + timedelta(hours=1)))
+    assert ids(S) == {"lesson_global_1", "lesson_3", "lesson_4"}
     weak = [own._replace(updated_at=clock.iso(NOW - timedelta(days=90))), everywhere]
     assert [one.id for one in rank(weak, "x", SETTINGS, NOW, session_key=S)] == ["lesson_global_1"]
