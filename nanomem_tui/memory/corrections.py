@@ -88,10 +88,30 @@ _ABOUT: Mapping[str, re.Pattern[str]] = {
 """What a correction is about, the first that fits; else it is about response:alignment."""
 
 
+_NOW_ON = re.compile(
+    rf"^\s*{_LEAD}(?:(?:from (?:now|here) on|going forward|henceforth|in (?:the )?future|by default|always)[\s,:]+"
+    r"(?:(?:please|always|only|you (?:should|must|have to))[\s,]+)*)(?P<en>.+)|"
+    r"^\s*(?:(?:请|請|麻烦|拜托|好的?|那|嗯)[\s，,]*)*(?:(?:你|您)\s*)?"
+    r"(?:以后|以後|今后|今後|往后|之后|从现在起|从今以后|從現在起|默认|默認)[\s，,]*"
+    r"(?:(?:请|請|你|您|都|就|一律|统一|全部|只|要|始终|一直|跟我|和我|对我|回答|回复|聊天|说话|时)[\s，,]*)*(?P<zh>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How a wish for all answers to come begins."""
+_LANGUAGES = "english|chinese|mandarin|german|french|spanish|italian|japanese|portuguese|russian|korean"
+_LANGUAGES_ZH = "中文|英文|英语|汉语|普通话|日语|日文|德语|法语"
+_IN_LANGUAGE = re.compile(
+    r"(?:(?:answer|reply|respond|write|speak|talk)(?: (?:to |with )?(?:me|us))?(?: (?:only|always))?(?: in)? |"
+    r"use |in )"
+    rf"(?:{_LANGUAGES})(?=\W*$|[,.;!]| (?:please|only|with me|to me|with us|to us|here|in this chat|instead)\b)|"
+    rf"(?:用|使用|讲|说)(?:{_LANGUAGES_ZH})(?:来)?(?:回答|回复|答复|交流|沟通|聊天?|和我说|跟我说|说话?|写)?(?:我|我们)?(?:的问题)?"
+    r"(?:吧|就好|就行|了|好了)?(?=[\s。！!，,；;~]|$)",
+    re.IGNORECASE,
+)
+
+
 TOPICS: Mapping[str, re.Pattern[str]] = {
     "response:language": re.compile(
-        r"\b(?:english|chinese|mandarin|german|french|spanish|italian|japanese|portuguese|russian|korean)\b|"
-        r"中文|英文|英语|汉语|普通话|日语|日文|德语|法语",
+        rf"\b(?:{_LANGUAGES})\b|{_LANGUAGES_ZH}",
         re.IGNORECASE,
     ),
     "response:length": _ABOUT["response:length"],
@@ -151,8 +171,20 @@ def detect(text: str, settings: Settings, answer: str = "") -> Correction | None
     if not line or len(line) > settings.feedback_max_message_chars:
         return None
     if (_PREFIX.match(line) if settings.feedback_require_prefix else _ANYWHERE.search(line)) is None:
-        return None
+        standing = _of_all_answers(line)
+        return Correction(standing, line) if standing else None
     trigger = next((name for name, pattern in _ABOUT.items() if pattern.search(line)), "response:alignment")
     if trigger == "response:alignment" and answer.rstrip().endswith(("?", "？")) and _NO.match(line):
         return None
     return Correction(trigger, line, is_empty=len(line) < 100 and _ONLY_WRONG.fullmatch(line) is not None)
+
+
+def _of_all_answers(line: str) -> str:
+    """The topic of a wish for all answers to come (“from now on, answer in French”); empty when it is none."""
+    found = _NOW_ON.match(line)
+    if found is None or line.endswith(("?", "？")):
+        return ""
+    rest = found["en"] or found["zh"]
+    if _IN_LANGUAGE.match(rest):
+        return "response:language"
+    return topic("response:length", rest) if _PREFIX.match(rest) else ""

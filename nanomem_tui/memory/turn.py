@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
 from nanomem_tui.formats.wal_state import parse_wal
-from nanomem_tui.memory import backfill, corrections, learning, prompt, retention, secrets
+from nanomem_tui.memory import backfill, corrections, last_word, learning, prompt, retention, secrets
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.reading import read_file
 from nanomem_tui.memory.recall import Cut, Question, Recall
@@ -143,7 +143,8 @@ class Engine:
         lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
         turns = tuple(map(_shown, self.working.turns(given.state_key))) if given.session_key else ()
         pending = self._pending(given.state_key) if given.session_key else ()
-        items = [hit.item for hit in found.hits]
+        older = last_word.overruled((hit.item for hit in found.hits), lessons, self._settings)
+        items = [hit.item for hit in found.hits if hit.item.id not in older]
         made = prompt.render(
             items,
             lessons,
@@ -155,7 +156,8 @@ class Engine:
         left = {item.id for item in made.left_out}
         why = f"over the budget of {budget} characters"
         cut = [Cut(hit, why) for hit in found.hits if hit.item.id in left]
-        hits: tuple[Hit, ...] = tuple(hit for hit in found.hits if hit.item.id not in left)
+        cut += [Cut(hit, older[hit.item.id]) for hit in found.hits if hit.item.id in older]
+        hits: tuple[Hit, ...] = tuple(hit for hit in found.hits if hit.item.id not in {*left, *older})
         cuts = (*cut, *found.cut)
         begun = Begun(turn, made.text, hits, made.lessons, turns, pending, cuts, found)
         return begun._replace(clipped=given.clipped, problems=given.problems)

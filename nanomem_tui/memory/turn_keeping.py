@@ -11,7 +11,17 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.memory import capture, capture_senders, corrections, efficacy, forgetting, learning, mirrors, safety
+from nanomem_tui.memory import (
+    capture,
+    capture_senders,
+    corrections,
+    efficacy,
+    forgetting,
+    last_word,
+    learning,
+    mirrors,
+    safety,
+)
 from nanomem_tui.memory.pending import Pending
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, Saved, Taught, TurnEnd, TurnInput
@@ -136,15 +146,20 @@ class Keeper:
         self, draft: Draft, end: TurnEnd, given: TurnInput, shown: Begun, before: Before
     ) -> Iterator[capture.Captured]:
         """What each message of the turn adds, in order; a later one meets what an earlier one added. A correction
-        becomes a lesson, and no episode beside it."""
-        teaches = self._settings.learning_enabled and self._correction(given, before)
+        becomes a lesson, and no episode or preference beside it, but what a person asks to be remembered."""
+        teaches = bool(self._settings.learning_enabled and self._correction(given, before))
+
+        def taught(one: capture.Candidate) -> bool:
+            order = teaches and one.role == "user" and one.kind == "preference" and not one.explicit
+            return order and last_word.is_order(one.text, self._settings)
+
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn)
         recalled = [hit.item.text for hit in shown.hits]
         said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
         for role, text in said:
             found = capture.capture(
                 text, origin, self._settings, draft.twin, self._store.workspace_id,
-                role=role, recalled=recalled, episodes=not teaches, now=clock.past(given.at),
+                role=role, recalled=recalled, episodes=not teaches, but=taught, now=clock.past(given.at),
             )  # fmt: skip
             parts = [found]
             if role == "user":

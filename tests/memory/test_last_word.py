@@ -1,0 +1,93 @@
+"""What is remembered of how answers are to be: a correction leaves a lesson only, and the last word holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.memory.corrections import detect
+from nanomem_tui.settings import Settings
+from nanomem_tui.workspace import Workspace
+from tests.memory.turns import begin, turn
+from tests.store.homes import make_home
+
+
+def remembered(ws: Workspace) -> list[str]:
+    return [item.text for item in ws.items.all() if item.source != "manual" and not item.text.startswith("item number")]
+
+
+def recalled(ws: Workspace, **where: str) -> list[str]:
+    asking = "用中文还是英文回答? answer in French or in English?"
+    return [hit.item.text for hit in begin(ws, asking, **where).hits if not hit.item.text.startswith("item number")]
+
+
+def taught(ws: Workspace) -> list[tuple[str, str]]:
+    return [(row.trigger, row.better_action) for row in ws.lessons.all() if row.trigger.startswith("response:")]
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("From now on, answer in French please.", "response:language"),
+        ("From now on please always reply to me in German", "response:language"),
+        ("Always speak English with me", "response:language"),
+        ("In the future, use Spanish.", "response:language"),
+        ("From now on, be brief.", "response:length"),
+        ("以后都用中文回答我。", "response:language"),
+        ("请以后用英文回复", "response:language"),
+        ("从现在起，跟我说法语吧", "response:language"),
+        ("以后回答简短一点", "response:length"),
+        ("From now on I speak French at home", ""),
+        ("From now on, write French letters to the office", ""),
+        ("Always use English units", ""),
+        ("From now on use uv for Python", ""),
+        ("In the future, can you answer in French?", ""),
+        ("以后用中文写的信发给老板", ""),
+        ("以后我用中文写日记", ""),
+    ],
+)
+def test_a_wish_for_all_answers_to_come_is_a_correction(text: str, topic: str) -> None:
+    found = detect(text, Settings())
+    assert (found.trigger if found else "") == topic
+
+
+@pytest.mark.parametrize(
+    ("message", "lesson", "kept"),
+    [
+        ("请用中文回答", "response:language", []),
+        ("Don't use emojis", "response:alignment", []),
+        ("Too long. I prefer green tea in the morning.", "response:length", ["I prefer green tea in the morning."]),
+        ("不对，我不喜欢咖啡。", "response:accuracy", ["不对，我不喜欢咖啡。"]),
+        ("以后都用中文回答我。", "response:language", ["以后都用中文回答我。"]),
+        ("Remember: don't use emojis", "", ["don't use emojis"]),
+    ],
+)
+def test_a_correction_leaves_a_lesson_only_but_what_a_person_tells_of_himself_or_asks_to_remember(
+    tmp_path: Path, message: str, lesson: str, kept: list[str]
+) -> None:
+    with open_workspace(make_home(tmp_path)) as ws:
+        turn(ws, "What is the plan?", "The plan is to go there in the morning.")
+        turn(ws, message, "Sure, that is how it will be.")
+        assert remembered(ws) == kept
+        assert taught(ws) == ([(lesson, message)] if lesson else [])
+
+
+def test_of_the_language_of_answers_a_block_holds_the_last_word(tmp_path: Path) -> None:
+    with open_workspace(make_home(tmp_path)) as ws:
+        turn(ws, "以后都用中文回答我。", "好的，以后都用中文。")
+        turn(ws, "From now on, answer in French please.", "D'accord, je réponds en français.")
+        held = begin(ws, "中文回答 answer in French")
+        assert [one.better_action for one in held.lessons] == ["From now on, answer in French please."]
+        why = {cut.hit.item.text: cut.why for cut in held.cut}
+        assert why["以后都用中文回答我。"] == f"{held.lessons[0].id} is the last word on it"
+        turn(ws, "Answer in English please", "From here on it is English.")
+        assert [one.better_action for one in begin(ws, "hello").lessons] == ["Answer in English please"]
+        assert recalled(ws) == []
+        elsewhere = recalled(ws, session_key="telegram:99")
+        assert elsewhere == ["From now on, answer in French please."], (
+            "in another chat the last wish for all chats holds"
+        )
+        ws.items.set_pinned([item.id for item in ws.items.all() if "中文" in item.text], True)
+        assert recalled(ws) == ["以后都用中文回答我。"], "what a person pinned stays"
