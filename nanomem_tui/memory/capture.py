@@ -207,12 +207,12 @@ def capture(
     role: str = "user",
     recalled: Collection[str] = (),
     episodes: bool = True,
-    but: Callable[[Candidate], bool] = lambda _: False,
+    seen: Callable[[list[Candidate]], list[Candidate]] = lambda given: given,
     now: datetime | None = None,
 ) -> Captured:
     """Everything that one message adds to memory; in a channel that is not captured nothing, and what a person asked
-    to be remembered there is told. `episodes`: whether a message that says nothing else may be one; `but`: which
-    candidates are kept otherwise. Raises BadInput when a scope is asked for that the audience does not have."""
+    to be remembered there is told. `episodes`: whether a message that says nothing else may be one; `seen`: the
+    candidates as the turn has them. Raises BadInput when a scope is asked for that the audience does not have."""
     if not reads(role, settings):
         return Captured()
     whole = Candidate(text, "", 0.0, 0.0, role=role)
@@ -235,7 +235,7 @@ def capture(
 
     tainted = next((found.why for found in findings if found.kind == "injection"), "")
     unknown = capture_senders.held(origin.audience, settings)
-    given = [one for one in candidates(text, role=role, settings=settings, episodes=episodes) if not but(one)]
+    given = seen(candidates(text, role=role, settings=settings, episodes=episodes))
     verdicts = judge(given, settings, twin, recalled=recalled, tainted=tainted, unknown=unknown)
 
     def row(candidate: Candidate, finding: Finding | None) -> Row:

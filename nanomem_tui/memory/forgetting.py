@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import capture_kinds, capture_rules
+from nanomem_tui.memory import capture_kinds, capture_rules, replacing
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
 from nanomem_tui.operations import new_key
@@ -26,6 +26,7 @@ LEAST = 0.75
 LABEL = "forget: "
 """How the words of a proposal begin; then those of the memory."""
 WHY = "a person asked to forget it"
+WHY_CORRECTED = "a person says what is so instead"
 WHY_PAST = "a person says that it is so no longer"
 
 _ABOUT = (
@@ -176,9 +177,9 @@ def proposals(
     known: Known,
     now: datetime | None = None,
 ) -> Captured:
-    """The proposals to delete what a message of a person asks to be forgotten, or says to be so no longer: for each
-    the one memory of this chat or this person that is meant, if there is one. Raises BadInput for a malformed chat or
-    sender."""
+    """The proposals to delete what a message of a person asks to be forgotten, says to be so no longer, or says
+    otherwise: for each the one memory of this chat or this person that is meant, if there is one. Raises BadInput for
+    a malformed chat or sender."""
     audience = origin.audience
     if not reads("user", settings) or audience.channel not in settings.capture_channels or len(text) > MAX_MESSAGE:
         return Captured()
@@ -189,6 +190,7 @@ def proposals(
     active = [row for key in keys for row in of_scope(key) if row.enabled and not row.is_deleted]
     found = [(meant(what, active), WHY) for _, what in asked]
     found += [(contradicted(was, (row for row in active if row.text != one)), WHY_PAST) for one, was in past]
+    found += [(mend.item, WHY_CORRECTED) for mend in replacing.mends(text, origin, of_scope)]
     rows: dict[str, Row] = {}
     for row, why in found:
         if row is not None and len(rows) < settings.capture_max_entries_per_turn:

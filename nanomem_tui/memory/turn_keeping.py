@@ -20,6 +20,7 @@ from nanomem_tui.memory import (
     last_word,
     learning,
     mirrors,
+    replacing,
     safety,
 )
 from nanomem_tui.memory.pending import Pending
@@ -149,9 +150,9 @@ class Keeper:
         becomes a lesson, and no episode or preference beside it, but what a person asks to be remembered."""
         teaches = bool(self._settings.learning_enabled and self._correction(given, before))
 
-        def taught(one: capture.Candidate) -> bool:
-            order = teaches and one.role == "user" and one.kind == "preference" and not one.explicit
-            return order and last_word.is_order(one.text, self._settings)
+        def seen(found: list[capture.Candidate]) -> list[capture.Candidate]:
+            rest = [one for one in found if not (teaches and self._is_order(one))]
+            return replacing.mended(rest, replacing.mends(given.text, origin, self._twins.of_scope))
 
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn)
         recalled = [hit.item.text for hit in shown.hits]
@@ -159,7 +160,8 @@ class Keeper:
         for role, text in said:
             found = capture.capture(
                 text, origin, self._settings, draft.twin, self._store.workspace_id,
-                role=role, recalled=recalled, episodes=not teaches, but=taught, now=clock.past(given.at),
+                role=role, recalled=recalled, episodes=not teaches, now=clock.past(given.at),
+                seen=seen if role == "user" else list,
             )  # fmt: skip
             parts = [found]
             if role == "user":
@@ -170,6 +172,10 @@ class Keeper:
             yield from parts
             if role == "user" and not found.rows and any(why == capture.TOO_LONG for _, why in found.dropped):
                 yield self._beginning(text, draft, origin, clock.past(given.at))
+
+    def _is_order(self, one: capture.Candidate) -> bool:
+        """Whether a candidate only says how answers are to be, and a person did not ask for it to be remembered."""
+        return one.kind == "preference" and not one.explicit and last_word.is_order(one.text, self._settings)
 
     def _beginning(self, text: str, draft: Draft, origin: capture.Origin, moment: datetime | None) -> capture.Captured:
         """What a message that is too long to be read asks to be remembered in its beginning; it waits in the inbox."""

@@ -1,0 +1,175 @@
+"""What a person puts in the place of what is remembered, in English and Chinese (`my name is Rob, not Bob`).
+
+Owns how such a sentence is read, which memory it corrects, and what that says then. Careful by intent: the memory has
+to end with the old value, to say of the same thing that it is so, and to be the only one. Pure: the new words are
+captured, and that the old memory goes is a proposal (`forgetting`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from nanomem_tui.memory import capture_kinds, capture_rules
+from nanomem_tui.memory.capture import Candidate, Origin
+from nanomem_tui.memory.safety import normal
+from nanomem_tui.store.values import Item
+from nanomem_tui.tokens import query_tokens
+
+
+class Replaced(NamedTuple):
+    """A value that is not so and the one that is. `about`: what they are said of, as the pattern of what stands before
+    the old value in a memory, or in words where `same` asks for the same ones."""
+
+    old: str
+    new: str
+    about: str
+    same: bool = False
+
+
+class Mend(NamedTuple):
+    """The memory that a sentence corrects, what it says then, and the sentence."""
+
+    item: Item
+    text: str
+    said: str
+
+
+_WORD = r"(?!(?:not|but|it|i|my|because|so|that|this)\b)[^\s,;:!?，。；！？]+"
+_VALUE = rf"{_WORD}(?: {_WORD}){{0,3}}?"
+_LINK = r"(?:is|are|was|am|'m|'re|'s|in|at|on|from|called|named|prefer|like|love|use|drive|speak|study|own|have)"
+_SMALL = r"(?:(?:in|at|on|from|called|named|a|an|the) )*"
+_SAY_SO = r"(?:(?:no|nope|actually|wrong|sorry|correction|oh|well|that's wrong|not quite)\b[\s,:!.]*)+"
+_ABOUT = rf"(?P<about>(?:my|our|i|we)\b(?:[^,;:!?]{{0,60}}?[ ](?=\w)|(?=')|[ ](?=am\b)){_LINK}) {_SMALL}"
+_ENGLISH: tuple[str, ...] = (
+    rf"(?:{_SAY_SO})?{_ABOUT}(?P<new>{_VALUE}),?(?: and| but)? not {_SMALL}(?P<old>{_VALUE})",
+    (
+        rf"(?:{_SAY_SO})?(?P<about>(?:my|our) [\w ]{{1,40}}? (?:is|are|was))(?: not|n't) {_SMALL}(?P<old>{_VALUE})"
+        rf"(?:, ?| )(?:but|it's|it is|my \w+ is) {_SMALL}(?P<new>{_VALUE})"
+    ),
+    (
+        rf"(?:{_SAY_SO})?(?P<self>i'm|i am) not {_SMALL}(?P<old>{_VALUE})(?:, ?| )(?:but|i'm|i am) {_SMALL}"
+        rf"(?P<new>{_VALUE})"
+    ),
+    rf"{_SAY_SO}(?:it's|it is|that's) {_SMALL}(?P<new>{_VALUE}),?(?: and| but)? not {_SMALL}(?P<old>{_VALUE})",
+    (
+        rf"{_SAY_SO}(?:it's|it is|that's) not {_SMALL}(?P<old>{_VALUE})(?:, ?| )(?:but|it's|it is) {_SMALL}"
+        rf"(?P<new>{_VALUE})"
+    ),
+)
+_WRONG_ZH = r"(?:(?:不对|不對|错了|錯了|不|嗯|其实|更正|纠正|抱歉|哦|等等)[，,！!。\s]*)*"
+_VALUE_ZH = r"[^\s，。,、；！!？?是不我叫]{2,12}"
+_WHO_ZH = r"(?P<who>我(?:们|家)?(?:的(?P<noun>[^\s，。,是叫在不]{1,6}))?)"
+_CHINESE: tuple[str, ...] = (
+    (
+        rf"{_WRONG_ZH}(?:{_WHO_ZH})?(?:其实|现在)?不(?:是|叫|姓|在|住在)(?P<old>{_VALUE_ZH})[，,、\s]*"
+        rf"(?:而|我|其实|应该)*(?:是|叫|姓|在|住在)(?P<new>{_VALUE_ZH})"
+    ),
+    (
+        rf"{_WRONG_ZH}{_WHO_ZH}(?:其实|现在)?(?:是|叫|姓|在|住在)(?P<new>{_VALUE_ZH})[，,、\s]*"
+        rf"(?:而|我)*不(?:是|叫|姓|在|住在)(?P<old>{_VALUE_ZH})"
+    ),
+)
+_IS_ZH = r"(?:就|现在)?(?:名?叫做?|是|姓|住?在|为|：)"
+_NAMES_ZH = "(?:名字|姓名|全名)"
+_I_AM = (
+    rf"(?:i am|i'm|call me|(?:my (?:(?:first|last|full|nick) ?)?name)(?: is|'s)|i(?:'m| am) called)(?: {_SMALL})?\s*"
+)
+_SO = rf".*(?:\b(?:is|are|was|am|in|at|on|from|called|named|me)|'m|'re|'s) {_SMALL}\s*"
+_NOT_SO = re.compile(r"\b(?:not|never|no longer)\b|n't\b|不", re.IGNORECASE)
+_END = " \t.。!！~"
+
+
+@lru_cache(64)  # one message is read several times in a turn
+def replaced(sentence: str) -> Replaced | None:
+    """What a sentence puts in the place of what; None when it does not plainly do that."""
+    plain = " ".join(sentence.replace("’", "'").split())
+    if len(plain) > 160 or plain.endswith(("?", "？")) or capture_kinds.own_words(plain) != plain:
+        return None
+    plain = plain.rstrip(_END)
+    for pattern in _ENGLISH:
+        if found := re.fullmatch(pattern, plain, re.IGNORECASE):
+            parts = found.groupdict()
+            about = parts.get("about")
+            before = _I_AM if parts.get("self") else about or _SO
+            return _checked(Replaced(found["old"], found["new"], before, same=bool(about)))
+    for pattern in _CHINESE:
+        if found := re.fullmatch(pattern, plain):
+            noun = found["noun"]
+            of = f"我(?:们|家)?的?{re.escape(noun)}(?:的{_NAMES_ZH})?" if noun else f"我(?:的{_NAMES_ZH})?"
+            of = f"我(?:的{_NAMES_ZH})?" if noun and re.fullmatch(_NAMES_ZH, noun) else of
+            return _checked(Replaced(found["old"], found["new"], f"{of if found['who'] else '.*'}{_IS_ZH}"))
+    return None
+
+
+def _checked(found: Replaced) -> Replaced | None:
+    return found if normal(found.old) != normal(found.new) else None
+
+
+def mend(sentence: str, rows: Iterable[Item]) -> Mend | None:
+    """The one memory of these that a sentence corrects, with what it says then; None when there is none, or several."""
+    found = replaced(sentence)
+    if found is None:
+        return None
+    near = [Mend(row, text, sentence) for row in rows if (text := _rewritten(found, row.text))]
+    return near[0] if len(near) == 1 else None
+
+
+def _rewritten(found: Replaced, text: str) -> str:
+    """A memory with the new value; empty where it says something else."""
+    plain = text.replace("’", "'")
+    bare = plain.rstrip(_END)
+    start = len(bare) - len(found.old)
+    if bare[start:].lower() != found.old.lower() or _NOT_SO.search(plain):
+        return ""
+    before = re.sub(capture_kinds.LEAD, "", bare[:start], flags=re.IGNORECASE)
+    if found.same:
+        fits = before.endswith(" ") and _words(before) == _words(found.about)
+    else:
+        fits = re.fullmatch(found.about, before, re.IGNORECASE) is not None
+    return f"{text[:start]}{found.new}{text[len(bare) :]}" if fits else ""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(query_tokens(text))
+
+
+def mends(text: str, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Mend]:
+    """What a message corrects of what holds of the person who speaks, and of what that person told this chat. Raises
+    BadInput for a malformed chat or sender."""
+    rows = _of_speaker(origin, of_scope) if any(map(replaced, _said(text))) else []
+    return [known for one in _said(text) if (known := mend(one, rows)) is not None] if rows else []
+
+
+def _said(text: str) -> list[str]:
+    """The sentences of a message, and what it asks to be remembered, each once."""
+    if not any(sign in text for sign in ("not", "n't", "n’t", "不")):
+        return []
+    asked = (one.text for one in capture_rules.said_in(text))
+    return list(dict.fromkeys((*capture_rules.sentences(text), *asked)))
+
+
+def _of_speaker(origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Item]:
+    who = origin.audience
+    rows = [*of_scope(who.user_key)] if who.user_key else []
+    if who.chat_key:
+        rows += [row for row in of_scope(who.chat_key) if row.sender_id == who.sender_id]
+    return [row for row in rows if row.enabled and not row.is_deleted and row.kind != "episodic"]
+
+
+def mended(given: Sequence[Candidate], found: Sequence[Mend]) -> list[Candidate]:
+    """The candidates of a message; one that corrects a memory says it in the words of that memory, also where the
+    sentence alone would say nothing (`it's Rob, not Bob`)."""
+    rest = {known.said: known for known in found}
+    after: list[Candidate] = []
+    for one in given:
+        known = rest.pop(one.text, None)
+        after.append(one if known is None else one._replace(text=known.text))
+    told = {one.text for one in after}
+    for known in rest.values():
+        if known.text not in told:
+            sure, weight = capture_rules.WEIGHTS[known.item.kind]
+            after.append(Candidate(known.text, known.item.kind, weight, sure, intent="correction"))
+    return [one for one in after if not (found and one.kind == "episodic")]
