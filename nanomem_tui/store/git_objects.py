@@ -213,8 +213,21 @@ class ObjectStore:
             return _TYPES.get(number, "other"), bytes(data)
         except KeyError as error:
             raise DamagedGit("a git object is missing", sha, "run `git fsck` in the workspace") from error
-        except (OSError, ValueError, AssertionError, zlib.error, NotImplementedError) as error:
-            raise DamagedGit("a git pack that cannot be read", sha, "run `git fsck` in the workspace") from error
+        except Exception as error:
+            raise DamagedGit(self._damaged_packs(), sha, "run `git fsck` in the workspace") from error
+
+    def _damaged_packs(self) -> str:
+        """What to say when an object that lies in a pack cannot be read: which files do not end in their own hash."""
+        import hashlib
+
+        cut = []
+        folder = self._folder / "pack"
+        for path in sorted((*folder.glob("*.pack"), *folder.glob("*.idx"))):
+            with contextlib.suppress(OSError):
+                data = path.read_bytes()
+                if data[-20:] != hashlib.sha1(data[:-20], usedforsecurity=False).digest():
+                    cut.append(f"objects/pack/{path.name}")
+        return ": ".join(filter(None, ("a git pack that cannot be read", ", ".join(cut[:3]))))
 
     def close(self) -> None:
         """Let go of open packs."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +301,23 @@ def test_a_broken_repository_is_a_problem_and_no_crash(tmp_path: Path, plant: ob
     assert found.history is None
     assert [problem.where for problem in found.problems] == [".git"]
     assert GitHistory.open(paths) is None
+
+
+@needs_git
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: data[:20], lambda _: b""])
+@pytest.mark.parametrize("suffix", ["pack", "idx"])
+def test_a_cut_pack_is_a_damaged_repository_and_its_file_is_named(
+    tmp_path: Path, suffix: str, damage: Callable[[bytes], bytes]
+) -> None:
+    paths = small(tmp_path)
+    git(paths.workspace, "gc", "-q")
+    pack = next((paths.workspace / ".git/objects/pack").glob(f"*.{suffix}"))
+    pack.chmod(0o644)
+    pack.write_bytes(damage(pack.read_bytes()))
+    found = git_history.probe(paths)
+    assert (found.history, found.damaged) == (None, True)
+    assert [(problem.where, problem.fix) for problem in found.problems] == [(".git", git_history.MENDING)]
+    assert f"objects/pack/{pack.name}" in found.problems[0].what
 
 
 def test_a_git_file_and_a_git_link_out_of_the_workspace_are_not_followed(tmp_path: Path) -> None:
