@@ -16,12 +16,14 @@ from nanomem_tui.settings import Settings
 class Correction(NamedTuple):
     """What a correction is about: response:length, response:language, response:accuracy or response:alignment.
 
-    `is_empty`: it says that the answer was wrong, and nothing of what would have been right.
+    `is_empty`: it says that the answer was wrong, and nothing of what would have been right. `is_standing`: it is a
+    wish for all answers to come, whatever the last one was.
     """
 
     trigger: str
     text: str
     is_empty: bool = False
+    is_standing: bool = False
 
 
 _LEAD = (
@@ -172,7 +174,7 @@ def detect(text: str, settings: Settings, answer: str = "") -> Correction | None
         return None
     if (_PREFIX.match(line) if settings.feedback_require_prefix else _ANYWHERE.search(line)) is None:
         standing = _of_all_answers(line)
-        return Correction(standing, line) if standing else None
+        return Correction(standing, line, is_standing=True) if standing else None
     trigger = next((name for name, pattern in _ABOUT.items() if pattern.search(line)), "response:alignment")
     if trigger == "response:alignment" and answer.rstrip().endswith(("?", "？")) and _NO.match(line):
         return None
