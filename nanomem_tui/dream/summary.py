@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
     def __str__(self) -> str:
         """The line as it stands in the archive."""
-        return f"- [{self.mark}] {whole(self.text)}"
+        return f"- [{self.mark}] {_whole(self.text)}"
 
 
 class LeftOut(NamedTuple):
@@ -72,7 +72,7 @@ class Summary:
     @property
     def text(self) -> str:
         """All of it as one text."""
-        return whole(self.raw) or "\n".join(map(str, self.lines))
+        return _whole(self.raw) or "\n".join(map(str, self.lines))
 
 
 class Summariser(Protocol):
@@ -221,6 +221,11 @@ def ending(messages: Sequence[Message]) -> Line:
     if asked is not None and not injection.reason(asked.content) and not safety.is_recalled(asked.content):
         text += f"; asked last: {_short(asked.content)}"
     return Line("ephemeral", text, messages[-1].index)
+
+
+def _whole(text: str) -> str:
+    """`text` as it can be written: half a character, as a transcript may hold it, becomes U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _short(text: str) -> str:
