@@ -207,6 +207,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def whole(text: str) -> str:
+    """`text` as it can be written: half a character, as JSON may hold it, becomes U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def quoted(text: str, limit: int = 40) -> str:
     """`text` on one line between quotation marks, `limit` characters at most; marks inside it become single ones, so
     that what is opened is closed."""

@@ -43,14 +43,14 @@ class WaitingEdit(NamedTuple):
 
     @property
     def old(self) -> str:
-        """The whole line that goes, or moves; "" for a new one."""
-        return self.hunk.edit.old
+        """The whole line that goes, or moves; "" for a new one. What is secret is masked, whatever was kept."""
+        return _masked(self.hunk.edit.old)
 
     @property
     def new(self) -> str:
         """The whole line that comes; "" for a removal."""
         edit = self.hunk.edit
-        return edit.new or (edit.old if edit.op == "move" else "")
+        return _masked(edit.new) or (self.old if edit.op == "move" else "")
 
     @property
     def text(self) -> str:
@@ -80,6 +80,12 @@ class WaitingEdit(NamedTuple):
         """Who proposed it for which file, and from which entries: `Dream (rules) for USER.md, from #4 #5`."""
         cursors = " ".join(f"#{cursor}" for cursor in self.hunk.edit.evidence)
         return f"Dream ({self.hunk.dreamer}) for {self.place}" + (f", from {cursors}" if cursors else "")
+
+
+def _masked(line: str) -> str:
+    from nanomem_tui.memory import secrets
+
+    return secrets.mask(line)
 
 
 def _words(line: str) -> str:
@@ -174,13 +180,15 @@ class Waits:
         return Done(self._perform("reject", plans, len(found)), tuple(found))
 
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
-        """The history entries that ask for an edit, each with the statement in it that does; gone ones by number."""
+        """The history entries that ask for an edit, each with the statement in it that does, what is secret masked;
+        gone ones by number."""
         entries = self._ws.history.in_order()  # the same object while the file is the same
         if entries is not self._entries:
             self._entries, self._by_cursor = entries, {entry.cursor: entry for entry in entries}
         from nanomem_tui.dream.evidence import recorded
 
-        return recorded(one.hunk.edit.new or one.hunk.edit.old, one.hunk.edit.evidence, self._by_cursor)
+        found = recorded(one.hunk.edit.new or one.hunk.edit.old, one.hunk.edit.evidence, self._by_cursor)
+        return tuple(entry._replace(text=_masked(entry.text)) for entry in found)
 
     def now(self, one: WaitingEdit, text: str | None = None) -> str:
         """Why the edit, with `text` as its words, cannot be made as the files are now; "" when it can."""
@@ -201,13 +209,15 @@ class Waits:
             return ()
         from nanomem_tui.dream.edits import TITLES, apply_edits
         from nanomem_tui.dream.review import possible
+        from nanomem_tui.dream.veil import on_its_line
 
         texts = {name: self._ws.documents.read(name) or "" for name in TITLES}
         left: list[tuple[WaitingEdit, NanomemError]] = []
         for one in edits:
             try:
-                possible(one.hunk.edit)
-                texts = apply_edits(texts, [one.hunk.edit])
+                edit = on_its_line(one.hunk.edit, texts)
+                possible(edit)
+                texts = apply_edits(texts, [edit])
             except (BadInput, Conflict) as error:
                 left.append((one, error))
         return tuple(left)

@@ -97,6 +97,7 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
     from nanomem_tui.cli.dream_review import waiting_line
     from nanomem_tui.dream.facts import skipped_summary
     from nanomem_tui.dream.review import WAITS, masked
+    from nanomem_tui.memory import secrets
 
     would = "Would change" if dry_run else "Changed"
     span = f"{result.cursor_before + 1} to {result.cursor_after}"
@@ -108,8 +109,8 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
         own = [edit for edit in result.edits if edit.file == name]
         by = f", by {words.counted(len(own), 'edit')}" if own else ""
         lines.append(f"{would} {name}: +{added} -{removed}{by}")
-        lines.extend(f"  {line}" for line in _changed_lines(result.before[name], result.after[name]))
-        lines.extend(f"  {_edit_line(edit.to_json())}" for edit in own if edit.op == "move")
+        lines.extend(f"  {secrets.mask(line)}" for line in _changed_lines(result.before[name], result.after[name]))
+        lines.extend(f"  {_edit_line(masked(edit).to_json())}" for edit in own if edit.op == "move")
     if not result.files and not result.refused:
         lines.append("Nothing to remember in them.")
     for refusal in result.refused:
@@ -325,7 +326,7 @@ def status(state: State) -> None:
     last, problem = found["last"] or {}, found["problem"]
     pairs = [
         ("Dreams", "cannot be told" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
-        ("Cursor", f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
+        ("Cursor", f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait" if not found["ahead"] else _told(found["ahead"])),
         ("Running", "yes" if found["running"] else "no"),
         ("Versions", _unreadable(problem) if problem else "kept in git" if found["git"] else "none yet"),
         ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
@@ -334,10 +335,14 @@ def status(state: State) -> None:
     state.show(found, output.fields(pairs))
 
 
-def _unreadable(problem: dict[str, str]) -> str:
+def _told(problem: dict[str, str]) -> str:
     from nanomem_tui.errors import Refused
 
-    return f"cannot be read: {Refused(**problem).line()}"
+    return Refused(**problem).line()
+
+
+def _unreadable(problem: dict[str, str]) -> str:
+    return f"cannot be read: {_told(problem)}"
 
 
 def _schedule_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:

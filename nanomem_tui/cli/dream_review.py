@@ -131,6 +131,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     from nanomem_tui.dream.evidence import recorded
     from nanomem_tui.dream.hunks import Hunk
     from nanomem_tui.dream.review import masked
+    from nanomem_tui.memory import secrets
     from nanomem_tui.waiting import WaitingEdit
     from nanomem_tui.widgets.diff import DiffLine, spans_of
     from nanomem_tui.widgets.diff import Hunk as Lines
@@ -146,7 +147,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     if edit.why:
         yield [(f"  {edit.why}", "dim")]
     for text in evidence_lines(recorded(one.new or one.old, edit.evidence, entries)):
-        yield [(f"  from {text.strip()}", "dim")]
+        yield [(f"  from {secrets.mask(text.strip())}", "dim")]
     if asked.why:
         yield [(f"  refused: {asked.why}", "warn")]
 

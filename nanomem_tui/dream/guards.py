@@ -17,6 +17,7 @@ from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import injection, secrets
+from nanomem_tui.text import whole
 from nanomem_tui.tokens import fold, tokens
 
 _REST = re.compile(r"[,;，；]\s|\s*[(（](?!as of \d)")
@@ -155,7 +156,7 @@ def holding(kinds: Iterable[str]) -> str:
 def discreet(refusal: Refusal) -> Refusal:
     """The refusal with a reason that repeats no part of a secret in its edit: reasons are kept and shown."""
     kinds = repeated(refusal.edit, refusal.why)
-    return Refusal(refusal.edit, holding(kinds)) if kinds else refusal
+    return Refusal(refusal.edit, holding(kinds) if kinds else whole(refusal.why))
 
 
 def repeated(edit: LineEdit, text: str) -> set[str]:

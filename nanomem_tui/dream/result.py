@@ -51,7 +51,7 @@ class DreamResult:
             "unreadable": list(self.unreadable),
             "cursor_before": self.cursor_before,
             "cursor_after": self.cursor_after,
-            "edits": [edit.to_json() for edit in self.edits],
+            "edits": [masked(edit).to_json() for edit in self.edits],
             "refused": [{**masked(refusal.edit).to_json(), "reason": refusal.why} for refusal in self.refused],
             "skipped": [line.to_json() for line in self.skipped],
             "files": {name: {"added": added, "removed": removed} for name, (added, removed) in self.files.items()},

@@ -18,11 +18,12 @@ from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.headings import Owned, emptied, nobodys
 from nanomem_tui.dream.hunks import LAYER, REJECTED, WAITING, Hunk, HunkLayer, identity
+from nanomem_tui.dream.veil import on_its_line
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem
 from nanomem_tui.memory import secrets
 from nanomem_tui.operations import Change, Operation, Perform, new_key, new_operation
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.text import counted, quoted
+from nanomem_tui.text import counted, quoted, whole
 
 WAITS = "waits for review"
 
@@ -94,9 +95,11 @@ class Review:
     def _applied(self, hunks: Sequence[Hunk]) -> dict[str, tuple[str, str]]:
         names = {name for hunk in hunks for name in (hunk.edit.file, hunk.edit.to_file or hunk.edit.file)}
         before = {name: self._files.read(name) or "" for name in TITLES if name in names}
+        made: Mapping[str, str] = before
         for hunk in hunks:
-            possible(hunk.edit)
-        made = apply_edits(before, [hunk.edit for hunk in hunks])
+            edit = on_its_line(hunk.edit, made)
+            possible(edit)
+            made = apply_edits(made, [edit])
         after = {name: emptied(text, made[name], partial(self._owned, name)) for name, text in before.items()}
         return {name: (text, after[name]) for name, text in before.items() if after[name] != text}
 
@@ -117,7 +120,7 @@ def rejected_changes(rejected: Iterable[Refusal], dreamer: str) -> list[Change]:
 
 def _kept(key: str, refusals: Iterable[Refusal], dreamer: str) -> list[Change]:
     at = clock.iso(clock.now())
-    hunks = (Hunk(new_key(key), masked(refusal.edit), refusal.why, at, dreamer) for refusal in refusals)
+    hunks = (Hunk(new_key(key), masked(refusal.edit), whole(refusal.why), at, dreamer) for refusal in refusals)
     return [Change(LAYER, hunk.id, None, hunk.value) for hunk in hunks]
 
 
@@ -149,12 +152,16 @@ def possible(edit: LineEdit) -> None:
 
 
 def masked(edit: LineEdit) -> LineEdit:
-    """The edit as it is kept and told: of a secret only the kind and the fingerprint."""
-    why, supersedes = (
-        "" if guards.repeated(edit, text) else secrets.mask(text) for text in (edit.why, edit.supersedes)
-    )
-    new, section = secrets.mask(edit.new), secrets.mask(edit.section)
-    return replace(edit, new=new, section=section, why=why, supersedes=supersedes)
+    """The edit as it is kept and told: of a secret only the kind and the fingerprint, of half a character U+FFFD.
+
+    A line that it names is found again by what is masked in it; see `on_its_line`."""
+    why, supersedes = ("" if guards.repeated(edit, text) else _told_as(text) for text in (edit.why, edit.supersedes))
+    old, new, section = map(_told_as, (edit.old, edit.new, edit.section))
+    return replace(edit, old=old, new=new, section=section, why=why, supersedes=supersedes)
+
+
+def _told_as(text: str) -> str:
+    return secrets.mask(whole(text))
 
 
 def _file(files: FileLayer, name: str, before: str, after: str) -> Change:

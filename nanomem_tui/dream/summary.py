@@ -23,7 +23,7 @@ from nanomem_tui.memory import capture_rules, corrections, injection, safety, se
 from nanomem_tui.memory.capture import MAX_MESSAGE
 from nanomem_tui.model.client import Usage
 from nanomem_tui.settings import Settings
-from nanomem_tui.text import counted
+from nanomem_tui.text import counted, whole
 
 MARKS = ("permanent", "durable", "ephemeral", "correction")
 ENTRY_CHARS = 1000
@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
     def __str__(self) -> str:
         """The line as it stands in the archive."""
-        return f"- [{self.mark}] {_whole(self.text)}"
+        return f"- [{self.mark}] {whole(self.text)}"
 
 
 class LeftOut(NamedTuple):
@@ -72,7 +72,7 @@ class Summary:
     @property
     def text(self) -> str:
         """All of it as one text."""
-        return _whole(self.raw) or "\n".join(map(str, self.lines))
+        return whole(self.raw) or "\n".join(map(str, self.lines))
 
 
 class Summariser(Protocol):
@@ -221,11 +221,6 @@ def ending(messages: Sequence[Message]) -> Line:
     if asked is not None and not injection.reason(asked.content) and not safety.is_recalled(asked.content):
         text += f"; asked last: {_short(asked.content)}"
     return Line("ephemeral", text, messages[-1].index)
-
-
-def _whole(text: str) -> str:
-    """`text` as it can be written: half a character, as a transcript may hold it, becomes U+FFFD."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _short(text: str) -> str:

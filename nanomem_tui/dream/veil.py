@@ -17,6 +17,7 @@ from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import Refusal, holding
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import secrets
+from nanomem_tui.text import whole
 
 _KINDS = "|".join(re.escape(kind) for kind in secrets.KINDS)
 _MASK = re.compile(rf"\[(?P<kind>{_KINDS}) #[0-9a-f]{{4,8}}(?:\.\d+)?\]")
@@ -84,7 +85,7 @@ def hide(text: str) -> str:
 
 def hide_entries(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
     """The entries as a model may see them."""
-    return [entry._replace(content=hide(entry.content)) for entry in entries]
+    return [entry._replace(content=hide(whole(entry.content)), timestamp=whole(entry.timestamp)) for entry in entries]
 
 
 def unmasked(text: str) -> str:
@@ -95,6 +96,23 @@ def unmasked(text: str) -> str:
 def hidden(*texts: str) -> tuple[str, ...]:
     """The kinds of secrets that are masked in `texts`."""
     return tuple(sorted({found["kind"] for text in texts for found in _MASK.finditer(text)}))
+
+
+def on_its_line(edit: LineEdit, files: Mapping[str, str]) -> LineEdit:
+    """An edit that was kept masked, naming the line as it stands, with the secret also where the new line keeps it.
+
+    As it is when nothing in its line is masked, or when no one line of its file is what was masked.
+    """
+    if not secrets.is_masked(edit.old):
+        return edit
+    lines = {line.removesuffix("\r") for line in files.get(edit.file, "").split("\n")}
+    there = [line for line in lines if secrets.mask(line) == edit.old]
+    if edit.old in lines or len(there) != 1:
+        return edit
+    old, new = there[0], edit.new
+    for secret in secrets.find(old):
+        new = new.replace(f"[{secret.kind} #{secret.fingerprint}]", old[secret.start : secret.end])
+    return replace(edit, old=old, new=new)
 
 
 def brought(edit: LineEdit, title: str) -> set[str]:

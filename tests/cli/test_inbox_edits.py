@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.paths import locate
 from tests.cli.conftest import Run
 from tests.store.homes import files, make_home
 from tests.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+HELD = f"- token: {TOKEN}"
 
 
 @pytest.fixture
@@ -81,6 +86,35 @@ def test_the_mark_of_a_masked_secret_is_not_written_in_its_place(workspace: Path
     assert text(workspace) == TEXT
     assert run("inbox", "accept", key, "--text", "keeps the password in a safe").code == 0
     assert "- keeps the password in a safe" in text(workspace)
+
+
+@pytest.mark.parametrize(
+    ("edit", "after"),
+    [
+        (LineEdit("remove", USER, old=HELD, evidence=(7,)), TEXT),
+        (LineEdit("replace", USER, old=HELD, new=f"{HELD}, of CI", evidence=(7,)), f"{TEXT}{HELD}, of CI\n"),
+        (LineEdit("move", USER, old=HELD, to_file="memory/MEMORY.md", section="Keys", evidence=(7,)), TEXT),
+    ],
+)
+def test_a_secret_in_the_line_that_goes_is_nowhere_told_and_the_line_is_found(
+    workspace: Path, run: Run, edit: LineEdit, after: str
+) -> None:
+    before = set(ids(run))
+    hold_edits(workspace, edit)
+    (workspace / USER).write_text(f"{TEXT}{HELD}\n")
+    entry = {"cursor": 7, "timestamp": "2026-04-03 00:02", "content": f"- the token is {TOKEN}, of CI"}
+    (workspace / "memory" / "history.jsonl").write_text(json.dumps(entry) + "\n")
+    (key,) = set(ids(run)) - before
+    shown = [
+        run("inbox", *words).out for words in (["list"], ["list", "--json"], ["show", key], ["show", key, "--json"])
+    ]
+    assert all("[GitHub token #" in text and TOKEN not in text for text in shown)
+    kept = b"".join(path.read_bytes() for path in locate(workspace).review.glob("*.json"))
+    assert (b"[GitHub token #" in kept, TOKEN.encode() in kept) == (True, False)
+    assert run("inbox", "accept", key).code == 0
+    assert text(workspace) == after
+    run("undo")
+    assert (text(workspace), set(ids(run)) - before) == (f"{TEXT}{HELD}\n", {key})
 
 
 def test_accept_reject_and_undo(workspace: Path, run: Run) -> None:

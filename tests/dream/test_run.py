@@ -347,3 +347,23 @@ def test_an_unreadable_line_before_the_cursor_holds_nothing_up(tmp_path: Path) -
     on.remember("- User prefers rain", first=23)
     result = on.dreams.run()
     assert (result.read, result.cursor_after, result.unreadable) == (1, 23, ())
+
+
+def test_half_a_character_in_an_entry_holds_up_no_dream_and_its_line_waits(tmp_path: Path) -> None:
+    on = fresh(tmp_path)
+    on.remember("- [durable] User likes tea")
+    row = {"cursor": 2, "timestamp": "2026-04-03 \udc00", "content": "- [durable] User owns a \ud83d robot"}
+    with on.paths.history.open("a") as file:
+        file.write(json.dumps(row) + "\n")  # as an escape
+    on.remember("- [durable] User lives in Bremen")
+    result = on.dreams.run()
+    assert (result.read, result.cursor_after, on.paths.dream_cursor.read_text()) == (3, 3, "3")
+    assert all(fact in (on.texts()["USER.md"] or "") for fact in ("User likes tea", "User lives in Bremen"))
+    (hunk,) = on.review.waiting()
+    assert (hunk.edit.new, hunk.why) == ("- User owns a \ufffd robot", "text that is no UTF-8")
+    json.dumps([operation.to_json() for operation in on.done], ensure_ascii=False).encode()
+    on.undo()
+    assert (on.dreams.status()["unprocessed"], on.review.waiting()) == (3, [])
+    on.dreams.run()
+    on.review.accept([on.review.waiting()[0].id], "owns a robot")
+    assert "- owns a robot" in "".join(filter(None, on.texts().values()))

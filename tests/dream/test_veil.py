@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from nanomem_tui.dream.edits import LineEdit
-from nanomem_tui.dream.veil import Veil
+from nanomem_tui.dream.veil import Veil, on_its_line
 from tests.dream.dreaming import Dreaming, edit, fact, step, study
 from tests.model.server import Asked, Reply
 from tests.store.git_samples import needs_git
@@ -64,3 +65,12 @@ def test_two_values_never_have_one_mask() -> None:
     text = "".join(f"- password: pass{number}word\n" for number in range(900))
     veil = Veil({"USER.md": text})
     assert len(set(veil.files["USER.md"].split("\n"))) == 901
+
+
+def test_a_kept_edit_is_put_on_the_one_line_that_was_masked() -> None:
+    there = f"- token {TOKEN} of CI"
+    masked = line(FILE.split("\n").index(there) + 1)
+    kept = LineEdit("replace", "USER.md", old=masked, new=f"{masked}, owner Anna")
+    assert on_its_line(kept, {"USER.md": FILE}) == replace(kept, old=there, new=f"{there}, owner Anna")
+    for other in (FILE.replace(TOKEN, f"ghp_{'z9Y8x7W6v5U4' * 3}"), FILE.replace(there, masked), "", f"{there} \n"):
+        assert on_its_line(kept, {"USER.md": other}) == kept
