@@ -243,6 +243,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
         `keys`: only what it did to these things. Raises NothingToDo, NotFound, or Conflict when things changed since.
         """
+        self.store.refresh()  # what somebody else changed since is refused here, not lost later
         if op_id:
             entry = self._named(op_id)
             stands = self.store.journal.look(lambda entries: oplog.standing_since(entries, entry)) or []
@@ -274,6 +275,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     def redo(self, count: int = 1) -> list[Operation]:
         """Do again what was undone last, `count` times. Raises NothingToDo or Conflict."""
+        self.store.refresh()
         done: list[Operation] = []
         for _ in range(max(1, count)):
             undo = self.store.journal.look(oplog.redo_target)

@@ -285,20 +285,13 @@ class MemoryStore(RowStore):
         for operation, _ in list(self._unfinished.values()):
             self._finish(operation)
         files = self.ledger.adopt()
-        if files:
-            with self.snapshot.unshown():
-                self._see_rows()  # they may have changed what a process that lives has yet to write
-                self._adopt(files)
-                self._see_rows()  # and such a process what they added
-
-    def _adopt(self, files: Sequence[ledger_files.LedgerFile]) -> None:
-        """Apply what was recorded in these files, in the order in which it was."""
         operations = ledger_files.in_order(file.operations for file in files)
         done = self._known(operations) | ledger_files.voided([*operations, *self.ledger.pending])
-        for operation in operations:
-            for change in self._unseen(operation) if operation.id not in done else ():
-                self.snapshot.adopt(change, again=operation.takes_up)
-                self._export_due = True
+        fresh = [operation for operation in operations if operation.id not in done]
+        places = {(c.layer, c.key) for operation in fresh for c in operation.changes if c.layer in ROW_LAYERS}
+        if places:
+            self._begin_anew(places)
+            self._export_due = True
         for last in (file.operations[-1] for file in files if file.operations):
             if last.id not in done:
                 self._finish(last)

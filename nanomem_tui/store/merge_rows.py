@@ -53,14 +53,6 @@ def merge_row(base: Row | None, ours: Row, theirs: Row) -> Row:
     return ours._replace(**merged)
 
 
-def only_ours(base: Row, ours: Row, beneath: Row) -> Row:
-    """`beneath` with what we changed since `base`, which shows changes that are another process's to write."""
-    old, mine = base._asdict(), ours._asdict()
-    fields = {name: value for name, value in mine.items() if value != old[name] and name not in _ADDED}
-    fields.update({name: max(0, getattr(beneath, name) + mine[name] - old[name]) for name in _ADDED})
-    return beneath._replace(**fields)
-
-
 def note_conflict(row: Row, conflicts: dict[str, Any]) -> str:
     """The free fields of a row with those other texts noted, beside the ones that wait already."""
     return _dump({**row.meta, "conflict": {**_object(row.meta.get("conflict")), **conflicts}})

@@ -168,10 +168,14 @@ def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence
 
 
 def lessons_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Lesson]:
-    """The lessons of these ids that exist; at most 500 ids."""
-    marks = ",".join("?" * len(ids))
-    rows = fetched(connection, Lesson._make, f"{_LESSONS} AND id IN ({marks})", (workspace_id, *ids))
-    return {lesson.id: lesson for lesson in rows}
+    """The lessons of these ids that exist."""
+    found: dict[str, Lesson] = {}
+    for start in range(0, len(ids), 500):
+        part = ids[start : start + 500]
+        marks = ",".join("?" * len(part))
+        rows = fetched(connection, Lesson._make, f"{_LESSONS} AND id IN ({marks})", (workspace_id, *part))
+        found.update((lesson.id, lesson) for lesson in rows)
+    return found
 
 
 def item_numbers(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, int]:

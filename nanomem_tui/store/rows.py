@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.errors import AccessDenied, DiskFull, Problem, StoreError
@@ -20,7 +20,7 @@ from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.ledger import Ledger
-from nanomem_tui.store.snapshot import RowKey, Snapshot
+from nanomem_tui.store.snapshot import RowKey, Snapshot, Step, without_counts
 from nanomem_tui.store.source import Source
 from nanomem_tui.store.values import Item, Lesson, Row
 from nanomem_tui.text import counted
@@ -155,15 +155,53 @@ class RowStore:
             return rows
         return [c for c in rows if operation.id not in self._seen.get((c.layer, c.key), ())]
 
-    def _seen_of_ours(self, seen: Mapping[RowKey, frozenset[str]]) -> dict[RowKey, list[Change]]:
-        """What others wrote, with their own, of what we have yet to write; since the last look."""
-        found: dict[RowKey, list[Change]] = {}
-        for operation in self.ledger.pending if seen else ():
-            for change in operation.changes:
-                place = (change.layer, change.key)
-                if operation.id in seen.get(place, frozenset()) - self._seen.get(place, frozenset()):
-                    found.setdefault(place, []).append(change)
-        return found
+    def _recorded(self) -> list[Operation]:
+        """What others have in their ledger files, and what is ours to write, in the order in which it was recorded."""
+        with self._lock:
+            ours = ledger_files.in_order([self._replayed, self._noticed, self.ledger.pending])
+            known = {operation.id for operation in ours}
+            others = [[o for o in file.operations if o.id not in known] for file in self.ledger.files()]
+            return ledger_files.in_order([ours, *others])
+
+    def _rebase(
+        self, connection: Connection | None, rows: Mapping[RowKey, Row | None], recorded: Sequence[Operation]
+    ) -> None:
+        """Begin these rows anew from what the database has, with all on top that was recorded since."""
+        done = ledger_files.voided(recorded)
+        if connection is not None:
+            done |= stored_operations.known_operations(connection, [operation.id for operation in recorded])
+        ours = {operation.id for operation in (*self._replayed, *self._noticed, *self.ledger.pending)}
+        steps: dict[RowKey, list[Step]] = {place: [] for place in rows}
+        for operation in recorded:
+            for change in self._unseen(operation) if operation.id not in done else ():
+                if (change.layer, change.key) in steps:
+                    step = ("" if operation.id in ours else operation.id, change, operation.takes_up)
+                    steps[change.layer, change.key].append(step)
+        for (layer, key), row in rows.items():
+            self.snapshot.rebase(layer, key, row, steps[layer, key])
+
+    def _begin_anew(self, places: Collection[RowKey]) -> None:
+        """Begin these rows anew: what was recorded of them is ours to write now."""
+        recorded = self._recorded()
+
+        def rebase(connection: Connection | None) -> None:
+            if connection is not None:
+                self._take_rows(connection, recorded)
+            rows: dict[RowKey, Row | None] = dict.fromkeys(places)
+            if connection is None or not self._adopted:
+                rows |= {
+                    (n, row.id): row for n in ROW_LAYERS for row in self.files.initial_rows(n) if (n, row.id) in rows
+                }
+            else:
+                for layer, read in (("item", reader.items_by_id), ("lesson", reader.lessons_by_id)):
+                    keys = [key for name, key in places if name == layer]
+                    rows |= {(layer, key): row for key, row in read(connection, self.workspace_id, keys).items()}
+            self._rebase(connection, rows, recorded)
+
+        if self.has_database:
+            self.read(rebase)
+        else:
+            rebase(None)
 
     def _replay(self, operations: Sequence[Operation]) -> dict[tuple[str, str], list[Row]]:
         """Do again what the database had and lost; the next checkpoint writes it. The states of each row before."""
@@ -174,7 +212,7 @@ class RowStore:
                 row = self.snapshot.table(change.layer).get(change.key)
                 if row is not None:
                     states.setdefault((change.layer, change.key), []).append(row)
-                self.snapshot.patch(_without_counts(change) if operation.kind == "agent.changed" else change)
+                self.snapshot.patch(without_counts(change) if operation.kind == "agent.changed" else change)
         self._replayed = list(operations)
         return states
 
@@ -314,15 +352,14 @@ class RowStore:
         What we noticed of those files, and have not written, they may have written: it is noticed again from there.
         """
         if self.has_database:
-            self.read(self._take_rows)
+            recorded = self._recorded()
+            self.read(lambda connection: self._take_rows(connection, recorded))
 
-    def _take_rows(self, connection: Connection) -> None:
+    def _take_rows(self, connection: Connection, recorded: Sequence[Operation]) -> None:
         if self._writing:  # what a checkpoint of ours wrote just now is no other's; looked at again when it is done
             return
         meta = reader.meta(connection, self.workspace_id)
-        revision, seen = reader.revision_of(meta), reader.seen(meta)
-        included = self._seen_of_ours(seen)
-        self._seen = seen
+        revision, self._seen = reader.revision_of(meta), reader.seen(meta)
         if self._adopted and not revision:  # somebody removed the database: what is in RAM is all there is
             self._revision = 0
             self.files.forget()
@@ -330,14 +367,16 @@ class RowStore:
             for change in [change for operation in self._noticed for change in operation.changes][::-1]:
                 self.snapshot.retract(change)
             self._noticed = []
+        dirty: list[tuple[str, Row]] = []
         if revision > self._revision and not self._adopted:
             items = reader.items(connection, self.workspace_id)
-            lessons = reader.lessons(connection, self.workspace_id)
-            self.snapshot.replace_all(items, lessons, included)
+            dirty = self.snapshot.replace_all(items, reader.lessons(connection, self.workspace_id))
         elif revision > self._revision:
             for layer, read in (("item", reader.items), ("lesson", reader.lessons)):
                 rows = read(connection, self.workspace_id, after_revision=self._revision)
-                self.snapshot.take(layer, rows, included)
+                dirty += [(layer, row) for row in self.snapshot.take(layer, rows)]
+        if dirty:
+            self._rebase(connection, {(layer, row.id): row for layer, row in dirty}, recorded)
         if revision:
             self._recall(connection, meta)
         self._revision = max(revision, self._revision)
@@ -351,13 +390,6 @@ class RowStore:
         if self._changed_at is None:
             self._changed_at = time.monotonic()
         self._export_due = True
-
-
-def _without_counts(change: Change) -> Change:
-    """What an agent changed of a row but its hits: they are noticed again from its file, and are to be added once."""
-    if change.before is None or change.after is None:
-        return change
-    return change._replace(after={name: value for name, value in change.after.items() if name != "hits"})
 
 
 def _number(text: Any) -> float | None:

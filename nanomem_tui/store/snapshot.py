@@ -6,15 +6,13 @@ Owns the rows in memory. Must not read or write a disk.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from operator import is_not
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui.operations import Change, Value
-from nanomem_tui.store.merge_rows import merge_row, merge_since, only_ours
+from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.values import Item, Lesson, Row
 
 ROW_TYPES: dict[str, type[Item | Lesson]] = {"item": Item, "lesson": Lesson}
@@ -26,7 +24,8 @@ _FIELDS = {kind: frozenset(kind._fields) for kind in ROW_TYPES.values()}
 
 RowKey = tuple[str, str]
 """Layer name and row id."""
-NONE: Mapping[RowKey, Sequence[Change]] = MappingProxyType({})
+Step = tuple[str, Change, bool]
+"""A change to make again: another process's operation that it is of ("": it is ours), and whether that takes up one."""
 
 
 class DirtyRow(NamedTuple):
@@ -166,55 +165,27 @@ class Snapshot:
             table[change.key] = row
             self._changed(change.layer, (change.key,))
 
-    def adopt(self, change: Change, *, again: bool = False) -> None:
-        """Make a change ours to write: that of a process that ended before it wrote it, on rows that show nothing of
-        it (`unshown`). Where the row moved on meanwhile the two are merged. `again`: it undoes or redoes another one.
-        """
+    def rebase(self, layer: str, key: str, row: Row | None, steps: Iterable[Step]) -> None:
+        """Begin a row anew from what the database has of it (None: nothing), and make again what was recorded since, in
+        order: our own changes, and to be seen on it those of others."""
+        place, table = (layer, key), self.table(layer)
         with self.lock:
-            present = self.table(change.layer).get(change.key)
-            row = _on_top(present, change, again=again)
-            if row is not None and row != present:
-                self.put(change.layer, row)
-
-    @contextmanager
-    def unshown(self) -> Iterator[None]:
-        """While it lasts no row shows what others have yet to write, nor what we did on top of that: what is to be
-        ours, and what is to be seen anew, is put on the rows as they are then. What we did is on top again at the end.
-        """
-        with self.lock:
-            ours: dict[RowKey, tuple[Row, Row, set[str]]] = {}
-            for place, beneath in self._shown.items():
-                table = self.table(place[0])
-                began = self._base.get(place) or self._born.get(place)
-                if began is not None:
-                    ours[place] = (began, table[place[1]], self._effects.get(place, set()))
-                    if place in self._born and beneath is not None:
-                        self._born[place] = beneath
-                    else:
-                        del self._base[place]
-                if beneath is None:
-                    del table[place[1]]
-                else:
-                    table[place[1]] = beneath
-                self._changed(place[0], (place[1],))
-            self._shown.clear()
-            self._effects.clear()
-            try:
-                yield
-            finally:
-                for place, (began, row, effects) in ours.items():
-                    self._put_back(place, began, row, effects)
-
-    def _put_back(self, place: RowKey, began: Row, row: Row, effects: set[str]) -> None:
-        """Make our row of what we did to it since it was `began`, on what it is now."""
-        table = self.table(place[0])
-        now = table.get(place[1])
-        if now is None:  # who added it can be seen no more
-            table[place[1]], self._base[place], self._shown[place], self._effects[place] = row, began, None, effects
-        else:
-            table[place[1]] = only_ours(began, row, now)
-            self._base.setdefault(place, now)
-        self._changed(place[0], (place[1],))
+            for known in (self._base, self._born, self._shown, self._effects):
+                known.pop(place, None)
+            if row is None:
+                table.pop(key, None)
+            else:
+                table[key] = row
+            for operation, change, again in steps:
+                if operation:
+                    self.show(operation, change, again=again)
+                    continue
+                present = table.get(key)
+                made = _on_top(present, change, again=again)
+                if made is not None:
+                    self._begin(place, present, made)
+                    table[key] = made
+            self._changed(layer, (key,))
 
     def retract(self, change: Change) -> None:
         """Take back a change of the agent's that another process has noticed and written too."""
@@ -256,31 +227,22 @@ class Snapshot:
                     self._base[key] = row
                 self._changed(layer, (row.id,))
 
-    def take(self, layer: str, rows: Iterable[Row], included: Mapping[RowKey, Sequence[Change]] = NONE) -> int:
-        """Take rows that another process committed; those that are dirty here are merged with them, and start from
-        there. `included`: of our changes those that were committed with them."""
-        taken = 0
+    def take(self, layer: str, rows: Iterable[Row]) -> list[Row]:
+        """Take rows that another process committed; those that are dirty here are given back, to be rebased."""
+        dirty: list[Row] = []
         table = self.table(layer)
         with self.lock:
             for row in rows:
                 key = (layer, row.id)
-                merged = self._merged(key, table[row.id], row, included) if key in self._base else row
+                if key in self._base:
+                    dirty.append(row)
+                    continue
                 self._shown.pop(key, None)
                 self._effects.pop(key, None)
-                if table.get(row.id) != merged:
-                    table[row.id] = merged
+                if table.get(row.id) != row:
+                    table[row.id] = row
                     self._changed(layer, (row.id,))
-                    taken += 1
-        return taken
-
-    def _merged(self, key: RowKey, ours: Row, theirs: Row, included: Mapping[RowKey, Sequence[Change]]) -> Row:
-        """A dirty row with what another process wrote of it, from where it is dirty now."""
-        base, self._base[key], born = self._base[key], theirs, self._born.pop(key, None)
-        began = base or born
-        for change in included.get(key, ()):
-            if change.before is not None or began is None:
-                began = patched(began, change)
-        return merge_since(began if base is not None or key in included else None, born, ours, theirs)
+        return dirty
 
     def clear(self) -> None:
         """Forget everything, also what is dirty."""
@@ -289,24 +251,22 @@ class Snapshot:
             for known in (self.items, self.lessons, self._base, self._born, self._shown, self._effects):
                 known.clear()
 
-    def replace_all(
-        self, items: Iterable[Item], lessons: Iterable[Lesson], included: Mapping[RowKey, Sequence[Change]] = NONE
-    ) -> None:
-        """Exchange everything that is not dirty; what is dirty is merged as in `take`."""
+    def replace_all(self, items: Iterable[Item], lessons: Iterable[Lesson]) -> list[tuple[str, Row]]:
+        """Exchange everything that is not dirty; of what is dirty, the rows that there are now, to be rebased."""
         with self.lock:
-            kept = [(layer, self.table(layer)[key]) for layer, key in self._base]
+            kept = {(layer, key): self.table(layer)[key] for layer, key in self._base}
             self._changed("item", self.items)
             self.items = {item.id: item for item in items}
             self.lessons = {lesson.id: lesson for lesson in lessons}
-            for layer, row in kept:
-                theirs = self.table(layer).get(row.id)
-                place = (layer, row.id)
-                self.table(layer)[row.id] = self._merged(place, row, theirs, included) if theirs else row
-                if theirs:
-                    self._shown.pop(place, None)
-            self._shown = {key: row for key, row in self._shown.items() if key in self._base}
-            self._effects = {key: ids for key, ids in self._effects.items() if key in self._shown}
+            self._shown = {place: row for place, row in self._shown.items() if place in self._base}
+            self._effects = {place: ids for place, ids in self._effects.items() if place in self._base}
+            there: list[tuple[str, Row]] = []
+            for (layer, key), row in kept.items():
+                table = self.table(layer)
+                there += [(layer, table[key])] if key in table else []
+                table[key] = row
             self._changed("item", self.items)
+            return there
 
 
 def patched(row: Row | None, change: Change) -> Row | None:
@@ -386,3 +346,10 @@ def row_from(layer: str, fields: Mapping[str, Any]) -> Row:
     """A row from recorded fields; unknown names are ignored, missing ones get their default."""
     kind = ROW_TYPES[layer]
     return kind(**{name: value for name, value in fields.items() if name in kind._fields})
+
+
+def without_counts(change: Change) -> Change:
+    """What an agent changed of a row but its hits: they are noticed again from its file, and are to be added once."""
+    if change.before is None or change.after is None:
+        return change
+    return change._replace(after={name: value for name, value in change.after.items() if name != "hits"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,63 @@ def test_a_change_there_and_back_again_in_two_processes_is_back(workspace: Path)
     agent.close()
     assert {row.enabled for row in rows(workspace).values()} == {True}
     assert all(row.meta == {} for row in rows(workspace).values())
+
+
+def test_what_a_killed_process_did_to_a_row_is_taken_over_by_who_never_saw_it(workspace: Path) -> None:
+    agent = open_workspace(workspace)
+    agent.items.add("one")
+    with open_workspace(workspace) as person:
+        gone = person.items.add("two")[1].id
+    killed = open_workspace(workspace)
+    killed.items.delete([gone])
+    kill(killed)
+    agent.close()
+    assert [row.text for row in rows(workspace).values()] == ["one"]
+
+
+@pytest.mark.parametrize("third", ["flush", "add"])
+def test_what_one_took_back_of_a_killed_process_stays_taken_back(workspace: Path, third: str) -> None:
+    with open_workspace(workspace) as ws:
+        disabled, edited, deleted = (ws.items.add(text)[1].id for text in ("one", "two", "three"))
+    killed, person = open_workspace(workspace), open_workspace(workspace)
+    killed.items.set_enabled([disabled], False)
+    killed.items.edit(edited, text="words of the killed")
+    killed.items.delete([deleted])
+    kill(killed)
+    person.refresh()
+    person.undo()
+    person.undo()
+    person.items.set_enabled([disabled], True)
+    with open_workspace(workspace) as other:
+        if third == "add":
+            other.items.add("something else")
+        other.flush()
+    wanted = {disabled: ("one", True), edited: ("two", True), deleted: ("three", True)}
+    for _ in range(2):
+        found = rows(workspace)
+        assert {key: (found[key].text, found[key].enabled) for key in wanted} == wanted
+        person.close()
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_an_undo_of_what_another_has_yet_to_write_stays_whoever_writes_first(
+    workspace: Path, order: tuple[int, ...]
+) -> None:
+    with open_workspace(workspace) as ws:
+        key = ws.items.add("v0")[1].id
+    one, two, three = (open_workspace(workspace) for _ in range(3))
+    one.items.edit(key, text="v1")
+    two.refresh()
+    done = two.items.edit(key, text="v2")
+    three.refresh()
+    three.undo(done.id)
+    processes = (one, two, three)
+    for number in order:
+        processes[number].flush()
+        assert rows(workspace)[key].text == "v1"
+    for ws in processes:
+        ws.close()
+    assert rows(workspace)[key].text == "v1"
 
 
 def test_markers_of_what_others_have_yet_to_write_go_when_they_wrote(workspace: Path) -> None:

@@ -61,34 +61,30 @@ def test_dirty_rows_remember_where_they_started() -> None:
     assert snapshot.items["a"].revision == 1
 
 
-def test_what_is_shown_is_not_ours_to_write_until_it_is_adopted() -> None:
+def test_what_is_shown_is_not_ours_to_write_until_it_is_taken_over() -> None:
     snapshot = Snapshot([ONE])
     change = change_of("item", ONE, ONE._replace(text="theirs", hits=5))
     snapshot.show("op", change)
     assert (snapshot.items["a"].text, snapshot.dirty) == ("theirs", 0)
     assert snapshot.unwritten() == {("item", "a")}
-    with snapshot.unshown():
-        assert snapshot.items["a"] == ONE
-        snapshot.adopt(change)
-    assert [(d.base, d.row.hits) for d in snapshot.dirty_rows()] == [(ONE, 5)]
-    assert snapshot.items["a"].hits == 5, "once"
+    snapshot.rebase("item", "a", ONE, [("", change, False)])
+    assert [(d.base, d.row.text, d.row.hits, d.effects) for d in snapshot.dirty_rows()] == [(ONE, "theirs", 5, set())]
 
 
-def test_what_we_did_on_top_of_what_is_shown_stays_on_top() -> None:
+def test_a_row_begins_anew_with_all_that_was_recorded_in_order() -> None:
     snapshot = Snapshot([ONE])
     theirs = change_of("item", ONE, ONE._replace(text="theirs", hits=5))
     snapshot.show("op", theirs)
-    snapshot.put("item", snapshot.items["a"]._replace(pinned=True, hits=7))
-    with snapshot.unshown():
-        assert snapshot.items["a"] == ONE
-        snapshot.show("op", theirs)
+    ours = change_of("item", snapshot.items["a"], snapshot.items["a"]._replace(text="text", hits=7))
+    snapshot.patch(ours)
+    assert [(d.row.text, d.effects) for d in snapshot.dirty_rows()] == [("text", {"op"})]
+    committed = ONE._replace(text="theirs", hits=9, pinned=True, revision=4)
+    snapshot.rebase("item", "a", committed, [("", ours, False)])
     row = snapshot.items["a"]
-    assert (row.text, row.pinned, row.hits) == ("theirs", True, 7)
-    assert [(d.base and d.base.hits, d.effects) for d in snapshot.dirty_rows()] == [(5, {"op"})]
-    with snapshot.unshown():
-        pass
-    row = snapshot.items["a"]
-    assert (row.text, row.pinned, row.hits) == ("text", True, ONE.hits + 2), "ours alone"
+    assert (row.text, row.hits, row.pinned, row.revision) == ("text", 11, True, 4)
+    snapshot.rebase("item", "a", None, [])
+    assert "a" not in snapshot.items
+    assert snapshot.dirty == 0
 
 
 def test_what_the_database_says_replaces_what_is_shown_and_not_what_is_dirty() -> None:
@@ -96,11 +92,9 @@ def test_what_the_database_says_replaces_what_is_shown_and_not_what_is_dirty() -
     snapshot.show("op", change_of("item", ONE, ONE._replace(text="theirs")))
     snapshot.put("item", Item("b", "ours"))
     committed = [ONE._replace(text="committed", revision=4), Item("b", "committed", revision=4)]
-    assert snapshot.take("item", committed) == 2, "the dirty one starts from what was committed"
-    assert [(d.row.id, d.base and d.base.text) for d in snapshot.dirty_rows()] == [("b", "committed")]
+    assert snapshot.take("item", committed) == committed[1:], "the dirty one, to be begun anew"
     assert {row.text for row in snapshot.items.values()} == {"committed", "ours"}
-    assert snapshot.take("item", committed) == 0
-    snapshot.replace_all([ONE], [])
+    assert snapshot.replace_all([ONE], []) == []
     assert {row.text for row in snapshot.items.values()} == {"text", "ours"}
 
 
