@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from nanomem_tui.dream import dates, details, support, tidy, titles
+from nanomem_tui.dream.claims import claim_of
 from nanomem_tui.dream.edits import TITLES, LineEdit, Op, apply_edits
 from nanomem_tui.dream.facts import MAX_FACT, Skipped
 from nanomem_tui.dream.guards import Refusal, holding, orders_the_agent
@@ -25,6 +26,7 @@ from nanomem_tui.text import one_line
 _OPS = ("add", "replace", "remove", "move")
 _MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)]|#{1,6}|>|\|)(?=\s|$|\|)")
 _MAX_READ = 400
+_OWNER = ("name", "full name", "user name", "名字", "姓名")
 _QUOTED = 300
 
 
@@ -110,7 +112,7 @@ class Desk:
             self._tell(edit, why)
             return
         others = self.files.get(edit.file, "")
-        why = support.unsupported(edit, self._cited(edit), self._today, others)
+        why = support.unsupported(edit, self._cited(edit), self._today, others, self._around(edit, before))
         if why and not orders_the_agent(edit.new):
             self.files = before
             self._forget(edit)
@@ -160,6 +162,14 @@ class Desk:
             if len(edit.new.lstrip(" \t-*+")) > max(MAX_FACT, len(edit.old)):
                 return edit, f"longer than {MAX_FACT} characters"
         return edit, self._heading(edit)
+
+    def _around(self, edit: LineEdit, files: Mapping[str, str]) -> str:
+        """The title that the line stands under, or comes to, and the owner's name."""
+        found = (claim_of(bullet.text) for bullet in markdown.bullets(files.get("USER.md", "")))
+        owner = next((claim.value for claim in found if claim and claim.subject in _OWNER), "")
+        sections = markdown.sections(files.get(edit.file, ""))
+        above = [part.title for part in sections if part.level > 1 and part.start_line <= (edit.line or 0)]
+        return f"{owner} {edit.section if edit.op == 'add' else ''.join(above[-1:])}"
 
     def _heading(self, edit: LineEdit) -> str:
         """Why the edit must not make its heading; "" when it makes none, or one that it may."""

@@ -117,6 +117,51 @@ _TALKS = (
     r"отправляй|отправь|отправляйте|удали|удаляй|удалите|переведи|переводи|пересылай|перешли|повинуйся|слушайся)"
 )
 
+_SENT = (
+    r"(?:e-?)?mail(?:s|ed|ing)?|sen(?:ds?|t|ding)|forward(?:s|ed|ing)?|post(?:s|ed|ing)?|shar(?:es?|ed|ing)|"
+    r"upload(?:s|ed|ing)?|push(?:es|ed|ing)?|cop(?:y|ies|ied|ying)|transmit(?:s|ted|ting)?|transfer(?:s|red|ring)?|"
+    r"leak(?:s|ed|ing)?|exfiltrat(?:es?|ed|ing)|deliver(?:s|ed|ing)?|submit(?:s|ted|ting)?|relay(?:s|ed|ing)?|"
+    r"report(?:s|ed|ing)?|sync(?:s|ed|ing)?|back(?:s|ed|ing)? up|export(?:s|ed|ing)?|stream(?:s|ed|ing)?|b?cc(?:s|ed)?|"
+    r"giv(?:es?|en|ing)|hand(?:s|ed|ing)?|publish(?:es|ed|ing)?|dump(?:s|ed|ing)?|reveal(?:s|ed|ing)?|"
+    r"disclos(?:es?|ed|ing)|ships?|writ(?:es?|ing)|repl(?:y|ies)"
+)
+_AGENT = r"(?:assistants?|agents?|bots?|chatbots?|nanobots?|ai|llm|model|nanomem)"
+_SINK = r"(?:\S@\S+\.\S|\b[a-z][a-z0-9+.-]*://|\bwww\.|\bwebhooks?\b|\b\d{1,3}(?:\.\d{1,3}){3}\b)"
+_TAKEN = (
+    r"passwords?|credentials|keys?|tokens?|secrets?|messages?|conversations?|chats?|transcripts?|memor(?:y|ies)|files?|"
+    r"data|history|everything|documents?|contacts"
+)
+_GIVES: tuple[tuple[str, ...], ...] = (
+    (rf"\b{_AGENT}(?:['’]s)?\b", rf"\b(?:{_SENT})\b", rf"\b(?:{_TAKEN})\b", rf"\b(?:to|with|for|at|via)\b(?! {_US})"),
+    (rf"\b(?:{_TAKEN})\b", r"\b(?:is|are|be|get|gets|being)\b", rf"\b(?:{_SENT})\b", _SINK),
+    (rf"\b(?:{_SENT})\b", r"\b(?:all|every|each|any|whole|entire)\b", rf"\b(?:{_TAKEN})\b", _SINK),
+    ("助手|机器人|代理|智能体|模型", "发|转|上传|分享|提供|抄送|泄露|传|寄|交", r"\S@\S|://|给(?!我|用户)|到"),
+    ("文件|记忆|密码|密钥|聊天|消息|数据|邮件", "发|转发|上传|分享|抄送|传|寄", r"\S@\S|://"),
+)
+"""What follows each other where the agent, or nobody who is named, hands what it knows to an address."""
+
+
+@lru_cache(1)
+def _giving() -> tuple[tuple[re.Pattern[str], ...], ...]:
+    anywhere = (rf"\b{_AGENT}\b", rf"\b(?:{_SENT})\b", _SINK)
+    return tuple(tuple(re.compile(part, re.IGNORECASE) for part in way) for way in (anywhere, *_GIVES))
+
+
+def _gives(sentence: str) -> bool:
+    """Whether a sentence hands data to an address, whatever its form; each part is looked for once, never back."""
+    anywhere, *ways = _giving()
+    return all(part.search(sentence) for part in anywhere) or any(_in_order(sentence, way) for way in ways)
+
+
+def _in_order(sentence: str, parts: tuple[re.Pattern[str], ...]) -> bool:
+    at = 0
+    for part in parts:
+        found = part.search(sentence, at)
+        if found is None:
+            return False
+        at = found.end()
+    return True
+
 
 @lru_cache(1)
 def _patterns() -> tuple[re.Pattern[str], ...]:
@@ -139,6 +184,8 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 def reason(text: str) -> str:
     """Why a line must be looked at by a person: `WHY`, or "" for a plain memory."""
     plain = injection.plain(text).strip(" -*+>#\t")
+    if any(map(_gives, _SENTENCES.split(plain))):
+        return WHY
     talks = _patterns()[6]
     raw = unicodedata.normalize("NFKC", text).casefold().strip(" -*+>#\t")
     for reading in {plain, raw}:

@@ -1,0 +1,200 @@
+"""The clauses of what was said: the words of each, whether it denies, and whom it is about.
+
+Owns cutting a text where one statement ends and the next begins, so that `allergic to nuts, not to milk` says two
+things. Knows no edit and decides nothing. Pure functions over text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from nanomem_tui.dream import details
+from nanomem_tui.dream.veil import unmasked
+from nanomem_tui.formats.history import marks
+from nanomem_tui.tokens import fold, tokens
+
+_I = re.IGNORECASE
+OPEN = frozenset(
+    tokens(
+        "user users person agent assistant prefer prefers preference like likes love loves enjoy enjoys want "
+        "wants use uses using used has have had live lives living work works working move moved moves go "
+        "goes went get got is are was be been now currently recently since also new named called name said "
+        "says wish need needs makes make made own owns keep keeps start started year month week day date "
+        "time located based relocated resides goal plan plans"
+    )
+)
+_LINKS = frozenset(
+    tokens(
+        "switched changed updated raised lowered cut set corrected became becomes rescheduled postponed delayed "
+        "shifted decision decided note fact reminder update correction todo agreed increased reduced grew bought chose "
+        "eats eat drinks drink takes plays speaks drives sleeps studies runs hates dislikes avoids visited joined "
+        "always usually often sometimes stopped "
+        "chosen sold lost gave cancelled canceled finished closed removed deleted gone "
+        "today yesterday tomorrow finally actually later longer anymore favourite favorite remember please correct "
+        "instead replaced renamed migrated upgraded extended confirmed told mentioned actual current latest value"
+    )
+)
+"""Words that open a statement and are not whom or what it is about."""
+
+DENIES = re.compile(
+    r"\b(?:not|no|nor|never|without|cannot|stopped|stops|quit|left|leaves|ended|former|formerly|avoids?|dislikes?|hates?|"
+    r"refuse[sd]?|anymore|none|nothing(?=\s+\w)|nobody|neither|isn|doesn|rejects?|rejected|declined|denied|denies|failed|hardly|"
+    r"rarely|seldom|false|untrue|wrong|lacks?|instead of|rather than)\b|n['’]t\b|"
+    r"[不没無无未别勿非]|避免|讨厌|拒绝|停止|取消|戒|离开|离职|ไม่|เลิก",
+    _I,
+)
+_NO_DENIAL = re.compile(
+    r"\b(?:not only|left[- ]hand\w*|no\. ?\d+)\b|[特分级类性识告区差]别|别[名的墅致]|非[常洲]|未来|无[锡线论]|"
+    r"不[同错久断少]|没错",
+    _I,
+)
+_PREFERRED = re.compile(r"(\bprefer\w*\b[^.;,\n]{0,80}?) (?:over|than) ", _I)
+_VERB = (
+    r"(?:he|she|it|they|we|I|is|are|was|were|has|have|had|does|do|did|will|would|can|should|also|now|likes?|loves?|"
+    r"prefers?|enjoys?|works?|lives?|wants?|needs?|uses?|leads?|drinks?|eats?|plays?|owns?|speaks?|runs?|moved|became)\b"
+)
+_CUTS = re.compile(
+    r"[.!?;,](?:\s+|$)|[，。；！？()（）]|\s[-–—]\s|\s+(?:but|while|whereas|although|though|yet|however)\s+|"
+    rf"\s+and\s+(?=(?:{_VERB}|[A-Z][\w-]*(?: [A-Z][\w-]*)? {_VERB}|(?:not|no|never|dislikes?|hates?|avoids?|left|"
+    r"stopped|quit)\b))|\s+(?=(?:instead of|rather than)\b)|(?=而不是|而非)|但是?",
+)
+_CJK = "\u3400-\u9fff"
+_IS_CJK = re.compile(f"[{_CJK}]")
+_SAYS = re.compile(rf"\b{_VERB}|[喜爱是有在住用吃喝要会能对改去搬]", _I)
+_FRAGMENT = 4  # words, or characters of a script without spaces, that a mere item of a list has at most
+_VALUE = re.compile(r"(?<![\w.-])(?:\d+(?:[-./:]\d+)+|\d|[A-Za-z]{1,2}[+-](?!\w))(?![\w-])")
+_CAPITAL = re.compile(r"\b[A-Z][\w-]+|\b\d[\w.:/-]*\w")
+_NAMED = 2  # words of one that is only named
+_PARTICLES = frozenset("的了是在和与及或也都就还这那有个们为以于之其而被把对从到由用户我他她它说")
+_OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s?(?!\w)")
+_OF_CJK = re.compile(f"([{_CJK}]{{2,4}})的")
+_LEAD_CJK = re.compile(f"([{_CJK}]{{2,4}}?)(?=[对是在不没未喜爱说住搬改的有要叫吃喝也已从去:：]|负责)")
+_FIRST = re.compile(r"\W*(?:(?:The|A|An|My|Our|Now|So)\s+)?([A-Z][\w-]*)")
+
+
+class Clause(NamedTuple):
+    """One statement as it stands, what `words` say what it is about, and whether it denies.
+
+    `words` hold those with which its sentence began, where the clause has no beginning of its own.
+    """
+
+    text: str
+    words: frozenset[str]
+    denied: bool
+
+
+@lru_cache(512)
+def clauses(said: str) -> tuple[Clause, ...]:
+    """The statements of all lines of a text, in order."""
+    return tuple(clause for _, text in marks(said) for clause in _of_line(text))
+
+
+def _of_line(text: str) -> Iterable[Clause]:
+    opened = last = frozenset[str]()
+    before = False
+    for number, part in enumerate(_CUTS.split(_PREFERRED.sub(r"\1, not ", text))):
+        words = core(part)
+        if number and len(part.split()) <= _NAMED and _is_item(part.lower()) and not (":" in part or denies(part)):
+            words |= last  # `a new owner, Anna`
+        last = words
+        if not words and not denies(part):
+            continue
+        denied = denies(part) or (before and _is_item(part))
+        own = number == 0 or _FIRST.match(part) is not None
+        yield Clause(part, words if own else words | opened, denied)
+        if own:
+            opened = frozenset(word for word in core(_opening(part)))
+        before = denied
+
+
+def _is_item(part: str) -> bool:
+    """Whether a part goes on with the list that the part before it began: `nuts` of `no milk, nuts`."""
+    size = len(_IS_CJK.findall(part)) or len(part.split())
+    return size <= _FRAGMENT and not _SAYS.search(part) and _FIRST.match(part) is None
+
+
+def _opening(part: str) -> str:
+    """The words with which a sentence begins: before its verb or colon, three at most."""
+    if found := _LEAD_CJK.match(part.strip()):
+        return found[1]
+    head = re.split(rf"[:：]|\b(?:{_VERB}|not\b|never\b)", part, maxsplit=1, flags=_I)[0]
+    return " ".join(head.split()[:3])
+
+
+def denies(text: str) -> bool:
+    """Whether a text denies something."""
+    return DENIES.search(_NO_DENIAL.sub(" ", text)) is not None
+
+
+@lru_cache(4096)
+def core(text: str) -> frozenset[str]:
+    """The words that say what a text is about; of scripts without spaces the characters."""
+    values = frozenset(fold(value) for value in _VALUE.findall(text))
+    return values | frozenset(
+        word
+        for word in content(_VALUE.sub(" ", text)) - _PARTICLES
+        if not (len(word) == 2 and _IS_CJK.match(word)) and not DENIES.fullmatch(word)
+    )
+
+
+def content(text: str) -> frozenset[str]:
+    """The words of a line that say what it is about; of scripts without spaces the pairs of characters too."""
+    return frozenset(word for word in details.words(unmasked(text)) - OPEN if len(word) > 1 or not word.isascii())
+
+
+def capitals(text: str) -> list[str]:
+    """The words with a capital, and the numbers, in their order, folded."""
+    return [fold(word) for word in _CAPITAL.findall(text)]
+
+
+def subjects(text: str) -> frozenset[str]:
+    """The words of whom or what a clause is about: what owns something in it, and the name with which it begins."""
+    found = [match[1] for match in (_FIRST.match(text), _LEAD_CJK.match(text.strip())) if match]
+    return (owners(text) | core(" ".join(found))) - _LINKS
+
+
+def owners(text: str) -> frozenset[str]:
+    """The words of what owns something in a text: of `Bob` in `Bob's phone`."""
+    found = [match[1] for owned in (_OWNED, _OF_CJK) for match in owned.finditer(text)]
+    return core(" ".join(found)) - _LINKS
+
+
+def before(text: str, values: frozenset[str]) -> frozenset[str]:
+    """The words of a clause before the first of `values`: what has the value."""
+    found: list[str] = []
+    for word in re.split(r"[\s:：]+", text):
+        if core(word) & values:
+            break
+        found.append(word)
+    return core(" ".join(found)) - _LINKS
+
+
+def names(text: str) -> frozenset[str]:
+    """The words of the names in a text."""
+    told = (detail for detail in details.details(text) if not any(letter.isdigit() for letter in detail))
+    return core(" ".join(told)) - _LINKS
+
+
+_NEARLY = 4  # letters that two forms of a word have in common at least
+
+
+def missing(wanted: Iterable[str], there: frozenset[str]) -> frozenset[str]:
+    """The words of which no form is there."""
+    near: dict[str, list[str]] = {}
+    for word in there:
+        near.setdefault(word[:_NEARLY], []).append(word)
+    return frozenset(
+        word
+        for word in wanted
+        if word not in there and not any(_alike(word, other) for other in near.get(word[:_NEARLY], ()))
+    )
+
+
+def _alike(word: str, other: str) -> bool:
+    """Whether two words are forms of one: much the same beginning, no number."""
+    shortest = min(len(word), len(other))
+    common = max(_NEARLY, shortest - 2)
+    return shortest > _NEARLY and word[:common] == other[:common] and word.isalpha() and other.isalpha()
