@@ -3,7 +3,8 @@
 Owns how such a file is changed beside a running agent: only from the content that the change started from (an agent
 writes without locks), whole and durable, strict UTF-8, with the line ends, the mode and the symlink that were there,
 and committed at once where the agent keeps versions, so that our change is never taken for part of a Dream. A change
-that somebody made outside before ours is committed on its own first. The cursor file follows its commit.
+that somebody made outside before ours is committed on its own first. The cursor file is never ahead of its commit: one
+that goes on follows it, one that goes back goes before all else.
 
 Must not know what a line means, the ledger, or any other file of the workspace.
 """
@@ -219,7 +220,10 @@ class FileLayer:
                 swap.settle(self.path(change.key).resolve())
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
-        """Write the files, commit them, then move the cursor file. A failure puts back what was there."""
+        """Write the files, commit them, then move the cursor file on. A failure puts back what was there.
+
+        A cursor that goes back goes first: who is killed in between leaves entries to be read again, never one unread.
+        """
         self._settle(changes)
         contents = [change for change in changes if change.key != DREAM_CURSOR]
         self._apply(operation, changes, contents, [self._step(change) for change in contents])
@@ -266,6 +270,7 @@ class FileLayer:
         self, operation: Operation, changes: Sequence[Change], contents: Sequence[Change], steps: Sequence[_Step]
     ) -> None:
         cursors = [self._step(change) for change in changes if change.key == DREAM_CURSOR]
+        back = [step for step in cursors if _goes_back(step)]
         git, problem = self._history(operation)
         if git is not None:
             _commit_outside(git, steps, operation.label)
@@ -273,6 +278,10 @@ class FileLayer:
         whole = 0
         head = git.head() if git is not None else None
         try:
+            for step in back:
+                done.append(step)
+                _write(step)
+                whole = len(done)
             for change, step in zip(contents, steps, strict=True):
                 done.append(step)  # before: a write may fail when the file has its name already
                 self._write(done, change, git, operation.label)
@@ -285,7 +294,7 @@ class FileLayer:
                 committed = git.commit_files(
                     {step.key: step.target for step in tracked}, file_commits.message(operation)
                 )
-            for step in cursors:
+            for step in (step for step in cursors if step not in back):
                 done.append(step)
                 _write(step)
                 whole = len(done)
@@ -352,6 +361,10 @@ def _commit_outside(git: GitHistory, steps: Sequence[_Step], label: str) -> None
         files = {key: data for key, data in files.items() if git.blob_id(head, key) != object_id("blob", data)}
     if files:
         git.commit_files(files, _OUTSIDE.format(label=" ".join(label.split())))
+
+
+def _goes_back(step: _Step) -> bool:
+    return (parse_cursor(step.target) or 0) < (parse_cursor(step.current) or 0)
 
 
 def _write(step: _Step) -> None:
