@@ -283,12 +283,12 @@ class DreamRunner(DreamQueue):
             changes.append(Change(change.layer, name, before, change.after))
         changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
         changes += rejected_changes(rejected, result.dreamer)
-        meta = {
+        meta = {  # every edit with its evidence: blame is to name the entries of each line that a Dream wrote
             "commit": message(result.dreamer, result),
             "started_by": started_by,
             "dreamer": result.dreamer,
             "entries": result.read,
-            "edits": [edit.to_json() for edit in result.edits[:_MAX_KEPT]],
+            "edits": [edit.to_json() for edit in result.edits],
             "refused": [{**masked(r.edit).to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
         if rejected:

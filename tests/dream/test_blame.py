@@ -315,3 +315,17 @@ class TestWords:
         messages = [Message(0, "tool", "Likes green tea"), Message(1, "user", "Likes green tea", hidden=True)]
         assert Said(SESSION, messages).about("- Likes green tea", entry) == ()
         assert evidence.plain("  - [durable] Likes tea ") == "Likes tea"
+
+
+def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace: Path) -> None:
+    for number in range(2, 232):
+        remember(workspace, f"- [durable] Shelf {number} holds box {number}", number)
+    with open_workspace(workspace) as ws:
+        ws.dream.run(max_batch_size=300, max_iterations=300)
+        lines = [line for line in ws.dream.blame("memory/MEMORY.md") if "Shelf" in line.text]
+    assert len(lines) == 230
+    assert [
+        line.text
+        for line in lines
+        if line.guessed or line.text != f"- Shelf {line.cursors[0]} holds box {line.cursors[0]}"
+    ] == []
