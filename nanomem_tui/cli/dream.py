@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
+_MAX_REFUSED = 1000  # characters of a refused line that are printed: one may be as long as an entry
 _LATE = {
     "restore": "nanomem_tui.cli.dream_restore:restore",
     "versions": "nanomem_tui.cli.dream_versions:versions",
@@ -95,6 +96,7 @@ def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[s
 
 def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[str]:
     from nanomem_tui.cli.dream_review import waiting_line
+    from nanomem_tui.dream.dreamer import NO_EDIT
     from nanomem_tui.dream.facts import skipped_summary
     from nanomem_tui.dream.review import WAITS, masked
     from nanomem_tui.memory import secrets
@@ -112,10 +114,12 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
         lines.extend(f"  {secrets.mask(line)}" for line in _changed_lines(result.before[name], result.after[name]))
         lines.extend(f"  {_edit_line(masked(edit).to_json())}" for edit in own if edit.op == "move")
     if not result.files and not result.refused:
-        lines.append("Nothing to remember in them.")
+        unmade = any(left.why == NO_EDIT for left in result.skipped)
+        lines.append("No edit was made of what the model found." if unmade else "Nothing to remember in them.")
     for refusal in result.refused:
         why = "For you to judge" if refusal.why == WAITS else f"Refused ({refusal.why})"
-        lines.append(f"{why}: {refusal.edit.file} {_edit_line(masked(refusal.edit).to_json())}")
+        told = one_line(_edit_line(masked(refusal.edit).to_json()), _MAX_REFUSED)
+        lines.append(f"{why}: {refusal.edit.file} {told}")
     if result.skipped:
         lines.append(f"{skipped_summary(result.skipped)}:")
         lines.extend(f"  #{left.cursor} {left.reason}: {one_line(left.text, 200)}" for left in result.skipped)
@@ -324,9 +328,10 @@ def status(state: State) -> None:
     with state.open() as ws:
         found = values.plain({**ws.dream.status(), "schedule": Schedule(ws).status()})
     last, problem = found["last"] or {}, found["problem"]
+    where = f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"
     pairs = [
         ("Dreams", "cannot be told" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
-        ("Cursor", f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait" if not found["ahead"] else _told(found["ahead"])),
+        ("Cursor", _told(found["ahead"]) if found["ahead"] else where),
         ("Running", "yes" if found["running"] else "no"),
         ("Versions", _unreadable(problem) if problem else "kept in git" if found["git"] else "none yet"),
         ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),

@@ -19,6 +19,9 @@ Kind = Literal["rules", "model"]
 Watch = Callable[[str], None]
 """Told each step before it is done, and now and then while it waits; an error that it raises ends the Dream."""
 
+NO_EDIT = "the model found it and made no edit of it"
+"""Why a fact is left out that no edit was tried for."""
+
 
 def nobody(_step: str) -> None:
     """Nobody watches."""

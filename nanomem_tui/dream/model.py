@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.dream import details, prompts
 from nanomem_tui.dream.desk import Desk
-from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
+from nanomem_tui.dream.dreamer import NO_EDIT, Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES
+from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.veil import Veil, hide_entries
 from nanomem_tui.errors import ModelTooLong
@@ -90,9 +91,10 @@ class ModelDreamer:
         late = [Refusal(edit, f"more than {steps} steps") for edit in desk.left_over]
         edits, hiding = veil.lifted(desk.edits)
         refused = [Refusal(veil.lift(one.edit), one.why) for one in (*desk.refused, *late)]
+        skipped = [*desk.skipped, *_left_alone(study, desk)]
         return Proposal(
             tuple(edit for edit in edits if max(edit.evidence) <= done),
-            tuple(skipped for skipped in desk.skipped if skipped.cursor <= done),
+            tuple(line for line in skipped if line.cursor <= done),
             secrets.mask("\n".join(filter(None, notes))),
             self._client.usage - before,
             tuple(refusal for refusal in (*refused, *hiding) if max(refusal.edit.evidence, default=0) <= done),
@@ -265,10 +267,22 @@ def _waiting(study: _Study, desk: Desk) -> list[int]:
     """The entries (the last of each fact or edit) that the steps did not reach; none when the model was done."""
     if desk.finished:
         return []
+    waiting = [max(fact.evidence) for fact in _untouched(study, desk)]
+    return waiting + [max(edit.evidence) for edit in desk.left_over if edit.evidence]
+
+
+def _left_alone(study: _Study, desk: Desk) -> list[Skipped]:
+    """The facts of which a model that was done made nothing: what it found is told, and not lost unseen."""
+    if not desk.finished:
+        return []
+    return [Skipped(max(fact.evidence), secrets.mask(fact.text), NO_EDIT) for fact in _untouched(study, desk)]
+
+
+def _untouched(study: _Study, desk: Desk) -> list[_Fact]:
+    """The facts whose entries no edit names, made or not."""
     reached = (*desk.edits, *(refusal.edit for refusal in desk.refused), *desk.left_over)
     touched = {cursor for edit in reached for cursor in edit.evidence} | {line.cursor for line in desk.skipped}
-    waiting = [max(fact.evidence) for fact in study.facts if not touched.intersection(fact.evidence)]
-    return waiting + [max(edit.evidence) for edit in desk.left_over if edit.evidence]
+    return [fact for fact in study.facts if not touched.intersection(fact.evidence)]
 
 
 def _done(entries: Sequence[HistoryEntry], waiting: Sequence[int]) -> int:

@@ -40,4 +40,4 @@ def held(operations: Sequence[Operation], cursor: int) -> bool:
 
 def _cursor(value: object) -> int:
     text = value.get("text") if isinstance(value, Mapping) else None
-    return parse_cursor(str(text).encode()) or 0 if text is not None else 0
+    return max(0, parse_cursor(str(text).encode()) or 0) if text is not None else 0  # below 0 is as 0: all is unread

@@ -156,3 +156,18 @@ def test_without_a_model_it_says_so(nb035: Path, run: Any) -> None:
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert "no language model is set up" in result.err
     assert "--dreamer rules" in result.err
+
+
+def test_what_the_model_found_and_made_no_edit_of_is_named(nb035: Path, endpoint: Any, run: Any) -> None:
+    endpoint(study(), step())
+    told = run("--run-dream", "--dreamer", "model").out
+    assert "No edit was made of what the model found." in told
+    assert "the model found it and made no edit of it: " in told
+    assert "Nothing to remember" not in told
+
+
+def test_a_refused_line_as_long_as_an_entry_is_cut_where_it_is_printed(nb035: Path, endpoint: Any, run: Any) -> None:
+    endpoint(study(), step({**PORT, "new": f"- {'word ' * 1500}"}))
+    told = run("--run-dream", "--dreamer", "model").out
+    (line,) = (line for line in told.splitlines() if line.startswith("Refused ("))
+    assert (len(line) < 1200, line.endswith("…")) == (True, True)

@@ -52,6 +52,13 @@ def test_one_look_dreams_when_it_is_due_and_says_when_it_is_not(workspace: Path,
     assert run("undo").code == 1, "what a schedule did is no change of a person"
 
 
+def test_a_cursor_below_zero_counts_as_no_entry_read(workspace: Path, run: Run) -> None:
+    (workspace / "memory" / ".dream_cursor").write_text("-5")
+    assert run("dream", "run").code == 0
+    assert "the cursor goes back from 1 to 0: the next Dream reads 1 entry again" in run("undo").out
+    assert (workspace / "memory" / ".dream_cursor").read_text() == "-5"
+
+
 def test_a_dream_that_a_person_took_back_does_not_come_back_by_itself(workspace: Path, run: Run) -> None:
     run("config", "set", "dream_schedule", "on")
     assert run("dream", "run").code == 0

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from nanomem_tui.dream.dreamer import NO_EDIT
 from nanomem_tui.dream.prompts import Fence, entry_text
 from nanomem_tui.errors import ModelTooLong
 from nanomem_tui.formats.history import HistoryEntry
 from tests.dream.dreaming import BERLIN, NOTHING_MORE, TEA, Dreaming, edit, fact, step, study
-from tests.model.server import Asked, Reply, status
+from tests.model.server import Asked, Reply, says, status
 from tests.store.git_samples import needs_git
 
 pytestmark = needs_git
@@ -45,6 +46,14 @@ def test_a_batch_without_a_fact_is_one_question_and_still_counts_as_read(tmp_pat
     result = on.run()
     assert (len(on.asked), result.edits, result.files, on.cursor) == (1, (), {}, "22")
     assert result.analysis == "small talk"
+
+
+def test_a_fact_that_an_answer_lost_is_told(tmp_path: Path) -> None:
+    broken = says({"edits": [{"file": "USER.md", "new": "- Prefers tea"}], "status": "done"})  # says not what to do
+    on = Dreaming(tmp_path, (TEA, "hello"), study(fact("likes tea", 21)), broken, step())
+    result = on.run()
+    assert (len(on.asked), result.edits, result.refused, on.cursor) == (3, (), (), "22")
+    assert [(line.cursor, line.text, line.why) for line in result.skipped] == [(21, "likes tea", NO_EDIT)]
 
 
 def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path) -> None:
