@@ -328,10 +328,9 @@ def status(state: State) -> None:
     with state.open() as ws:
         found = values.plain({**ws.dream.status(), "schedule": Schedule(ws).status()})
     last, problem = found["last"] or {}, found["problem"]
-    where = f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"
     pairs = [
         ("Dreams", "cannot be told" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
-        ("Cursor", _told(found["ahead"]) if found["ahead"] else where),
+        ("Cursor", f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
         ("Running", "yes" if found["running"] else "no"),
         ("Versions", _unreadable(problem) if problem else "kept in git" if found["git"] else "none yet"),
         ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
@@ -340,14 +339,10 @@ def status(state: State) -> None:
     state.show(found, output.fields(pairs))
 
 
-def _told(problem: dict[str, str]) -> str:
+def _unreadable(problem: dict[str, str]) -> str:
     from nanomem_tui.errors import Refused
 
-    return Refused(**problem).line()
-
-
-def _unreadable(problem: dict[str, str]) -> str:
-    return f"cannot be read: {_told(problem)}"
+    return f"cannot be read: {Refused(**problem).line()}"
 
 
 def _schedule_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:
