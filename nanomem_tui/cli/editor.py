@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from nanomem_tui.errors import BadInput, Refused
+from nanomem_tui.cli import output
+from nanomem_tui.errors import BadInput, Conflict, Refused
+
+
+@contextlib.contextmanager
+def words_kept(text: str | None) -> Iterator[None]:
+    """Print what was written in the editor where somebody changed the same thing meanwhile."""
+    try:
+        yield
+    except Conflict:
+        if text is not None:
+            output.notes(["You wrote:", *text.split("\n")])
+        raise
 
 
 def edit_text(text: str, option: str = "") -> str:

@@ -9,6 +9,7 @@ import click
 
 from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.editor import edit_text, words_kept
 from nanomem_tui.cli.planned import SHOWN, tell
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
@@ -117,12 +118,12 @@ def edit(
         if scope is not None:
             fields |= _scope_fields(ws, scope, channel, chat_id, sender_id)
         row = items_of(ws, [item_id])[0]
+        shown = None
         if not fields:
-            from nanomem_tui.cli.editor import edit_text
-
-            fields = {"text": edit_text(row.text, "--text")}
+            shown, fields = row, {"text": edit_text(row.text, "--text")}
         changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
-        done = [ws.items.edit(row.id, **changed)] if changed else []
+        with words_kept(fields.get("text") if shown else None):
+            done = [ws.items.edit(row.id, expected=shown, **changed)] if changed else []
         row = ws.items.get(row.id)
         warnings = ws.items.warnings(row) if "text" in changed else []
     warn(state, warnings)

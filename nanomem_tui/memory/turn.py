@@ -69,12 +69,14 @@ class Engine:
             self._ready()
             given = given._replace(at=given.at or clock.iso(clock.now()))
             turn = new_key("turn")
+            self._catch_up(given.state_key)
             problem = self._traced(lambda: self._pre(given, turn))
             self._first()
             begun = self._block(turn, given, _question(given))
             problem = self._traced(lambda: self.traces.injections.began(self._injected(given, begun))) or problem
             begun = begun._replace(problem=problem)
             self.working.began(given.state_key, given.at, given.speaker, given.text, turn)
+            self._left(given.state_key)
             self._open.add(given, begun)
             self._count_begin(begun)
             return begun
@@ -217,9 +219,11 @@ class Engine:
             if end.declined:
                 return self._declined(end, given, shown.turn)
             self._ready()
+            self._catch_up(given.state_key)
             ended = self._keep_turn(end, given, shown)
             self._open.remove(shown.turn)
             problems = (*end.problems, *self._after(end, given, ended))
+            self._left(given.state_key)
             return ended._replace(clipped=end.clipped, problems=problems, counters=self.traces.counters.read())
 
     def whole_turn(self, end: TurnEnd) -> Ended:
@@ -235,7 +239,9 @@ class Engine:
             self._ready()
             given = given._replace(at=given.at or clock.iso(clock.now()))
             shown = Begun(new_key("turn"))
+            self._catch_up(given.state_key)
             self._pre(given, shown.turn)
+            self._left(given.state_key)
             self._first()
             self.traces.injections.began(self._injected(given, shown))
             self.traces.counters.add("turns_begun")
@@ -252,6 +258,7 @@ class Engine:
             if self._wal is not None:
                 wal, where = self._wal, (given.state_key, given.channel or "", given.chat_id or "", given.at, turn)
                 self._try("the session state", lambda: wal.take_back(*where))
+                self._left(given.state_key)
         lost = [name for name in ("pending_actions", "done_actions") if getattr(end, name)]
         problems = (*end.problems, *(f"{name} of a declined turn are not kept" for name in lost))
         return Ended(turn, counters=self.traces.counters.read(), clipped=end.clipped, problems=problems)
@@ -346,6 +353,15 @@ class Engine:
         return list(self._problems)
 
     # -- after a restart ------------------------------------------------------------------------------------------
+
+    def _catch_up(self, session_key: str) -> None:
+        """Working memory is made anew from the session state where another process wrote there."""
+        if self._wal is not None:
+            self.working.catch_up(session_key, self._wal.stamp(session_key))
+
+    def _left(self, session_key: str) -> None:
+        if self._wal is not None:
+            self.working.left(session_key, self._wal.stamp(session_key))
 
     def _restore(self, session_key: str) -> tuple[list[Exchange], list[str]]:
         """Working memory of a session from its state file, else from its transcript."""

@@ -54,6 +54,7 @@ class OpenTurns:
             raise NotFound("no such turn", end.turn or "it never began", "give the id that its begin printed")
         self._check_open(logged.turn, logged.state_key)
         rows = self._store.load("item")
+        self._store.refresh()  # it began in another process, with rows that may be new to this one
         hits = (Hit(rows.items[key], 0.0, {}) for key in logged.items if key in rows.items)
         lessons = (rows.lessons[key] for key in logged.lessons if key in rows.lessons)
         began = TurnInput(

@@ -115,6 +115,14 @@ class WalWriter:
             return False
         return False
 
+    def stamp(self, session_key: str) -> tuple[int, int] | None:
+        """What tells that a session's file was written: its inode and size; None where there is none."""
+        try:
+            found = self.file(session_key).stat()
+        except (OSError, BadInput):
+            return None
+        return found.st_ino, found.st_size
+
     def file(self, session_key: str) -> Path:
         """Where the session's turns lie: the seed's name, or one with a hash where that is another session's.
 

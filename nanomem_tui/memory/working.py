@@ -44,6 +44,7 @@ class _Session:
     def __init__(self, turns: int, pending: int) -> None:
         self.turns: deque[Exchange] = deque(maxlen=turns)
         self.pending: deque[str] = deque(maxlen=pending)
+        self.stamp: object = None
 
 
 class WorkingMemory:
@@ -98,6 +99,16 @@ class WorkingMemory:
     def drop(self, session_key: str) -> None:
         """Forget a session; it is filled again when it is next asked for."""
         self._sessions.pop(session_key, None)
+
+    def catch_up(self, session_key: str, stamp: object) -> None:
+        """Forget a session whose log is not as this process left it: another one wrote there."""
+        known = self._sessions.get(session_key)
+        if known is not None and known.stamp != stamp:
+            self.drop(session_key)
+
+    def left(self, session_key: str, stamp: object) -> None:
+        """How this process left the log of a session."""
+        self._of(session_key).stamp = stamp
 
     def _of(self, session_key: str) -> _Session:
         session = self._sessions.get(session_key)

@@ -311,6 +311,25 @@ def test_an_editor_that_fails_changes_nothing(body: str, text: str, ramfirst: Pa
     assert by_id(run, row["id"]) == row
 
 
+@pytest.mark.parametrize("what", ["item", "lesson"])
+def test_what_somebody_changed_while_the_editor_was_open_stays(
+    what: str, ramfirst: Path, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The editor is a program that changes the same thing by another process before it writes."""
+    line = ["memory"] if what == "item" else ["memory", "lessons"]
+    key, option = run(*line, "list", "--json").json[0]["id"], "--text" if what == "item" else "--action"
+    other = [sys.executable, "-m", "nanomem_tui", "--workspace", str(ramfirst), *line, "edit", key, option, "theirs"]
+    body = f"import subprocess\nsubprocess.run({other!r}, check=True)\nopen(path, 'w').write('words of mine\\n')"
+    monkeypatch.setenv("EDITOR", editor(tmp_path, body))
+    monkeypatch.delenv("VISUAL", raising=False)
+    result = run(*line, "edit", key)
+    assert result.code == 2
+    assert "words of mine" in result.err, "what was written is not lost"
+    assert "meanwhile" in result.err
+    row = next(row for row in run(*line, "list", "--json").json if row["id"] == key)
+    assert row["text" if what == "item" else "better_action"] == "theirs"
+
+
 def test_edit_without_an_editor_says_what_to_do(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)

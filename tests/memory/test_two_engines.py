@@ -16,6 +16,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict
 from nanomem_tui.memory.turn_values import turn_end, turn_input
 from nanomem_tui.workspace import Workspace
+from tests.memory.turns import begin, end
 from tests.store.homes import make_home
 
 Report = dict[str, Any]
@@ -158,3 +159,27 @@ def test_two_engines_and_a_person_at_once(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ten_thousand_operations_of_three_processes(tmp_path: Path) -> None:
     together(tmp_path, 3_400, items=300)
+
+
+def test_what_is_pending_and_was_said_in_one_process_is_known_in_the_other(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as one, open_workspace(workspace) as other:
+        for number, ws in enumerate((one, other)):  # both have worked on the chat
+            end(ws, begin(ws, f"hello {number}").turn)
+        end(one, begin(one, "call him").turn, pending_actions=["call Bob"])
+        begun = begin(other, "what now")
+        assert begun.pending == ("call Bob",)
+        assert [turn.user for turn in begun.working] == ["hello 0", "hello 1", "call him"]
+        assert end(other, begun.turn, done_actions=["call Bob"]).problems == ()
+        assert begin(one, "anything left?").pending == ()
+
+
+def test_a_turn_that_begins_here_and_ends_there_counts_what_it_used(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as one, open_workspace(workspace) as other:
+        other.engine.preview(turn_input({"session_key": "telegram:42", "text": "hello"}))
+        key = one.items.add("the harbour opens at nine", scope_type="global")[1].id
+        begun = begin(one, "when does the harbour open")
+        assert key in [hit.item.id for hit in begun.hits]
+        assert end(other, begun.turn).operation is not None
+        assert other.items.get(key).hits == 1
