@@ -20,7 +20,7 @@ from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.ledger import Ledger
-from nanomem_tui.store.snapshot import RowKey, Snapshot, Step, without_counts
+from nanomem_tui.store.snapshot import RowKey, Snapshot, Step, added_first, without_counts
 from nanomem_tui.store.source import Source
 from nanomem_tui.store.values import Item, Lesson, Row
 from nanomem_tui.text import counted
@@ -178,7 +178,7 @@ class RowStore:
                     step = ("" if operation.id in ours else operation.id, change, operation.takes_up)
                     steps[change.layer, change.key].append(step)
         for (layer, key), row in rows.items():
-            self.snapshot.rebase(layer, key, row, steps[layer, key])
+            self.snapshot.rebase(layer, key, row, steps[layer, key] if row else added_first(steps[layer, key]))
 
     def _begin_anew(self, places: Collection[RowKey]) -> None:
         """Begin these rows anew: what was recorded of them is ours to write now."""

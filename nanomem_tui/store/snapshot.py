@@ -348,6 +348,12 @@ def row_from(layer: str, fields: Mapping[str, Any]) -> Row:
     return kind(**{name: value for name, value in fields.items() if name in kind._fields})
 
 
+def added_first(steps: Sequence[Step]) -> list[Step]:
+    """What adds a row before what was done to it: what an agent added is noticed anew, and later, by each process."""
+    added = next((at for at, (_, change, again) in enumerate(steps) if change.before is None and not again), 0)
+    return [*steps[added : added + 1], *steps[:added], *steps[added + 1 :]]
+
+
 def without_counts(change: Change) -> Change:
     """What an agent changed of a row but its hits: they are noticed again from its file, and are to be added once."""
     if change.before is None or change.after is None:

@@ -18,7 +18,7 @@ from nanomem_tui.store import reader
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, turn
-from tests.store.homes import kill
+from tests.store.homes import Agent, kill, make_home
 from tests.store.test_two_writers import bump
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -179,6 +179,21 @@ def test_what_a_killed_process_did_to_a_row_is_taken_over_by_who_never_saw_it(wo
     kill(killed)
     agent.close()
     assert [row.text for row in rows(workspace).values()] == ["one"]
+
+
+def test_an_edit_of_what_an_agent_just_added_is_taken_over_from_a_killed_process(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned(["ltm_1"], True)
+    agent = Agent(workspace)
+    agent.items["ltm_9"] = {**agent.items["ltm_1"], "id": "ltm_9", "text": "by the agent"}
+    agent.flush()
+    killed = open_workspace(workspace)
+    killed.items.edit("ltm_9", text="by a person")
+    kill(killed)
+    with open_workspace(workspace) as ws:
+        ws.flush()
+    assert rows(workspace)["ltm_9"].text == "by a person"
 
 
 @pytest.mark.parametrize("third", ["flush", "add"])
