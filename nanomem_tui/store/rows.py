@@ -167,15 +167,16 @@ class RowStore:
         self, connection: Connection | None, rows: Mapping[RowKey, Row | None], recorded: Sequence[Operation]
     ) -> None:
         """Begin these rows anew from what the database has, with all on top that was recorded since."""
+        here = {operation.id for operation in (*self._replayed, *self._noticed, *self.ledger.pending)}
+        recorded = [one for one in recorded if one.kind != "agent.changed" or one.id in here]  # not what was retracted
         done = ledger_files.voided(recorded)
         if connection is not None:
             done |= stored_operations.known_operations(connection, [operation.id for operation in recorded])
-        ours = {operation.id for operation in (*self._replayed, *self._noticed, *self.ledger.pending)}
         steps: dict[RowKey, list[Step]] = {place: [] for place in rows}
         for operation in recorded:
             for change in self._unseen(operation) if operation.id not in done else ():
                 if (change.layer, change.key) in steps:
-                    step = ("" if operation.id in ours else operation.id, change, operation.takes_up)
+                    step = ("" if operation.id in here else operation.id, change, operation.takes_up)
                     steps[change.layer, change.key].append(step)
         for (layer, key), row in rows.items():
             self.snapshot.rebase(layer, key, row, steps[layer, key] if row else added_first(steps[layer, key]))
@@ -187,16 +188,16 @@ class RowStore:
         def rebase(connection: Connection | None) -> None:
             if connection is not None:
                 self._take_rows(connection, recorded)
-            rows: dict[RowKey, Row | None] = dict.fromkeys(places)
+            there: dict[RowKey, Row] = {}
+            made = recorded
             if connection is None or not self._adopted:
-                rows |= {
-                    (n, row.id): row for n in ROW_LAYERS for row in self.files.initial_rows(n) if (n, row.id) in rows
-                }
+                there = {(layer, row.id): row for layer in ROW_LAYERS for row in self.files.initial_rows(layer)}
+                made = [operation for operation in recorded if operation not in self._noticed]  # the files hold that
             else:
                 for layer, read in (("item", reader.items_by_id), ("lesson", reader.lessons_by_id)):
                     keys = [key for name, key in places if name == layer]
-                    rows |= {(layer, key): row for key, row in read(connection, self.workspace_id, keys).items()}
-            self._rebase(connection, rows, recorded)
+                    there |= {(layer, key): row for key, row in read(connection, self.workspace_id, keys).items()}
+            self._rebase(connection, {place: there.get(place) for place in places}, made)
 
         if self.has_database:
             self.read(rebase)
