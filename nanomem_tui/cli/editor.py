@@ -15,13 +15,12 @@ from nanomem_tui.errors import BadInput, Conflict, Refused
 
 
 @contextlib.contextmanager
-def words_kept(text: str | None) -> Iterator[None]:
+def words_kept(text: str) -> Iterator[None]:
     """Print what was written in the editor where somebody changed the same thing meanwhile."""
     try:
         yield
     except Conflict:
-        if text is not None:
-            output.notes(["You wrote:", *text.split("\n")])
+        output.notes(["You wrote:", *text.split("\n")])
         raise
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.editor import edit_text, words_kept
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
@@ -217,11 +217,15 @@ def edit(
     with state.open(dry_run=dry_run) as ws:
         row = ws.lessons.get(lesson_id)
         shown = None
+        kept: AbstractContextManager[None] = nullcontext()
         if not fields:
-            shown, fields = row, {"better_action": edit_text(row.better_action, "--action")}
+            from nanomem_tui.cli import editor
+
+            shown, fields = row, {"better_action": editor.edit_text(row.better_action, "--action")}
+            kept = editor.words_kept(fields["better_action"])
         # A confidence that it has already is a confirmation: the lesson does not fade before its time once more.
         changed = {name: value for name, value in fields.items() if name == "confidence" or value != getattr(row, name)}
-        with words_kept(fields["better_action"] if shown else None):
+        with kept:
             done = [ws.lessons.edit(row.id, expected=shown, **changed)] if changed else []
         after = _json(ws, [ws.lessons.get(row.id)])[0]
     tell(state, done, {"lesson": after}, "Nothing changed.", dry_run=dry_run)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.editor import edit_text, words_kept
 from nanomem_tui.cli.planned import SHOWN, tell
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
@@ -119,10 +119,14 @@ def edit(
             fields |= _scope_fields(ws, scope, channel, chat_id, sender_id)
         row = items_of(ws, [item_id])[0]
         shown = None
+        kept: AbstractContextManager[None] = nullcontext()
         if not fields:
-            shown, fields = row, {"text": edit_text(row.text, "--text")}
+            from nanomem_tui.cli import editor
+
+            shown, fields = row, {"text": editor.edit_text(row.text, "--text")}
+            kept = editor.words_kept(fields["text"])
         changed = {name: value for name, value in fields.items() if value != getattr(row, name)}
-        with words_kept(fields.get("text") if shown else None):
+        with kept:
             done = [ws.items.edit(row.id, expected=shown, **changed)] if changed else []
         row = ws.items.get(row.id)
         warnings = ws.items.warnings(row) if "text" in changed else []
