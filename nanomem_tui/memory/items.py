@@ -226,7 +226,7 @@ class Items:
         if unknown:
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", item_id, f"one of {', '.join(EDITABLE)}")
         if expected is not None:
-            self._store.catch_up("item", expected.id)
+            self._store.see_others()
         row = self._active(item_id)
         if "text" in fields:
             fields["text"] = checked(fields["text"])

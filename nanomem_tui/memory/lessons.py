@@ -175,7 +175,7 @@ class Lessons:
         if unknown := fields.keys() - set(EDITABLE):
             raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", lesson_id, f"one of {', '.join(EDITABLE)}")
         if expected is not None:
-            self._store.catch_up("lesson", expected.id)
+            self._store.see_others()
         row = self._active(lesson_id)
         after = row._replace(**_checked(fields))
         as_shown(row, expected, fields)

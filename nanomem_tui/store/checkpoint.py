@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui import tokens
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import ledger, reader, stored_operations
-from nanomem_tui.store.merge_rows import merge_since
+from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
 from nanomem_tui.store.values import Item, Lesson, Row, row_hash
@@ -172,7 +172,7 @@ def _write_lessons(
 def _merged(entry: DirtyRow, present: Row | None, revision: int) -> Row:
     row = entry.row
     if present is not None and present.revision != row.revision:
-        row = merge_since(entry.base, entry.born, row, present)
+        row = merge_row(entry.base, row, present)
     return row._replace(revision=revision)
 
 
@@ -215,14 +215,15 @@ def _upsert(connection: Connection, table: str, keys: Sequence[str], values: Seq
 
 def _upserting(table: str, keys: Sequence[str], names: Sequence[str]) -> str:
     changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
-    return (
-        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
-        f" ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changed}"
-    )
+    return f"{_inserting(table, names)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changed}"
+
+
+def _inserting(table: str, names: Sequence[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
 _ITEM_NAMES = (*reader.ITEM_COLUMNS, "workspace_id", "number", "content_norm", "content_hash", "row_hash")
-_ITEM_INSERT = f"INSERT INTO memory_entries ({', '.join(_ITEM_NAMES)}) VALUES ({', '.join('?' * len(_ITEM_NAMES))})"
+_ITEM_INSERT = _inserting("memory_entries", _ITEM_NAMES)
 
 
 def _changed_columns(before: Item, after: Item) -> tuple[str, ...]:
@@ -259,8 +260,7 @@ def _insert_operations(connection: Connection, workspace_id: str, batch: Batch) 
         body = _body(o, lines.get(o.id))
         rows.append((seq, workspace_id, o.id, o.at, o.actor, o.kind, label, len(o.changes), body, False))
         keys += [(workspace_id, layer, key, seq) for layer, key in touched]
-    marks = ", ".join("?" * len(_OPERATION))
-    connection.executemany(f"INSERT INTO operations ({', '.join(_OPERATION)}) VALUES ({marks})", rows)
+    connection.executemany(_inserting("operations", _OPERATION), rows)
     connection.executemany("INSERT INTO operation_keys (workspace_id, layer, key, seq) VALUES (?, ?, ?, ?)", keys)
     for operation in fresh:
         for target, undone in verdicts(operation, _finder(connection)):

@@ -107,16 +107,6 @@ class MemoryStore(RowStore):
             for _, error in self._unfinished.values():
                 raise error
 
-    def catch_up(self, layer: str, key: str) -> None:
-        """See what others did to a row, before a change that must not replace what nobody looked at.
-
-        A row that waits for a checkpoint is written first: only that merges it with what others wrote.
-        """
-        if self.has_database and (layer, key) in self.snapshot.unwritten():
-            with contextlib.suppress(NanomemError):  # it is told in `degraded`, and the ledgers are seen all the same
-                self.checkpoint()
-        self.see_others()
-
     def _record(self, operation: Operation, *, durable: bool) -> None:
         try:
             if not self._id_kept:
@@ -229,10 +219,8 @@ class MemoryStore(RowStore):
             self._copy_if_due()
             self._settle(batch, written, noticed, started)
         finally:
-            self._writing, self._looked_in = (
-                False,
-                (),
-            )  # what others have yet to write is seen on the rows as they are now
+            self._writing = False
+            self._looked_in = ()  # what others have yet to write is seen on the rows as they are now
         return len(batch.operations), len(batch.rows)
 
     def _settle(self, batch: Batch, written: Written, noticed: int, started: float) -> None:
@@ -251,7 +239,7 @@ class MemoryStore(RowStore):
         """What there is to write now, and how many notices of the agent's changes are in it."""
         from nanomem_tui.store import checkpoint
 
-        self._refresh_rows()
+        self._refresh_rows(self.ledger.files())
         if self._adopted:
             self._notice_agent(wait=None)
         self.before_checkpoint()
@@ -314,7 +302,7 @@ class MemoryStore(RowStore):
         with self.database.writing() as connection, self._lock:
             self.files.settle()
             self.files.read()
-            self._refresh_rows()
+            self._refresh_rows(self.ledger.files())
             if self._noticed or self.files.has_new():
                 return ()
             meta = self._meta()

@@ -12,14 +12,6 @@ _NEWEST = frozenset({"updated_at", "last_accessed_at", "last_applied_at"})
 _TEXTS = frozenset({"text", "trigger", "bad_action", "better_action"})
 
 
-def merge_since(base: Row | None, born: Row | None, ours: Row, theirs: Row) -> Row:
-    """`merge_row` of a row that we may have added ourselves, as `born`: what another process wrote of it is a change of
-    that row. A row of the same id that was added elsewhere, at another time, is not."""
-    if base is None and born is not None and born.created_at == theirs.created_at:
-        base = born
-    return merge_row(base, ours, theirs)
-
-
 def merge_row(base: Row | None, ours: Row, theirs: Row) -> Row:
     """The row that keeps what each side changed since `base`: hits add up, the newest time wins.
 

@@ -158,24 +158,25 @@ def items(connection: sqlite3.Connection, workspace_id: str, *, after_revision: 
 
 def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Item]:
     """The items of these ids that exist."""
-    found: dict[str, Item] = {}
-    for start in range(0, len(ids), 500):
-        part = ids[start : start + 500]
-        marks = ",".join("?" * len(part))
-        rows = fetched(connection, Item._make, f"{_ITEMS} AND id IN ({marks})", (workspace_id, *part))
-        found.update((item.id, item) for item in rows)
-    return found
+    return {item.id: item for item in _by_id(connection, Item._make, _ITEMS, workspace_id, ids)}
 
 
 def lessons_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Lesson]:
     """The lessons of these ids that exist."""
-    found: dict[str, Lesson] = {}
+    return {lesson.id: lesson for lesson in _by_id(connection, Lesson._make, _LESSONS, workspace_id, ids)}
+
+
+def _by_id(
+    connection: sqlite3.Connection,
+    make: Callable[[Iterable[Any]], R],
+    query: str,
+    workspace_id: str,
+    ids: Sequence[str],
+) -> Iterator[R]:
     for start in range(0, len(ids), 500):
         part = ids[start : start + 500]
         marks = ",".join("?" * len(part))
-        rows = fetched(connection, Lesson._make, f"{_LESSONS} AND id IN ({marks})", (workspace_id, *part))
-        found.update((lesson.id, lesson) for lesson in rows)
-    return found
+        yield from fetched(connection, make, f"{query} AND id IN ({marks})", (workspace_id, *part))
 
 
 def item_numbers(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, int]:

@@ -137,7 +137,7 @@ class RowStore:
             self._replay(lost)
         operations = ledger_files.in_order(file.operations for file in files)
         own = {operation.id for operation in self.ledger.pending}
-        done = ledger_files.voided(operations) | self._known_here(operations)
+        done = ledger_files.voided(operations) | self._known_here(operations, files)
         for operation in operations:
             for change in self._unseen(operation) if operation.id in own - done else ():
                 self.snapshot.patch(change)
@@ -155,13 +155,12 @@ class RowStore:
             return rows
         return [c for c in rows if operation.id not in self._seen.get((c.layer, c.key), ())]
 
-    def _recorded(self) -> list[Operation]:
-        """What others have in their ledger files, and what is ours to write, in the order in which it was recorded."""
+    def _recorded(self, files: Sequence[ledger_files.LedgerFile]) -> list[Operation]:
+        """What is in these ledger files, and what is ours to write, in the order in which it was recorded."""
         with self._lock:
             ours = ledger_files.in_order([self._replayed, self._noticed, self.ledger.pending])
             known = {operation.id for operation in ours}
-            others = [[o for o in file.operations if o.id not in known] for file in self.ledger.files()]
-            return ledger_files.in_order([ours, *others])
+            return ledger_files.in_order([ours, *([o for o in f.operations if o.id not in known] for f in files)])
 
     def _rebase(
         self, connection: Connection | None, rows: Mapping[RowKey, Row | None], recorded: Sequence[Operation]
@@ -183,7 +182,7 @@ class RowStore:
 
     def _begin_anew(self, places: Collection[RowKey]) -> None:
         """Begin these rows anew: what was recorded of them is ours to write now."""
-        recorded = self._recorded()
+        recorded = self._recorded(self.ledger.files())
 
         def rebase(connection: Connection | None) -> None:
             if connection is not None:
@@ -196,7 +195,7 @@ class RowStore:
             else:
                 for layer, read in (("item", reader.items_by_id), ("lesson", reader.lessons_by_id)):
                     keys = [key for name, key in places if name == layer]
-                    there |= {(layer, key): row for key, row in read(connection, self.workspace_id, keys).items()}
+                    there |= {(layer, row.id): row for row in read(connection, self.workspace_id, keys).values()}
             self._rebase(connection, {place: there.get(place) for place in places}, made)
 
         if self.has_database:
@@ -293,7 +292,7 @@ class RowStore:
             if not held:
                 return
             self.files.read()
-            self._refresh_rows()
+            self._refresh_rows(self.ledger.files())
             changes, wrote = self.files.notice(self._tables())
         self._export_due = self._export_due or wrote
         for change in changes:
@@ -331,29 +330,31 @@ class RowStore:
 
     def _see_rows(self) -> None:
         """What others committed, and on top what they recorded; read in this order, nothing is between the two."""
-        operations = ledger_files.in_order(file.operations for file in self.ledger.files())
-        self._refresh_rows()
+        files = self.ledger.files()
+        self._refresh_rows(files)
+        operations = ledger_files.in_order(file.operations for file in files)
         own = {operation.id for operation in self.ledger.pending}
         theirs = [operation for operation in operations if operation.id not in own]
-        but = self._known_here(theirs) | ledger_files.voided(operations)
+        but = self._known_here(theirs, files) | ledger_files.voided(operations)
         for operation in theirs:
             self._show(operation, but)
 
-    def _known_here(self, operations: Sequence[Operation]) -> set[str]:
-        """Which of these the database has, once the rows here are as they made them."""
+    def _known_here(self, operations: Sequence[Operation], files: Sequence[ledger_files.LedgerFile]) -> set[str]:
+        """Which of these operations, of these files, the database has, once the rows here are as they made them."""
         known: set[str] = set()
         while (found := self._known(operations)) != known:
             known = found
-            self._refresh_rows()
+            self._refresh_rows(files)
         return known
 
-    def _refresh_rows(self) -> None:
-        """Take the rows that others committed since, and what they remembered of the agent's files.
+    def _refresh_rows(self, files: Sequence[ledger_files.LedgerFile]) -> None:
+        """Take the rows that others committed since these ledger files were read, and what they remembered of the
+        agent's files.
 
         What we noticed of those files, and have not written, they may have written: it is noticed again from there.
         """
         if self.has_database:
-            recorded = self._recorded()
+            recorded = self._recorded(files)
             self.read(lambda connection: self._take_rows(connection, recorded))
 
     def _take_rows(self, connection: Connection, recorded: Sequence[Operation]) -> None:

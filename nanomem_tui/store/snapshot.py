@@ -32,14 +32,13 @@ class DirtyRow(NamedTuple):
     """A row that a checkpoint has to write: what our changes started from, and what it is.
 
     `effects`: the operations of other processes that it shows and that they have yet to write: it is written with
-    them. `born`: the row that our changes started from, where we added it and there is no `base`.
+    them.
     """
 
     layer: str
     base: Row | None
     row: Row
     effects: frozenset[str] = frozenset()
-    born: Row | None = None
 
 
 def patch_of(before: Row | None, after: Row) -> tuple[Value | None, Value]:
@@ -74,8 +73,6 @@ class Snapshot:
         self.lessons: dict[str, Lesson] = {lesson.id: lesson for lesson in lessons}
         self.counter = 0
         self._base: dict[RowKey, Row | None] = {}
-        self._born: dict[RowKey, Row] = {}
-        self._shown: dict[RowKey, Row | None] = {}
         self._effects: dict[RowKey, set[str]] = {}
         self._watches: list[set[str]] = []
 
@@ -107,26 +104,26 @@ class Snapshot:
 
     def _dirty_row(self, place: RowKey, base: Row | None) -> DirtyRow:
         effects = frozenset(self._effects.get(place, ()))
-        return DirtyRow(place[0], base, self.table(place[0])[place[1]], effects, self._born.get(place))
+        return DirtyRow(place[0], base, self.table(place[0])[place[1]], effects)
 
     def all_rows(self) -> list[DirtyRow]:
         """Every row as a checkpoint has to write it that finds none in the database; not what others will write."""
         with self.lock:
             places = [(layer, key) for layer in ROW_TYPES for key in self.table(layer)]
-            written = [place for place in places if place in self._base or place not in self._shown]
+            written = [place for place in places if place in self._base or place not in self._effects]
             return [self._dirty_row(place, self._base.get(place, self.table(place[0])[place[1]])) for place in written]
 
     def unwritten(self) -> set[RowKey]:
         """The rows that the database does not have as they are here: dirty ones, and those that others will write."""
         with self.lock:
-            return {*self._base, *self._shown}
+            return {*self._base, *self._effects}
 
     def put(self, layer: str, row: Row, *, dirty: bool = True) -> None:
         """Set a row; `dirty` rows are written by the next checkpoint."""
         with self.lock:
             table = self.table(layer)
             if dirty:
-                self._begin((layer, row.id), table.get(row.id), row)
+                self._base.setdefault((layer, row.id), table.get(row.id))
             table[row.id] = row
             self._changed(layer, (row.id,))
 
@@ -137,16 +134,9 @@ class Snapshot:
             present = table.get(change.key)
             row = patched(present, change)
             if row is not None:
-                self._begin((change.layer, row.id), present, row)
+                self._base.setdefault((change.layer, row.id), present)
                 table[row.id] = row
                 self._changed(change.layer, (row.id,))
-
-    def _begin(self, place: RowKey, present: Row | None, row: Row) -> None:
-        """Remember where our changes of a row start."""
-        if place not in self._base:
-            self._base[place] = present
-            if present is None:
-                self._born[place] = row
 
     def show(self, operation_id: str, change: Change, *, again: bool = False) -> None:
         """Let a change be seen that is another process's to write. `again`: it undoes or redoes another one."""
@@ -157,10 +147,8 @@ class Snapshot:
             row = _on_top(present, change, again=again)
             if row is None or operation_id in self._effects.get(key, ()):
                 return
-            self._shown.setdefault(key, self._born.get(key) or self._base.get(key, present))
-            for began in (self._base, self._born):
-                if key in began:
-                    began[key] = _on_top(began[key], change, again=again)  # type: ignore[assignment]
+            if key in self._base:
+                self._base[key] = _on_top(self._base[key], change, again=again)
             self._effects.setdefault(key, set()).add(operation_id)
             table[change.key] = row
             self._changed(change.layer, (change.key,))
@@ -170,7 +158,7 @@ class Snapshot:
         order: our own changes, and to be seen on it those of others."""
         place, table = (layer, key), self.table(layer)
         with self.lock:
-            for known in (self._base, self._born, self._shown, self._effects):
+            for known in (self._base, self._effects):
                 known.pop(place, None)
             if row is None:
                 table.pop(key, None)
@@ -183,7 +171,7 @@ class Snapshot:
                 present = table.get(key)
                 made = _on_top(present, change, again=again)
                 if made is not None:
-                    self._begin(place, present, made)
+                    self._base.setdefault(place, present)
                     table[key] = made
             self._changed(layer, (key,))
 
@@ -198,7 +186,6 @@ class Snapshot:
                 if all(getattr(row, name) == value for name, value in change.after.items() if name not in COUNTERS):
                     del table[change.key]
                     self._base.pop(key, None)
-                    self._born.pop(key, None)
             else:
                 fields = {n: change.before[n] for n, value in change.after.items() if getattr(row, n) == value}
                 if "hits" in change.after:
@@ -216,9 +203,7 @@ class Snapshot:
                 key = (layer, row.id)
                 table = self.table(layer)
                 present = table.get(row.id)
-                self._shown.pop(key, None)
                 self._effects.pop(key, None)  # what others have yet to write is seen anew on the row as it is now
-                self._born.pop(key, None)
                 if present is None or present is sent.get(key):
                     table[row.id] = row
                     self._base.pop(key, None)
@@ -237,7 +222,6 @@ class Snapshot:
                 if key in self._base:
                     dirty.append(row)
                     continue
-                self._shown.pop(key, None)
                 self._effects.pop(key, None)
                 if table.get(row.id) != row:
                     table[row.id] = row
@@ -248,7 +232,7 @@ class Snapshot:
         """Forget everything, also what is dirty."""
         with self.lock:
             self._changed("item", self.items)
-            for known in (self.items, self.lessons, self._base, self._born, self._shown, self._effects):
+            for known in (self.items, self.lessons, self._base, self._effects):
                 known.clear()
 
     def replace_all(self, items: Iterable[Item], lessons: Iterable[Lesson]) -> list[tuple[str, Row]]:
@@ -258,7 +242,6 @@ class Snapshot:
             self._changed("item", self.items)
             self.items = {item.id: item for item in items}
             self.lessons = {lesson.id: lesson for lesson in lessons}
-            self._shown = {place: row for place, row in self._shown.items() if place in self._base}
             self._effects = {place: ids for place, ids in self._effects.items() if place in self._base}
             there: list[tuple[str, Row]] = []
             for (layer, key), row in kept.items():
