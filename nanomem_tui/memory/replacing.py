@@ -139,8 +139,9 @@ def _words(text: str) -> frozenset[str]:
 def mends(text: str, origin: Origin, of_scope: Callable[[str], Iterable[Item]]) -> list[Mend]:
     """What a message corrects of what holds of the person who speaks, and of what that person told this chat. Raises
     BadInput for a malformed chat or sender."""
-    rows = _of_speaker(origin, of_scope) if any(map(replaced, _said(text))) else []
-    return [known for one in _said(text) if (known := mend(one, rows)) is not None] if rows else []
+    said = _said(text)
+    rows = _of_speaker(origin, of_scope) if any(map(replaced, said)) else []
+    return [known for one in said if (known := mend(one, rows)) is not None] if rows else []
 
 
 def _said(text: str) -> list[str]:

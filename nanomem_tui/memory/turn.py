@@ -29,7 +29,6 @@ from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, f
 from nanomem_tui.operations import Operation, new_key
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.values import Hit
 from nanomem_tui.text import one_line
 
 MAX_NOTES = 64_000
@@ -156,12 +155,12 @@ class Engine:
             max_chars=budget,
         )
         left = {item.id for item in made.left_out}
+        kept = [hit for hit in found.hits if hit.item.id not in left and hit.item.id not in older]
         why = f"over the budget of {budget} characters"
         cut = [Cut(hit, why) for hit in found.hits if hit.item.id in left]
         cut += [Cut(hit, older[hit.item.id]) for hit in found.hits if hit.item.id in older]
-        hits: tuple[Hit, ...] = tuple(hit for hit in found.hits if hit.item.id not in {*left, *older})
         cuts = (*cut, *found.cut)
-        begun = Begun(turn, made.text, hits, made.lessons, turns, pending, cuts, found)
+        begun = Begun(turn, made.text, tuple(kept), made.lessons, turns, pending, cuts, found)
         return begun._replace(clipped=given.clipped, problems=given.problems)
 
     def _pending(self, session_key: str) -> tuple[str, ...]:

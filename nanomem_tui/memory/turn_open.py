@@ -45,14 +45,14 @@ class OpenTurns:
         of another chat."""
         known = self._open.get(end.turn) or (self._described(end.input) if not end.turn and end.input else None)
         if known is not None:
-            self._check_open(known[1].turn, known[0].state_key)
+            self._check_open(known[1].turn, known[0].state_key, self._traces.injections.get(known[1].turn))
             same_chat(end, known[0])
             return (end.input._replace(at=known[0].at) if end.input else known[0]), known[1]
         logged = self._traces.injections.get(end.turn) if end.turn else self._logged(end.input)
         if logged is None:
             self._traces.injections.check()
             raise NotFound("no such turn", end.turn or "it never began", "give the id that its begin printed")
-        self._check_open(logged.turn, logged.state_key)
+        self._check_open(logged.turn, logged.state_key, logged)
         rows = self._store.load("item")
         self._store.refresh()  # it began in another process, with rows that may be new to this one
         hits = (Hit(rows.items[key], 0.0, {}) for key in logged.items if key in rows.items)
@@ -64,15 +64,15 @@ class OpenTurns:
         same_chat(end, began)
         return (end.input or began)._replace(at=logged.at), Begun(logged.turn, "", tuple(hits), tuple(lessons))
 
-    def _check_open(self, turn: str, state_key: str) -> None:
-        if closed := self._closed(turn, state_key):
+    def _check_open(self, turn: str, state_key: str, logged: Injected | None) -> None:
+        if closed := self._closed(turn, state_key, logged):
             self.remove(turn)
             what, at = closed
             raise NothingToDo(what, turn, f"at {at}" if at else "")
 
-    def _closed(self, turn: str, state_key: str) -> tuple[str, str] | None:
-        """What became of a turn in whatever process, and when (UTC ISO, empty: unknown); None while it is open."""
-        logged = self._traces.injections.get(turn)
+    def _closed(self, turn: str, state_key: str, logged: Injected | None) -> tuple[str, str] | None:
+        """What became of a turn, `logged` as that, in whatever process, and when (UTC ISO, empty: unknown); None while
+        it is open."""
         if logged is not None and logged.declined_at:
             return "that turn was declined", logged.declined_at
         if logged is not None and logged.ended_at:
@@ -84,8 +84,9 @@ class OpenTurns:
     def _described(self, given: TurnInput | None) -> tuple[TurnInput, Begun] | None:
         """The last open turn of this process that began with this message."""
         for began, shown in reversed(self._open.values()):
-            same = given is not None and same_message(given, began.state_key, began.message_id, began.text)
-            if same and not self._closed(shown.turn, began.state_key):
+            if given is None or not same_message(given, began.state_key, began.message_id, began.text):
+                continue
+            if not self._closed(shown.turn, began.state_key, self._traces.injections.get(shown.turn)):
                 return began, shown
         return None
 
@@ -94,7 +95,7 @@ class OpenTurns:
             if (
                 given is not None
                 and same_message(given, turn.state_key, turn.message_id or "", turn.user)
-                and not self._closed(turn.turn, turn.state_key)
+                and not self._closed(turn.turn, turn.state_key, turn)
             ):
                 return turn
         return None

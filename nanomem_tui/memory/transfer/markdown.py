@@ -18,7 +18,7 @@ from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.operations import new_key
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import safe_text
+from nanomem_tui.text import one_line
 
 LOST = "lessons, what is disabled, ids, importance, confidence, source, hits, pin, expiry, free fields, line ends"
 LONGEST = 1_000
@@ -198,11 +198,6 @@ def is_page(data: bytes) -> bool:
     return first and any(map(_DATED.fullmatch, lines))
 
 
-def line_of(text: str) -> str:
-    """A text as a line of the page holds it: without line ends and with signs for what nobody can see."""
-    return safe_text(" ".join(text.split()))
-
-
 def fields(piece: Piece, where: str, **more: Any) -> dict[str, Any]:
     """The fields of the item that a piece of the file `where` becomes."""
     source = {"file": where, "line": piece.line, **({"section": piece.section} if piece.section else {})}
@@ -238,7 +233,7 @@ def dump(items: Iterable[Item]) -> bytes:
             out += [f"## {scope}\n"] if scope else []
             rows_ = sorted(scopes[scope], key=lambda row: (row.created_at, row.id))
             lines = [
-                dump_mirror_line(clock.parse(row.created_at) or clock.now(), line_of(row.text)).decode()
+                dump_mirror_line(clock.parse(row.created_at) or clock.now(), one_line(row.text)).decode()
                 for row in rows_
             ]
             out.append("".join(lines))

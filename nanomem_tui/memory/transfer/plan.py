@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nanomem_tui.memory.transfer.values import Entry, Found, Prefer, Reading
 from nanomem_tui.store.values import Item, Lesson, Row
-from nanomem_tui.text import normalised, safe_text
+from nanomem_tui.text import normalised, one_line
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
 """Fields that move by use: a difference in them alone is no conflict."""
@@ -135,6 +135,6 @@ def _same_time(one: Row, other: Row, name: str, times: Callable[[str], str]) -> 
 def key_of(row: Row) -> tuple[str, ...]:
     """What makes two rows the same memory: scope and normalised words, as a file of lines can hold them."""
     if isinstance(row, Item):
-        return ("item", row.scope_key, normalised(safe_text(" ".join(row.text.split()))))
+        return ("item", row.scope_key, normalised(one_line(row.text)))
     scope = row.session_key if row.scope != "global" else ""
     return ("lesson", row.scope, scope, normalised(row.trigger), normalised(row.better_action))
