@@ -243,20 +243,20 @@ class Workspace(AbstractContextManager["Workspace"]):
 
         `keys`: only what it did to these things. Raises NothingToDo, NotFound, or Conflict when things changed since.
         """
-        self.store.refresh()  # what somebody else changed since is refused here, not lost later
-        if op_id:
-            entry = self._named(op_id)
-            stands = self.store.journal.look(lambda entries: oplog.standing_since(entries, entry)) or []
-            return [self._undo(entry, stands, keys)]
-        done: list[Operation] = []
-        for _ in range(max(1, count)):
-            found = self.store.journal.look(oplog.newest_standing)
-            if found is None:
-                break
-            done.append(self._undo(*found, keys))
-        if not done:
-            raise oplog.nothing_to_undo(self.log(1_000))
-        return done
+        with self.store.alone():
+            if op_id:
+                entry = self._named(op_id)
+                stands = self.store.journal.look(lambda entries: oplog.standing_since(entries, entry)) or []
+                return [self._undo(entry, stands, keys)]
+            done: list[Operation] = []
+            for _ in range(max(1, count)):
+                found = self.store.journal.look(oplog.newest_standing)
+                if found is None:
+                    break
+                done.append(self._undo(*found, keys))
+            if not done:
+                raise oplog.nothing_to_undo(self.log(1_000))
+            return done
 
     def _undo(self, entry: LogEntry, stands: Sequence[str], keys: Sequence[str] | None) -> Operation:
         """Take back what stands of one operation, or of it what touched `keys`."""
@@ -275,18 +275,18 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     def redo(self, count: int = 1) -> list[Operation]:
         """Do again what was undone last, `count` times. Raises NothingToDo or Conflict."""
-        self.store.refresh()
-        done: list[Operation] = []
-        for _ in range(max(1, count)):
-            undo = self.store.journal.look(oplog.redo_target)
-            if undo is None:
-                break
-            label = f"redo: {undo.label.removeprefix('undo: ')}"
-            meta = {**_carried(undo), "undo": undo.id}
-            done.append(self.perform(new_operation("redo", label, undo.inverse(), redoes=undo.undoes, meta=meta)))
-        if not done:
-            raise NothingToDo("nothing to redo", "", "redo follows an undo")
-        return done
+        with self.store.alone():
+            done: list[Operation] = []
+            for _ in range(max(1, count)):
+                undo = self.store.journal.look(oplog.redo_target)
+                if undo is None:
+                    break
+                label = f"redo: {undo.label.removeprefix('undo: ')}"
+                meta = {**_carried(undo), "undo": undo.id}
+                done.append(self.perform(new_operation("redo", label, undo.inverse(), redoes=undo.undoes, meta=meta)))
+            if not done:
+                raise NothingToDo("nothing to redo", "", "redo follows an undo")
+            return done
 
     def _named(self, op_id: str) -> LogEntry:
         entry = self.store.journal.find(op_id)

@@ -84,9 +84,12 @@ class Inbox:
         `text`: the words to remember instead of those of the one thing that is named; of a lesson what to do. The time
         of an item begins anew. Raises what `get` does, and BadInput for a text with several ids or an empty one.
         """
-        found = self._named(ids)
+        with self._store.alone():
+            return self._accept(self._named(ids), text)
+
+    def _accept(self, found: Sequence[Waiting], text: str | None) -> Operation:
         if text is not None and len(found) != 1:
-            raise BadInput("one text for several things", ", ".join(ids), "accept them one by one")
+            raise BadInput("one text for several things", ", ".join(one.id for one in found), "accept them one by one")
         now = clock.now()
         changes: list[Change] = []
         items: list[Item] = []
@@ -111,9 +114,10 @@ class Inbox:
 
     def reject(self, ids: Sequence[str]) -> Operation:
         """Take what waits away, as one operation; `undo` puts it back into the inbox. Raises what `get` does."""
-        found = self._named(ids)
-        changes = [change_of(one.layer, one.row, one.row._replace(is_deleted=True)) for one in found]
-        return self._perform(new_operation("inbox.reject", f"reject {_told(found, found[0].text)}", changes))
+        with self._store.alone():
+            found = self._named(ids)
+            changes = [change_of(one.layer, one.row, one.row._replace(is_deleted=True)) for one in found]
+            return self._perform(new_operation("inbox.reject", f"reject {_told(found, found[0].text)}", changes))
 
     def _rows(self) -> Sequence[Row]:
         snapshot = self._store.load()

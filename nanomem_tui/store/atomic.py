@@ -121,14 +121,19 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
-        deadline = time.monotonic() + wait
-        while not try_lock(handle):
-            if time.monotonic() >= deadline:
-                raise Refused("another process is busy", str(path), "wait for it to finish and try again")
-            time.sleep(0.01)
+        wait_for_lock(handle, path, wait)
         yield handle
     finally:
         os.close(handle)
+
+
+def wait_for_lock(handle: int, path: Path, wait: float) -> None:
+    """Take the exclusive flock of `path`, open as `handle`. Raises Refused when that takes more than `wait` seconds."""
+    deadline = time.monotonic() + wait
+    while not try_lock(handle):
+        if time.monotonic() >= deadline:
+            raise Refused("another process is busy", str(path), "wait for it to finish and try again")
+        time.sleep(0.01)
 
 
 def try_lock(handle: int) -> bool:

@@ -7,9 +7,10 @@ Imports the writing side of the database only when something is written.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
@@ -25,6 +26,10 @@ from nanomem_tui.store.rows import ROW_LAYERS, RowStore
 if TYPE_CHECKING:
     from nanomem_tui.store.checkpoint import Batch, Written
     from nanomem_tui.store.database import Database
+
+
+DECIDING = 5.0
+"""Seconds to wait for another process that decides."""
 
 
 class CheckpointResult(NamedTuple):
@@ -106,6 +111,18 @@ class MemoryStore(RowStore):
                 self.checkpoint()
             for _, error in self._unfinished.values():
                 raise error
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """See what others did, and let no other process decide meanwhile: for a change that rests on what stands now,
+        as an undo does. Raises Refused when another decides for longer than some seconds."""
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(FileNotFoundError):  # nobody recorded anything yet
+                handle = os.open(self.ledger.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+                stack.callback(os.close, handle)
+                atomic.wait_for_lock(handle, self.ledger.folder, DECIDING)
+            self.refresh()
+            yield
 
     def _record(self, operation: Operation, *, durable: bool) -> None:
         try:

@@ -1,0 +1,86 @@
+"""Two processes that decide at the same instant: each decision is made once, and the second rests on the first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nanomem_tui import open_workspace
+from nanomem_tui.memory import scopes
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from tests.store.homes import make_home
+
+ROUNDS = 8
+DECIDER = """
+import sys
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import NanomemError
+with open_workspace(sys.argv[1]) as ws:
+    ws.items.all()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        what, _, key = line.strip().partition(" ")
+        try:
+            done = ws.undo()[0] if what == "undo" else getattr(ws.inbox, what)([key])
+            print(done.undoes if what == "undo" else "done", flush=True)
+        except NanomemError as error:
+            print(type(error).__name__, flush=True)
+"""
+
+
+@contextmanager
+def two(workspace: Path) -> Iterator[list[subprocess.Popen[str]]]:
+    """Two processes with the workspace open, that wait for what to decide."""
+    command = [sys.executable, "-c", DECIDER, str(workspace)]
+    both = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    try:
+        assert [answer(one) for one in both] == ["ready", "ready"]
+        yield both
+    finally:
+        for one in both:
+            one.communicate(timeout=60)
+
+
+def answer(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def ask(both: list[subprocess.Popen[str]], *lines: str) -> list[str]:
+    """What each answers to its line; neither waits for the other."""
+    for one, line in zip(both, lines, strict=True):
+        assert one.stdin is not None
+        one.stdin.write(f"{line}\n")
+        one.stdin.flush()
+    return [answer(one) for one in both]
+
+
+def test_two_undos_take_back_two_operations(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        recorded = [ws.items.add(f"number {number}")[0].id for number in range(2 * ROUNDS)]
+    with two(workspace) as both:
+        taken = [target for _ in range(ROUNDS) for target in ask(both, "undo", "undo")]
+    assert sorted(taken) == sorted(recorded)
+    with open_workspace(workspace) as ws:
+        assert not [item for item in ws.items.all() if item.text.startswith("number")]
+
+
+def test_what_one_accepts_no_other_rejects(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        keys = [f"held_{number}" for number in range(ROUNDS)]
+        held = [scopes.waiting(Item(key, f"words of {key}"), "it orders") for key in keys]
+        ws.perform(new_operation("turn", "a turn", [change_of("item", None, item) for item in held], actor="agent"))
+    with two(workspace) as both:
+        answers = [ask(both, f"accept {key}", f"reject {key}") for key in keys]
+    assert {tuple(sorted(pair)) for pair in answers} <= {("NothingToDo", "done"), ("NotFound", "done")}
+    with open_workspace(workspace) as ws:
+        there = {item.id for item in ws.items.all()}
+    assert there.issuperset(key for key, (accepted, _) in zip(keys, answers, strict=True) if accepted == "done")
+    assert there.isdisjoint(key for key, (_, rejected) in zip(keys, answers, strict=True) if rejected == "done")
