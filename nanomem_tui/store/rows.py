@@ -348,8 +348,7 @@ class RowStore:
         return known
 
     def _refresh_rows(self, files: Sequence[ledger_files.LedgerFile]) -> None:
-        """Take the rows that others committed since these ledger files were read, and what they remembered of the
-        agent's files.
+        """Take the rows that others committed, seen after these ledger files, and what they know of the agent's files.
 
         What we noticed of those files, and have not written, they may have written: it is noticed again from there.
         """

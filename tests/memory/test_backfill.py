@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -62,12 +62,6 @@ def workspace(tmp_path: Path) -> Path:
     (memory / "semantic").mkdir()
     (memory / "semantic" / "facts.md").write_text("# Facts\n\n- [2026-02-10 08:46:00 UTC] of one chat\n")
     return workspace
-
-
-@pytest.fixture
-def ws(workspace: Path) -> Iterator[Workspace]:
-    with open_workspace(workspace) as opened:
-        yield opened
 
 
 def run_once(ws: Workspace) -> Operation | None:

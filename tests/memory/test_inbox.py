@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.workspace import Workspace
-from tests.store.homes import Agent, make_home
+from tests.store.homes import Agent
 
 OLD = "2026-01-01T00:00:00+00:00"
 
@@ -53,17 +52,6 @@ def turn(ws: Workspace, text: str, assistant: str = "Sure.") -> Ended:
     """A finished turn of Ana in her chat."""
     begun = ws.engine.begin_turn(turn_input({"session_key": "telegram:42", "sender_id": "ana", "text": text}))
     return ws.engine.end_turn(turn_end({"turn": begun.turn, "assistant": assistant}))
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return make_home(tmp_path)
-
-
-@pytest.fixture
-def ws(workspace: Path) -> Iterator[Workspace]:
-    with open_workspace(workspace) as opened:
-        yield opened
 
 
 # -- nowhere else ---------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -18,12 +18,6 @@ def _time(text: str) -> datetime:
     moment = clock.parse(text)
     assert moment is not None
     return moment
-
-
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(make_home(tmp_path)) as opened:
-        yield opened
 
 
 def test_the_newest_come_first(ws: Workspace) -> None:

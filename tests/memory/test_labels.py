@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.bulk import edit_items
 from nanomem_tui.operations import new_operation
@@ -15,22 +13,10 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.memory import turns
-from tests.store.homes import make_home
 
 SECRET = "ghp_" + "a1B2" * 9
 """Long enough that a label, which is cut, would end inside it."""
 TEXT = f"token {SECRET} of the build"
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return make_home(tmp_path)
-
-
-@pytest.fixture
-def ws(workspace: Path) -> Iterator[Workspace]:
-    with open_workspace(workspace) as opened:
-        yield opened
 
 
 def item(ws: Workspace) -> str:

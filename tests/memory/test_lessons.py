@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,12 +14,6 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, make_home
-
-
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(make_home(tmp_path)) as opened:
-        yield opened
 
 
 def test_a_lesson_is_added_with_the_key_of_the_seed(ws: Workspace) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.forgetting import target_of
@@ -19,15 +17,9 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import turn
-from tests.store.homes import make_home, state
+from tests.store.homes import state
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(make_home(tmp_path)) as opened:
-        yield opened
 
 
 def put(ws: Workspace, key: str, **fields: object) -> Item:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,6 +49,28 @@ def shown(ws: Workspace, text: str) -> bool:
     return False
 
 
+@contextmanager
+def written_when_asked(monkeypatch: pytest.MonkeyPatch, asked: str, write: Callable[[], object]) -> Iterator[None]:
+    """The first question to the database in which `asked` stands finds that somebody writes just then."""
+    opening, written = reader.open_database, []
+
+    def trace(question: str) -> None:
+        if asked in question and not written:
+            written.append(question)
+            write()
+
+    @contextmanager
+    def opened(path: Path) -> Iterator[sqlite3.Connection]:
+        with opening(path) as connection:
+            connection.set_trace_callback(trace)
+            yield connection
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reader, "open_database", opened)
+        yield
+    assert written
+
+
 @pytest.mark.parametrize("table", ["memory_meta", "memory_entries", "lessons", "row_hash"])
 def test_rows_and_what_is_known_of_them_are_of_one_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
@@ -58,26 +80,15 @@ def test_rows_and_what_is_known_of_them_are_of_one_moment(
     writer = open_workspace(workspace)
     count(writer, "ltm_1")
     writer.flush()
-    opening, written = reader.open_database, []
 
-    def write(asked: str) -> None:
-        if table in asked and not written:
-            written.append(asked)
-            count(writer, "ltm_1")
-            writer.items.add("added meanwhile")
-            writer.store.checkpoint()
-
-    @contextmanager
-    def opened(path: Path) -> Iterator[sqlite3.Connection]:
-        with opening(path) as connection:
-            connection.set_trace_callback(write)
-            yield connection
+    def write() -> None:
+        count(writer, "ltm_1")
+        writer.items.add("added meanwhile")
+        writer.store.checkpoint()
 
     reading = open_workspace(workspace)
-    with monkeypatch.context() as patched:
-        patched.setattr(reader, "open_database", opened)
+    with written_when_asked(monkeypatch, table, write):
         reading.items.all()
-    assert written
     assert reading.problems() == []
     count(reading, "ltm_1")
     reading.close()
@@ -92,24 +103,9 @@ def test_what_waited_and_is_written_while_it_is_read_is_there(tmp_path: Path, mo
     count(writer, "ltm_1")
     writer.flush()
     writer.items.edit("ltm_2", text="acknowledged")
-    opening, written = reader.open_database, []
-
-    def write(asked: str) -> None:
-        if "FROM operations" in asked and not written:
-            written.append(asked)
-            writer.store.checkpoint()
-
-    @contextmanager
-    def opened(path: Path) -> Iterator[sqlite3.Connection]:
-        with opening(path) as connection:
-            connection.set_trace_callback(write)
-            yield connection
-
     reading = open_workspace(workspace)
-    with monkeypatch.context() as patched:
-        patched.setattr(reader, "open_database", opened)
+    with written_when_asked(monkeypatch, "FROM operations", writer.store.checkpoint):
         text = reading.items.get("ltm_2").text
-    assert written
     assert text == "acknowledged"
     reading.close()
     writer.close()
