@@ -99,7 +99,7 @@ class Desk:
             return
         edit, why = self._placed(edit)
         if not why and edit.op == "add" and (known := self._known(edit.new)):
-            self.skipped.append(Skipped(max(edit.evidence), edit.new, f"known: {known}"))
+            self.skipped.append(Skipped(max(edit.evidence), edit.new, f"known: {known}", fact=True))
             self.log.append(f"{_shortly(edit)}: not needed, {known} says it.")
             return
         before = self.files

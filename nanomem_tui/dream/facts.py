@@ -180,13 +180,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """One line that is not remembered, and why."""
+    """One line that is not remembered, and why; a `fact` is one that says something to remember."""
 
     cursor: int
     text: str
     why: str
     mark: str | None = None
     """The agent's own mark of the line: `durable`, `ephemeral` …"""
+    fact: bool = False
 
     @property
     def reason(self) -> str:
@@ -195,7 +196,7 @@ class Skipped:
 
     def to_json(self) -> dict[str, Any]:
         """The line as a JSON object."""
-        return {"cursor": self.cursor, "text": self.text, "mark": self.mark, "reason": self.why}
+        return {"cursor": self.cursor, "text": self.text, "mark": self.mark, "reason": self.why, "fact": self.fact}
 
 
 def skipped_summary(skipped: Sequence[Skipped]) -> str:

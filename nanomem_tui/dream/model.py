@@ -275,7 +275,8 @@ def _left_alone(study: _Study, desk: Desk) -> list[Skipped]:
     """The facts of which a model that was done made nothing: what it found is told, and not lost unseen."""
     if not desk.finished:
         return []
-    return [Skipped(max(fact.evidence), secrets.mask(fact.text), NO_EDIT) for fact in _untouched(study, desk)]
+    left = _untouched(study, desk)
+    return [Skipped(max(fact.evidence), secrets.mask(fact.text), NO_EDIT, fact=True) for fact in left]
 
 
 def _untouched(study: _Study, desk: Desk) -> list[_Fact]:

@@ -101,7 +101,7 @@ class RulesDreamer:
                 if fact.held and not known:
                     held.append(Refusal(work.new_line(fact), fact.held))
                 elif known:
-                    skipped.append(Skipped(fact.cursor, fact.text, known, fact.mark))
+                    skipped.append(Skipped(fact.cursor, fact.text, known, fact.mark, fact=True))
         edits = work.edits
         room = max(0, steps - (len(edits) - cleared)) if cleared else 0
         return Proposal((*edits[: min(room, cleared)], *edits[cleared:]), tuple(skipped), refused=tuple(held))
