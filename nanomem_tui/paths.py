@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui.errors import AccessDenied, NotAWorkspace, WorkspaceMissing
+from nanomem_tui.errors import AccessDenied, NotAWorkspace, StoreError, WorkspaceMissing
 
 WORKSPACE_SIGNS = ("memory", "SOUL.md", "USER.md", "AGENTS.md", "sessions", ".nanobot/workspace-id")
 HOME_SIGNS = ("config.json", "sessions", "memory/longterm.db", "memory.db")
@@ -156,15 +156,40 @@ class Paths(NamedTuple):
 def workspace_id(found: Paths) -> str:
     """The id that we began with; before that `.nanobot/workspace-id`, else 16 digits of the sha1 of the real path.
 
-    What we began with stays: a home may be moved, and an agent may be replaced by a release that makes an id.
+    What we began with stays: a home may be moved, and an agent may be replaced by a release that makes an id. Where
+    the file that says it is damaged, it is that of the one ledger that no other workspace has. Raises StoreError when
+    several may be it: none is shown then, for it may be another's.
     """
-    for file in (found.own_id, found.workspace_id_file):
-        try:
-            text = file.read_text("ascii").strip()
-        except (OSError, UnicodeDecodeError):
-            continue
-        if text and len(text) <= 64 and text.isalnum():
-            return text
+    own = kept_id(found.own_id)
+    if not found.own_id.exists() or (own and (found.ledger / own).is_dir()):
+        return own or _derived_id(found)
+    others = {kept_id(file) for file in found.own_id.parent.iterdir() if file != found.own_id}
+    folders = found.ledger.iterdir() if found.ledger.is_dir() else ()
+    ours = sorted({folder.name for folder in folders if _is_id(folder.name)} - others)
+    derived = own or _derived_id(found)
+    if len(ours) > 1 and derived not in ours:
+        fix = f"write the id of its memory into that file, one of {', '.join(ours)} (the names in {found.ledger})"
+        raise StoreError("the id of this workspace cannot be read", str(found.own_id), fix)
+    return derived if derived in ours or not ours else ours[0]
+
+
+def kept_id(file: Path) -> str:
+    """The id in a file; empty when there is none, or none that can be one."""
+    try:
+        text = file.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return text if _is_id(text) else ""
+
+
+def _is_id(text: str) -> bool:
+    return 0 < len(text) <= 64 and text.isalnum()
+
+
+def _derived_id(found: Paths) -> str:
+    """The id of a workspace that we did not begin with yet."""
+    if named := kept_id(found.workspace_id_file):
+        return named
     import hashlib  # 3 ms, and not needed where there is an id
 
     return hashlib.sha1(str(found.workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]

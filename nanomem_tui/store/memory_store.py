@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
-from nanomem_tui.paths import Paths
+from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, unfinished
 from nanomem_tui.store import ledger as ledger_files
@@ -137,7 +137,7 @@ class MemoryStore(RowStore):
     def _keep_id(self) -> None:
         """Before the first change: the id that all our rows go under (paths: `own_id`)."""
         try:
-            if not self.paths.own_id.exists():
+            if kept_id(self.paths.own_id) != self.workspace_id:
                 atomic.make_folder(self.paths.own_id.parent)
                 atomic.write_atomic(self.paths.own_id, self.workspace_id.encode())
         except OSError as error:
@@ -361,6 +361,10 @@ class MemoryStore(RowStore):
         """What could not be read or written, here and in the shared files."""
         found = [*self.source.repaired, *self._row_problems, *self._ledger_problems, *self.files.problems()]
         found += [problem for problem in (self.source.damage, self._copy_problem) if problem is not None]
+        if self.paths.own_id.exists() and kept_id(self.paths.own_id) != self.workspace_id:
+            what = "the file that keeps the id of this workspace is damaged; its ledger tells the id"
+            where = self.paths.relative(self.paths.own_id)
+            found.append(Problem(what, where, fix="the next change writes it anew", severity="warning"))
         if self.degraded:
             found.append(
                 Problem(f"degraded: {self.degraded}", "store", fix="changes are kept in RAM and in the ledger")

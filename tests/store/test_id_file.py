@@ -1,0 +1,59 @@
+"""The file that keeps the id of a workspace: damaged, it hides no memory and takes none of another workspace."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import StoreError
+from tests.store.homes import make_home
+
+DAMAGE = [b"", b"\0" * 16, b"\xff\xfe", b"0123456789abcdef", b"../../etc"]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A memory that began elsewhere: only the file tells its id."""
+    began = make_home(tmp_path / "began")
+    with open_workspace(began) as ws:
+        ws.items.add("what is remembered")
+    shutil.move(tmp_path / "began", tmp_path / "moved")
+    return tmp_path / "moved" / began.relative_to(tmp_path / "began")
+
+
+def texts(workspace: Path) -> set[str]:
+    with open_workspace(workspace) as ws:
+        return {item.text for item in ws.items.all()}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_id_hides_nothing_and_is_told_until_it_is_mended(workspace: Path, damage: bytes) -> None:
+    with open_workspace(workspace) as ws:
+        file, whole = ws.paths.own_id, ws.paths.own_id.read_bytes()
+    file.write_bytes(damage)
+    with open_workspace(workspace) as ws:
+        assert "what is remembered" in {item.text for item in ws.items.all()}
+        assert [problem.severity for problem in ws.problems() if "the id of this workspace" in problem.what] == [
+            "warning"
+        ]
+        assert file.read_bytes() == damage, "looking changes nothing"
+        ws.items.add("more")
+    assert file.read_bytes() == whole
+    assert {"what is remembered", "more"} <= texts(workspace)
+    with open_workspace(workspace) as ws:
+        assert ws.problems() == []
+
+
+def test_memories_of_which_any_may_be_ours_are_named_and_none_is_shown(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        file, ledger, whole = ws.paths.own_id, ws.paths.ledger, ws.paths.own_id.read_bytes()
+    (ledger / "aaaa").mkdir()
+    file.write_bytes(b"")
+    with pytest.raises(StoreError) as caught:
+        open_workspace(workspace)
+    assert f"aaaa, {whole.decode()}" in caught.value.fix or f"{whole.decode()}, aaaa" in caught.value.fix
+    (file.parent / "other").write_bytes(b"aaaa")
+    assert "what is remembered" in texts(workspace), "the other is another workspace's"
