@@ -29,6 +29,8 @@ def status(ws: Workspace) -> dict[str, Any]:
     sessions = part.read(lambda: _sessions(ws), None)
     history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
+    if ahead := dream.get("ahead"):
+        problems.append(Problem(ahead["what"], ahead["where"], fix=ahead["fix"]))
     wal = part.read(ws.wal.counts, {"files": None, "turns": None, "open": None})
     notes = part.read(lambda: len(ws.notes.list()), None)
     checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})

@@ -327,22 +327,22 @@ def status(state: State) -> None:
 
     with state.open() as ws:
         found = values.plain({**ws.dream.status(), "schedule": Schedule(ws).status()})
-    last, problem = found["last"] or {}, found["problem"]
+    last, problem, ahead = found["last"] or {}, found["problem"], found["ahead"]
     pairs = [
         ("Dreams", "cannot be told" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
-        ("Cursor", f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
+        ("Cursor", _line(ahead) if ahead else f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
         ("Running", "yes" if found["running"] else "no"),
-        ("Versions", _unreadable(problem) if problem else "kept in git" if found["git"] else "none yet"),
+        ("Versions", f"cannot be read: {_line(problem)}" if problem else "kept in git" if found["git"] else "none yet"),
         ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
         *_schedule_pairs(found["schedule"]),
     ]
     state.show(found, output.fields(pairs))
 
 
-def _unreadable(problem: dict[str, str]) -> str:
+def _line(told: dict[str, Any]) -> str:
     from nanomem_tui.errors import Refused
 
-    return f"cannot be read: {Refused(**problem).line()}"
+    return Refused(told["what"], told["where"], told["fix"]).line()
 
 
 def _schedule_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -91,7 +91,10 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     last = words.when((found.get("checkpoint") or {}).get("last_at"))
     index = ", search index old: `nanomem memory reindex`" if (store or {}).get("index") == "old" else ""
     database = f"{store['database'] or 'none yet'} (SQLite {store['sqlite']}{index})" if store else "cannot be read"
-    unread = count("history", "unprocessed")
+    unread, cursor = f"{count('history', 'unprocessed')} not yet dreamt", count("dream", "cursor")
+    if ahead := found["dream"].get("ahead"):
+        unread = "how many not yet dreamt is not known"
+        cursor = f"{ahead['cursor']:,}, {ahead['by']:,} ahead of the last entry"
     lines = output.fields(
         [
             ("Workspace", str(found["workspace"])),
@@ -104,8 +107,8 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("Lessons", f"{count('lessons', 'total')} ({count('lessons', 'enabled')} enabled{_strong(lessons)})"),
             ("  by scope ", words.tally(lessons.get("by_scope") or {})),
             ("Sessions", "?" if found["sessions"] is None else str(found["sessions"])),
-            ("History", f"{count('history', 'entries', 'entry', 'entries')}, {unread} not yet dreamt"),
-            ("Dream", f"{count('dream', 'runs', 'Dream')}, cursor {count('dream', 'cursor')}"),
+            ("History", f"{count('history', 'entries', 'entry', 'entries')}, {unread}"),
+            ("Dream", f"{count('dream', 'runs', 'Dream')}, cursor {cursor}"),
             ("WAL", f"{count('wal', 'files', 'file')}, {count('wal', 'turns', 'turn')}, {count('wal', 'open')} open"),
             ("Turns", _turns_line(found["counters"] or {})),
             ("Notes", "?" if found["notes"] is None else str(found["notes"])),

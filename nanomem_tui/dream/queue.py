@@ -10,24 +10,56 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import NanomemError, Problem, from_os_error
+from nanomem_tui.errors import NanomemError, Problem, in_words
 from nanomem_tui.formats.history import HistoryEntry, clamp_cursor, parse_cursor, parse_history
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.store.files import FileLayer
+    from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.presence import Presence
 
 
 class Queue(NamedTuple):
-    """Where Dream stands: its cursor (clamped to what exists), the last one, the entries it has not seen, and all."""
+    """Where Dream stands: its cursor (clamped to what exists), the last one, the entries it has not seen, and all.
+
+    `stated` is what the cursor file says, `given` the last cursor that the agent gave, whose entry may be gone.
+    """
 
     cursor: int
     latest: int
     waiting: tuple[HistoryEntry, ...]
     entries: tuple[HistoryEntry, ...] = ()
     problems: tuple[Problem, ...] = ()
+    stated: int = 0
+    given: int = 0
+
+    @property
+    def ahead(self) -> int:
+        """How many entries to come the cursor file passes over already; 0 when it is not beyond the last one."""
+        return max(0, self.stated - max(self.latest, self.given))
+
+    def too_far(self, git: GitHistory | None) -> Problem | None:
+        """What a cursor file that is `ahead` leads to, and what to write there; None when it is not.
+
+        The newest commit tells up to where Dreams have read, unless that is beyond the last entry as well.
+        """
+        if not self.ahead:
+            return None
+        last = max(self.latest, self.given)
+        newest = git.commits(1) if git else []
+        read = newest[0].cursor_after if newest else None
+        to_come = "the entry" if self.ahead == 1 else f"the {self.ahead:,} entries"
+        what = f"the cursor says {self.stated}, {self.ahead:,} ahead of the last entry ({last}): "
+        what += f"no Dream would ever read {to_come} to come"
+        if read is None or read > last:
+            fix = f"write the last entry that a Dream has read into {DREAM_CURSOR}; 0 has all of them read again"
+        else:
+            waits = counted(sum(1 for entry in self.entries if entry.cursor > read), "entry", "entries")
+            fix = f"write {read} into {DREAM_CURSOR}: up to there Dreams have read, and {waits} would wait"
+        return Problem(what, DREAM_CURSOR, None, fix)
 
     @property
     def unreadable(self) -> tuple[Problem, ...]:
@@ -64,17 +96,21 @@ class DreamQueue:
         except FileNotFoundError:
             data = b""
         except (OSError, NanomemError) as error:
-            said = (
-                error
-                if isinstance(error, NanomemError)
-                else from_os_error(error, f"reading {self._paths.history.name}")
-            )
+            said = in_words(error, f"reading {self._paths.history.name}")
             raise type(said)(said.what, self._paths.relative(self._paths.history), said.fix) from error
         entries, problems = parse_history(data, self._paths.relative(self._paths.history))
         latest = max((entry.cursor for entry in entries), default=0)
-        cursor = clamp_cursor(parse_cursor(self._files.load(DREAM_CURSOR).data), latest)
+        stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
+        cursor = clamp_cursor(stated, latest)
         waiting = sorted((e for e in entries if e.cursor > cursor), key=lambda entry: (entry.cursor, entry.line))
-        return Queue(cursor, latest, tuple(waiting), entries, problems)
+        return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._given())
+
+    def _given(self) -> int:
+        """The last cursor that the agent gave; 0 where its file does not tell."""
+        try:
+            return parse_cursor(atomic.read_stable(self._paths.cursor)) or 0
+        except (OSError, NanomemError):
+            return 0
 
     def running(self) -> bool:
         """Whether a Dream of ours, or the agent's own, is under way."""

@@ -86,8 +86,8 @@ class DreamRunner(DreamQueue):
         `watch` is told each step before it is done; an error that it raises ends the Dream, and nothing is changed.
         A line of the history that cannot be read is not passed, the Dream ends before it, unless it is to go
         `past_unreadable` ones. Raises NothingToDo when no entry waits, Refused while another Dream runs, when such a
-        line comes first, the time is up or a file holds bytes that are no UTF-8, Conflict when somebody changed a line
-        that is to be edited.
+        line comes first, the cursor is ahead of the last entry, the time is up or a file holds bytes that are no UTF-8,
+        Conflict when somebody changed a line that is to be edited.
         """
         dreamer, step = dreamer or self._dreamer, _in_time(watch, timeout)
         if not dry_run:
@@ -187,10 +187,13 @@ class DreamRunner(DreamQueue):
             raise from_os_error(error, "beginning a Dream") from error
 
     def _waiting(self, queue: Queue, why_none: str, past_unreadable: bool) -> tuple[HistoryEntry, ...]:
-        """What a Dream may read now. Raises NothingToDo, or Refused when a line that cannot be read comes first."""
+        """What a Dream may read now. Raises NothingToDo, or Refused when a line that cannot be read comes first, or the
+        cursor is ahead of all entries."""
         readable = queue.waiting if past_unreadable else queue.readable
         if readable:
             return readable
+        if (ahead := queue.too_far(self._git())) is not None:
+            raise Refused(ahead.what, ahead.where, ahead.fix)
         if queue.unreadable:
             first = queue.unreadable[0]
             raise Refused(

@@ -178,7 +178,7 @@ class Schedule:
         due = max(filter(None, (self.next_at(plan), not_before)))
         if clock.now() < due:
             return self._waiting(due)
-        if not self._file.exists() and not self._host.dream.queue().waiting:
+        if not self._file.exists() and not _worth_a_try(self._host.dream.queue()):
             return Outcome("nothing", _NOTHING, clock.now() + BUSY)  # a home without Dreams stays as it is
         atomic.make_folder(self._host.paths.data)
         try:
@@ -203,11 +203,11 @@ class Schedule:
                 raise _Stopped("the Dream was stopped", "", "nothing was changed")
             watch(what)
 
-        if not queue.waiting:
+        if not _worth_a_try(queue):
             return self._well(plan, memory, "nothing", _NOTHING)
         if self._host.dream.taken_back():  # it would write again what was taken back
             return self._well(plan, memory, "nothing", _HELD)
-        if memory.alone > _ALONE:
+        if memory.alone > _ALONE and queue.waiting:
             return self._pass_over(plan, memory, queue)
         try:
             result = self._host.dream.run(
@@ -293,6 +293,11 @@ class Schedule:
 
     def _write(self, memory: Memory) -> None:
         atomic.write_atomic(self._file, json.dumps(asdict(memory), ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _worth_a_try(queue: Queue) -> bool:
+    """Whether there is something to read, or a cursor ahead of all entries, which a Dream tells as what keeps it."""
+    return bool(queue.waiting or queue.ahead)
 
 
 def _refused_by_model(error: Exception) -> bool:

@@ -97,7 +97,8 @@ class Dreams:
         """`runs`, `commits`, `cursor`, `latest`, `unprocessed`, `git`, `running`, and `last`, a JSON object or None.
 
         `problem` (`what`, `where`, `fix`, else None) says why versions that are there cannot be read; then `runs` and
-        `commits` are None: how many there are is not known.
+        `commits` are None: how many there are is not known. `ahead` (`cursor`, `by` and a problem's fields,
+        else None) says that the cursor file names one that lies so many entries beyond the last.
         """
         queue = self._queue.queue()
         commits: list[Commit] = []
@@ -107,6 +108,7 @@ class Dreams:
         except Refused as error:
             problem = {"what": error.what, "where": error.where, "fix": error.fix}
         dreams = [commit for commit in commits if commit.is_dream]
+        ahead = queue.too_far(None if problem else self._opened)
         return {
             "runs": None if problem else len(dreams),
             "commits": None if problem else len(commits),
@@ -115,6 +117,7 @@ class Dreams:
             "unprocessed": len(queue.waiting),
             "git": self._opened is not None,
             "problem": problem,
+            "ahead": {"cursor": queue.stated, "by": queue.ahead, **ahead.to_json()} if ahead else None,
             "running": self._queue.running(),
             "last": run_of(dreams[0]).to_json() if dreams else None,
         }

@@ -140,8 +140,10 @@ def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:
         what = f"empty or not a number: the next Dream reads {again} again, and pays for that"
         yield Problem(what, where, None, "write the number of the last entry that was read")
     elif dreamt is not None and dreamt > latest:
-        what = f"{dreamt} is ahead of the history, which ends at {latest}: Dream finds nothing to read until then"
-        yield Problem(what, where, None, f"set it to {latest}")
+        ahead = dreamt - latest
+        missed = "the entry" if ahead == 1 else f"the {ahead:,} entries"
+        what = f"{dreamt} is {ahead:,} ahead of the history, which ends at {latest}: no Dream reads {missed} to come"
+        yield Problem(what, where, None, "write the last entry that a Dream has read there: see `nanomem dream status`")
     elif dreamt is not None and dreamt < 0:
         yield Problem(f"{dreamt} is below 0; agents take it as it is", where, None, "set it to 0", "warning")
 

@@ -308,6 +308,8 @@ def _before_run(ws: Workspace) -> tuple[list[Block], str]:
     ]
     if state["running"]:
         return blocks, "The agent is dreaming now: wait until it is done."
+    if state["ahead"]:
+        return blocks, f"Cannot dream: {state['ahead']['what']}. What to do: {state['ahead']['fix']}."
     return blocks, "" if state["unprocessed"] else "Nothing to dream about: no entry is new since the last Dream."
 
 

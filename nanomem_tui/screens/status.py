@@ -252,9 +252,12 @@ def _files(status: Mapping[str, Any]) -> Iterable[Part]:
     if dream["runs"] is None:
         yield Part("Dream", "cannot be read")
     else:
-        yield Part(
-            "Dream", f"{counted(dream['runs'], 'run')}, cursor {dream.get('cursor') or 0:,}", blocks=_fields(dream)
-        )
+        runs, ahead = counted(dream["runs"], "run"), dream["ahead"]
+        if ahead:
+            said = f"{runs}, cursor {ahead['cursor']:,}, {ahead['by']:,} ahead of the last entry"
+            yield Part("Dream", said, "bad", _fields({**dream, "ahead": ahead["what"]}))
+        else:
+            yield Part("Dream", f"{runs}, cursor {dream['cursor']:,}", blocks=_fields(dream))
     if wal["files"] is None:
         yield Part("WAL", "cannot be read")
     else:

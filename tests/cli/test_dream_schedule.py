@@ -59,6 +59,27 @@ def test_a_cursor_below_zero_counts_as_no_entry_read(workspace: Path, run: Run) 
     assert (workspace / "memory" / ".dream_cursor").read_text() == "-5"
 
 
+def test_a_cursor_ahead_of_the_last_entry_is_told_wherever_what_waits_is(workspace: Path, run: Run) -> None:
+    cursor = workspace / "memory" / ".dream_cursor"
+    cursor.write_text("8")
+    os.utime(cursor, (0, 0))  # so that one is due
+    said = "the cursor says 8, 7 ahead of the last entry (1): no Dream would ever read the 7 entries to come"
+    shown = run("dream", "status")
+    assert (shown.code, said in shown.out, "0 wait" in shown.out) == (0, True, False)
+    assert "0 has all of them read again" in shown.out
+    assert run("dream", "status", "--json").json["ahead"]["by"] == 7
+    memory = run("memory", "status").out
+    assert "cursor 8, 7 ahead of the last entry" in memory
+    assert ("not yet dreamt is not known" in memory, said in memory) == (True, True)
+    for command in (("dream", "run"), ("--run-dream",), ("--run-dream", "--dry-run")):
+        refused = run(*command)
+        assert (refused.code, said in refused.err) == (2, True)
+    looked = run("dream", "schedule", "--once")
+    assert (looked.code, said in looked.err) == (2, True)
+    cursor.write_text("0")
+    assert run("dream", "run").code == 0
+
+
 def test_a_dream_that_a_person_took_back_does_not_come_back_by_itself(workspace: Path, run: Run) -> None:
     run("config", "set", "dream_schedule", "on")
     assert run("dream", "run").code == 0

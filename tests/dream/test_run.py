@@ -57,6 +57,7 @@ def test_a_dream_is_one_dream_commit_whose_tree_carries_the_cursor(tmp_path: Pat
 
 def test_a_second_dream_has_nothing_to_do_and_says_so_with_exit_code_1(tmp_path: Path) -> None:
     on = bench(tmp_path)
+    on.remember("- User prefers rain", first=20)
     with pytest.raises(NothingToDo) as caught:
         on.dreams.run()
     assert caught.value.exit_code == 1
@@ -307,7 +308,7 @@ def test_without_history_or_repository_everything_says_so(tmp_path: Path) -> Non
     on = fresh(tmp_path)
     assert on.dreams.status() == {
         "runs": 0, "commits": 0, "cursor": 0, "latest": 0, "unprocessed": 0, "git": False, "running": False,
-        "last": None, "problem": None,
+        "last": None, "problem": None, "ahead": None,
     }  # fmt: skip
     assert (on.dreams.runs(), on.dreams.commits()) == ([], [])
     for act in (on.dreams.show, on.dreams.restore_preview, on.dreams.restore):

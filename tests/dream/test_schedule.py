@@ -133,6 +133,17 @@ def test_a_home_in_which_nothing_waits_stays_as_it_is(at: Clocked) -> None:
     assert sorted(at.paths.workspace.parent.rglob("*")) == before
 
 
+def test_a_cursor_ahead_of_all_entries_is_a_failure_that_says_so_until_it_is_mended(at: Clocked) -> None:
+    at.on.remember("- [durable] User likes tea")
+    at.paths.dream_cursor.write_text("9")
+    assert at.step() == "failed"
+    assert "8 ahead of the last entry (1)" in at.schedule.status()["error"]
+    at.paths.dream_cursor.write_text("0")
+    at.later(3 * HOUR)
+    assert at.step() == "dreamt"
+    assert at.schedule.status()["failures"] == 0
+
+
 def test_the_interval_is_the_one_of_the_settings(at: Clocked) -> None:
     at.set(dream_interval_h=0.5)
     at.on.remember("- [durable] User likes tea")

@@ -167,7 +167,7 @@ async def test_a_dream_is_run_after_a_yes_and_says_when_nothing_waits(demo: Path
         await on.press("r")
         await on.shows("waiting", "entries since the last Dream")
         await on.press("y")
-        await on.until(lambda: "u undoes it" in on.text or "nothing in them" in on.text)
+        await on.until(lambda: "u undoes it" in on.text or "nothing" in on.text)
         for _ in range(5):
             await on.press("r")
             if "Nothing to dream about" in on.text:
@@ -176,6 +176,15 @@ async def test_a_dream_is_run_after_a_yes_and_says_when_nothing_waits(demo: Path
         await on.shows("Nothing to dream about: no entry is new since the last Dream.")
         await on.press("escape", "T")
         await on.shows("Nothing to dream about")
+
+
+async def test_a_cursor_ahead_of_the_last_entry_is_said_before_a_dream(demo: Path) -> None:
+    (demo / "memory" / ".dream_cursor").write_text("100000")
+    async with console(demo, "dream") as on:
+        await on.press("r")
+        await on.shows("Cannot dream: the cursor says 100000", "ahead of the last entry", "What to do: write")
+        await on.press("y", "escape", "T")
+        await on.shows("The cursor says 100000")
 
 
 async def test_the_undo_of_a_dream_says_that_its_entries_are_read_again(demo: Path) -> None:

@@ -28,6 +28,14 @@ async def test_counts_are_those_of_the_workspace(sample: Sample) -> None:
         assert parts["Database"] == "none yet"
 
 
+async def test_a_dream_cursor_beyond_the_last_entry_is_bad(sample: Sample) -> None:
+    workspace = sample("nb035")
+    (workspace / "memory" / ".dream_cursor").write_text("1282")
+    async with console(workspace, "status", (160, 45)) as on:
+        assert said(on)["Dream"] == "20 runs, cursor 1,282, 1,000 ahead of the last entry"
+        assert "no Dream would ever read the 1,000 entries to come" in said(on)["memory/.dream_cursor"]
+
+
 async def test_what_is_torn_is_named_by_file_and_line(sample: Sample) -> None:
     async with console(sample("torn"), "status", (160, 45)) as on:
         bad = [row for row in on.screen.table.rows if row.health in {"bad", "warn"}]
