@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from nanomem_tui.dream.details import without_notes
+from nanomem_tui.dream.polarity import has_denial, undenied
 from nanomem_tui.tokens import fold
 
 _I = re.IGNORECASE
@@ -133,11 +134,6 @@ _NO_LONGER = re.compile(
     r"(?P<old>[^,;.]{3,60})[.]?(?=$|[,;]|\s)",
     _I,
 )
-_DENIAL = re.compile(
-    r"\b(?:no longer|not|no|never|without|cannot|any ?more)\b|\b(?:does|do|did|is|are|was|were|ca|wo)n['’]t\b|n['’]t\b|"
-    r"不再|再也不|没有|[不没无未]",
-    _I,
-)
 _CLAUSES = re.compile(r"[.;,!。；，！]\s*")
 _REMARK = re.compile(r"\s*[(（][^()（）]*[)）]")
 _NOW = re.compile(r"\s+now(?=,? (?:not|instead of|rather than)\b)", _I)
@@ -192,8 +188,7 @@ def ended(text: str) -> tuple[str, str]:
 
 def denials(text: str) -> list[str]:
     """What `text` denies, clause by clause, as if it were so: `is allergic to penicillin` of one who is not."""
-    clauses = [clause for clause in _CLAUSES.split(text) if _DENIAL.search(clause)]
-    return [" ".join(_DENIAL.sub(" ", clause).split()) for clause in clauses]
+    return [undenied(clause) for clause in _CLAUSES.split(text) if has_denial(clause)]
 
 
 def main_part(text: str) -> str:

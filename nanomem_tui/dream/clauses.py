@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.dream import details
+from nanomem_tui.dream.polarity import denies, is_denial
 from nanomem_tui.dream.veil import unmasked
 from nanomem_tui.formats.history import marks
 from nanomem_tui.tokens import fold, tokens
@@ -39,18 +40,6 @@ _LINKS = frozenset(
 )
 """Words that open a statement and are not whom or what it is about."""
 
-DENIES = re.compile(
-    r"\b(?:not|no|nor|never|without|cannot|stopped|stops|quit|left|leaves|ended|former|formerly|avoids?|dislikes?|hates?|"
-    r"refuse[sd]?|anymore|none|nothing(?=\s+\w)|nobody|neither|isn|doesn|rejects?|rejected|declined|denied|denies|failed|hardly|"
-    r"rarely|seldom|false|untrue|wrong|lacks?|instead of|rather than)\b|n['’]t\b|"
-    r"[不没無无未别勿非]|避免|讨厌|拒绝|停止|取消|戒|离开|离职|ไม่|เลิก",
-    _I,
-)
-_NO_DENIAL = re.compile(
-    r"\b(?:not only|left[- ]hand\w*|no\. ?\d+)\b|[特分级类性识告区差]别|别[名的墅致]|非[常洲]|未来|无[锡线论]|"
-    r"不[同错久断少]|没错",
-    _I,
-)
 _PREFERRED = re.compile(r"(\bprefer\w*\b[^.;,\n]{0,80}?) (?:over|than) ", _I)
 _VERB = (
     r"(?:he|she|it|they|we|I|is|are|was|were|has|have|had|does|do|did|will|would|can|should|also|now|likes?|loves?|"
@@ -124,11 +113,6 @@ def _opening(part: str) -> str:
     return " ".join(head.split()[:3])
 
 
-def denies(text: str) -> bool:
-    """Whether a text denies something."""
-    return DENIES.search(_NO_DENIAL.sub(" ", text)) is not None
-
-
 @lru_cache(4096)
 def core(text: str) -> frozenset[str]:
     """The words that say what a text is about; of scripts without spaces the characters."""
@@ -136,7 +120,7 @@ def core(text: str) -> frozenset[str]:
     return values | frozenset(
         word
         for word in content(_VALUE.sub(" ", text)) - _PARTICLES
-        if not (len(word) == 2 and _IS_CJK.match(word)) and not DENIES.fullmatch(word)
+        if not (len(word) == 2 and _IS_CJK.match(word)) and not is_denial(word)
     )
 
 

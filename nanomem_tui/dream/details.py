@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from nanomem_tui.dream.polarity import negations
 from nanomem_tui.tokens import fold, tokens
 
 _WORDS = (
@@ -26,7 +27,6 @@ _DETAIL = re.compile(
     rf"|\b(?P<word>(?i:{'|'.join(_WORDS)}))\b"
 )
 _SUBJECT = re.compile(r"\s+(?:is|was|are|were|has|had|said|says|likes?|works?|lives?|and|'s)\b|['’]s\b|\s+[A-Z]")
-_NEGATION = re.compile(r"\b(?:not|no|never|without|cannot|stopped)\b|n['’]t\b|[不没无未别勿非]", re.IGNORECASE)
 _NOTE = re.compile(
     r"[(（](?:was|were|formerly|previously|until|before|migrated from|moved from|replaced|old|此前|之前|原|曾|旧)"
     r"[^()（）]*[)）]",
@@ -85,12 +85,6 @@ def without_notes(text: str) -> str:
 def words(text: str) -> frozenset[str]:
     """The tokens of `text` that carry meaning."""
     return frozenset(tokens(text))
-
-
-@lru_cache(maxsize=16384)
-def negations(text: str) -> int:
-    """How many words of `text` deny something."""
-    return len(_NEGATION.findall(text))
 
 
 def says(new: str, old: str) -> bool:

@@ -29,6 +29,7 @@ from nanomem_tui.dream.facts import Fact, Skipped, facts_of, is_speech, route
 from nanomem_tui.dream.guards import Gate, Limits, Refusal, evidence_of
 from nanomem_tui.dream.later import Archive
 from nanomem_tui.dream.lines import Line, Lines, Part
+from nanomem_tui.dream.polarity import negations
 from nanomem_tui.dream.tidy import tidied
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.tokens import fold
@@ -217,7 +218,7 @@ class _Work:
         holding = [
             line
             for line in self._lines.sharing(details.words(wrong))
-            if details.holds(fold(line.text), fold(wrong)) and not details.negations(line.text)
+            if details.holds(fold(line.text), fold(wrong)) and not negations(line.text)
         ]
         same = (
             [line for line in holding if told & details.words(line.text)]
@@ -246,7 +247,7 @@ class _Work:
             about = details.words(denial) - _NOBODY
             near = self._lines.sharing(about) if about else []
             found += [line for line in near if about == _about(line) or _says_that_and_more(line, about)]
-        return [line for line in found if not details.negations(line.text) and not is_speech(line.text)]
+        return [line for line in found if not negations(line.text) and not is_speech(line.text)]
 
     def _take_back(self, fact: Fact, denied: Sequence[Line]) -> str:
         """Let a correction take the place of the one line that it denies whole; any other waits for a person."""

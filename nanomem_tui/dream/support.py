@@ -13,8 +13,9 @@ from functools import lru_cache
 
 from nanomem_tui.dream import dates, details, evidence, tidy, titles, witness
 from nanomem_tui.dream.claims import claim_of
-from nanomem_tui.dream.clauses import content, denies, missing
+from nanomem_tui.dream.clauses import content, missing
 from nanomem_tui.dream.edits import LineEdit
+from nanomem_tui.dream.polarity import denies
 from nanomem_tui.dream.veil import unmasked
 from nanomem_tui.tokens import fold, tokens
 
