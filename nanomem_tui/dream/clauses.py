@@ -1,4 +1,4 @@
-"""The clauses of what was said: the words of each, whether it denies, and whom it is about.
+"""The clauses of what was said: the words of each, whether it denies or supposes, and whom it is about.
 
 Owns cutting a text where one statement ends and the next begins, so that `allergic to nuts, not to milk` says two
 things. Knows no edit and decides nothing. Pure functions over text.
@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.dream import details
-from nanomem_tui.dream.polarity import denies, is_denial
+from nanomem_tui.dream.polarity import asserted, denies, is_denial, opens_condition
 from nanomem_tui.dream.veil import unmasked
 from nanomem_tui.formats.history import marks
 from nanomem_tui.tokens import fold, tokens
@@ -35,6 +35,7 @@ _LINKS = frozenset(
         "always usually often sometimes stopped "
         "chosen sold lost gave cancelled canceled finished closed removed deleted gone "
         "today yesterday tomorrow finally actually later longer anymore favourite favorite remember please correct "
+        "maybe perhaps possibly suppose supposing imagine considering if "
         "instead replaced renamed migrated upgraded extended confirmed told mentioned actual current latest value"
     )
 )
@@ -67,12 +68,14 @@ _FIRST = re.compile(r"\W*(?:(?:The|A|An|My|Our|Now|So)\s+)?([A-Z][\w-]*)")
 class Clause(NamedTuple):
     """One statement as it stands, what `words` say what it is about, and whether it denies.
 
-    `words` hold those with which its sentence began, where the clause has no beginning of its own.
+    `words` hold those with which its sentence began, where the clause has no beginning of its own. `asserted` is what
+    of it is said to be so: "" for what is only supposed.
     """
 
     text: str
     words: frozenset[str]
     denied: bool
+    asserted: str
 
 
 @lru_cache(512)
@@ -83,20 +86,30 @@ def clauses(said: str) -> tuple[Clause, ...]:
 
 def _of_line(text: str) -> Iterable[Clause]:
     opened = last = frozenset[str]()
-    before = False
-    for number, part in enumerate(_CUTS.split(_PREFERRED.sub(r"\1, not ", text))):
+    before = supposed = False
+    for number, (part, goes_on) in enumerate(_parts(_PREFERRED.sub(r"\1, not ", text))):
         words = core(part)
         if number and len(part.split()) <= _NAMED and _is_item(part.lower()) and not (":" in part or denies(part)):
             words |= last  # `a new owner, Anna`
         last = words
+        supposed = (supposed and goes_on) or opens_condition(part)
         if not words and not denies(part):
             continue
         denied = denies(part) or (before and _is_item(part))
         own = number == 0 or _FIRST.match(part) is not None
-        yield Clause(part, words if own else words | opened, denied)
+        yield Clause(part, words if own else words | opened, denied, "" if supposed else asserted(part))
         if own:
             opened = frozenset(word for word in core(_opening(part)))
         before = denied
+
+
+def _parts(text: str) -> Iterable[tuple[str, bool]]:
+    """The parts between the cuts, each with whether it goes on with the sentence of the one before."""
+    end, goes_on = 0, False
+    for cut in _CUTS.finditer(text):
+        yield text[end : cut.start()], goes_on
+        end, goes_on = cut.end(), cut[0].strip() in (",", "，", "and")
+    yield text[end:], goes_on
 
 
 def _is_item(part: str) -> bool:

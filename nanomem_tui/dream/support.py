@@ -37,7 +37,10 @@ def unsupported(edit: LineEdit, said: str, today: str, others: str, around: str 
     if edit.op in ("add", "replace"):
         if _is_foreign(edit.new, said) and missing(details.words(unmasked(edit.new)), details.words(said)):
             return OTHER_LANGUAGE
-        return _unsaid(edit, said) or _lost(edit, said) or witness.unborne(edit, said, near) or _unasked(edit, said)
+        why = _unsaid(edit, said) or _lost(edit, said) or witness.unborne(edit, said, near)
+        if why and witness.only_supposed(edit.new, said):
+            return witness.SUPPOSED
+        return why or _unasked(edit, said)
     if edit.op == "move" and edit.to_file not in ("", edit.file):
         return _moved(edit, said) or _unasked(edit, said)
     if edit.op == "remove" and not _may_go(edit, today, others) and (why := witness.kept(edit, said, near)):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from nanomem_tui.dream.clauses import Clause, before, capitals, clauses, content, core, missing, names, owners, subjects
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.evidence import plain
+from nanomem_tui.dream.polarity import leaves_open
 from nanomem_tui.formats.history import marks
 
 ENOUGH = 0.6
@@ -23,6 +24,7 @@ SCATTERED = "the entries that it cites do not say it in one statement"
 ANOTHER = "the entries that it cites say it of another"
 NOTHING = "the entries that it cites say nothing of what it removes"
 STILL = "the entries that it cites do not say that it is over"
+SUPPOSED = "the entries that it cites say it only of a case that may come, or as a possibility"
 _GONE = re.compile(
     r"\b(?:gone|sold|cancel\w*|moved?|over|past|finished|done|delete[sd]?|removed?|forget|obsolete|outdated|expired|"
     r"died|closed|ended|dropped|decommissioned|retired|replaced|changed|used to|once|lost|recovered|scrapped|"
@@ -50,10 +52,43 @@ def unborne(edit: LineEdit, said: str, around: frozenset[str]) -> str:
     told = clauses(said)
     was = clauses(plain(edit.old)) if edit.old else ()
     whole = content(edit.new) | content(edit.old) | around
+    sure = _asserted(told)
     for one in clauses(plain(edit.new)):
         if why := _unborne(one, was, told, whole, around):
             return why
-    return _taken(edit, told, around) if edit.op == "replace" else ""
+        if sure != told and not _open(one) and _unborne(one, was, sure, whole, around):
+            return SUPPOSED
+    if edit.op != "replace":
+        return ""
+    why = _taken(edit, told, around)
+    if not why and sure != told and not any(map(_open, clauses(plain(edit.new)))) and _taken(edit, sure, around):
+        return SUPPOSED
+    return why
+
+
+def only_supposed(new: str, said: str) -> bool:
+    """Whether a statement of a new line is nearest to what `said` only supposes, and does not say so itself."""
+    told = clauses(said)
+    for one in clauses(plain(new)):
+        best = _best(one.words, told) if not _open(one) else []
+        left = missing(one.words, best[-1].words) if best else one.words
+        if best and 2 * len(left) <= len(one.words) and not any(clause.asserted for clause in best):
+            return True
+    return False
+
+
+def _asserted(told: Sequence[Clause]) -> Sequence[Clause]:
+    """What of the clauses is said to be so; the same ones where nothing is only supposed."""
+    return tuple(
+        one if one.asserted == one.text else one._replace(text=one.asserted, words=core(one.asserted))
+        for one in told
+        if one.asserted.strip() or one.asserted == one.text
+    )
+
+
+def _open(one: Clause) -> bool:
+    """Whether a statement says itself that it is a wish, a possibility, or holds under a condition."""
+    return one.asserted != one.text or leaves_open(one.text)
 
 
 def _unborne(
@@ -125,11 +160,18 @@ def _taken(edit: LineEdit, told: Sequence[Clause], around: frozenset[str]) -> st
 
 def kept(edit: LineEdit, said: str, around: frozenset[str]) -> str:
     """Why the line that the edit removes stays; "" when one clause of `said` takes it back."""
+    told = clauses(said)
+    sure = _asserted(told)
+    why = _kept(edit, told, around)
+    return SUPPOSED if not why and sure != told and _kept(edit, sure, around) else why
+
+
+def _kept(edit: LineEdit, told: Sequence[Clause], around: frozenset[str]) -> str:
     old = core(edit.old)
     was = clauses(plain(edit.old))
     denied = bool(was) and was[0].denied
     why = NOTHING
-    for clause in clauses(said):
+    for clause in told:
         left = missing(old - (names(edit.old) - subjects(plain(edit.old))), clause.words)
         about = old & (clause.words | old - missing(old, clause.words))
         whole = not missing(old, clause.words)
