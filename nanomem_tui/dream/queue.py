@@ -57,8 +57,9 @@ class Queue(NamedTuple):
         if read is None or read > last:
             fix = f"write the last entry that a Dream has read into {DREAM_CURSOR}; 0 has all of them read again"
         else:
-            waits = counted(sum(1 for entry in self.entries if entry.cursor > read), "entry", "entries")
-            fix = f"write {read} into {DREAM_CURSOR}: up to there Dreams have read, and {waits} would wait"
+            wait = sum(1 for entry in self.entries if entry.cursor > read)
+            fix = f"write {read} into {DREAM_CURSOR}: up to there Dreams have read"
+            fix += f", and {counted(wait, 'entry', 'entries')} would wait" if wait else ""
         return Problem(what, DREAM_CURSOR, None, fix)
 
     @property

@@ -299,6 +299,8 @@ def _runs(hunk: Hunk) -> Iterator[list[DiffLine]]:
 def _before_run(ws: Workspace) -> tuple[list[Block], str]:
     """What a Dream would read, and why it can't be run now, "" when it can."""
     state = ws.dream.status()
+    if ahead := state["ahead"]:
+        return [Body(f"Cannot dream: {ahead['what']}.")], f"What to do: {ahead['fix']}."
     size = ws.settings.dream_max_batch_size
     who = "by rules, without a model" if ws.settings.dream_dreamer == "rules" else "by a language model: minutes"
     blocks: list[Block] = [
@@ -308,8 +310,6 @@ def _before_run(ws: Workspace) -> tuple[list[Block], str]:
     ]
     if state["running"]:
         return blocks, "The agent is dreaming now: wait until it is done."
-    if state["ahead"]:
-        return blocks, f"Cannot dream: {state['ahead']['what']}. What to do: {state['ahead']['fix']}."
     return blocks, "" if state["unprocessed"] else "Nothing to dream about: no entry is new since the last Dream."
 
 
