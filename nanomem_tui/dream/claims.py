@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from nanomem_tui.dream.details import without_notes
 from nanomem_tui.dream.polarity import has_denial, undenied
@@ -20,12 +21,15 @@ _MAX_VALUE = 80
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`subject` (folded) has `value`, which begins at `start` in the line. `sure`: it has one value at a time."""
+    """`subject` (folded) has `value`, which begins at `start` in the line. `sure`: it has one value at a time.
+
+    `several`: it may well have many beside each other, as a note or an allergy has."""
 
     subject: str
     value: str
     start: int
     sure: bool = True
+    several: bool = False
 
 
 _KEYED = re.compile(r"\**(?P<subject>[^:：*`/]{1,40}?)\**\s*[:：]\**\s*(?P<value>(?!//).+)")
@@ -50,17 +54,64 @@ _CHINESE_IS = re.compile(
 _OPEN_SUBJECTS = frozenset(
     "user users i he she it they we you this that there which who what 用户 我 他 她 它 这 那 不".split()
 )
-_MANY = frozenset(
-    "port host url version status note notes owner path name id date type model size price ci db os ip todo reminder "
-    "goal rule fact lesson decision example warning tip info update next idea question issue bug".split()
+_ANYBODYS = frozenset("port host url version status owner path name id date type model size price ci db os ip".split())
+"""What has one value, and does not say of whom or what."""
+_LISTED = frozenset(
+    "note notes goal rule fact lesson decision todo reminder example warning tip info update next idea question issue "
+    "bug".split()
 )
+_OTHERWISE = {
+    "年龄": "age", "年纪": "age", "岁数": "age", "time zone": "timezone", "时区": "timezone", "生日": "birthday",
+    "出生日期": "birthday", "date of birth": "birthday", "城市": "city", "所在城市": "city", "居住城市": "city",
+    "current city": "city", "home city": "city", "身高": "height", "体重": "weight", "血型": "blood type",
+    "email": "e-mail", "邮箱": "e-mail", "电话号码": "电话", "手机号": "手机", "手机号码": "手机",
+}  # fmt: skip
+"""What is called by two names."""
+PERSONAL = frozenset(("age", "timezone", "birthday", "lives in", "city", "height", "weight", "blood type"))
+"""What the user has one of, in whatever file it stands."""
+NEAR = {"lives in": "city", "city": "lives in"}
+"""What may mean the same, and may not: somebody lives in a country too."""
 _ONE = re.compile(
     r"(?:name|time ?zone|host|server|port|address|birthday|version|deadline|e-?mail|number|phone|branch|database|"
-    r"language|url|domain|budget|limit|theme|editor|location|city|password|currency|model|owner|manager|"
+    r"language|url|domain|budget|limit|theme|editor|location|city|password|currency|model|owner|manager|\bage|height|"
+    r"weight|blood type|"
     r"名字|姓名|时区|语言|生日|邮箱|电话|手机|地址|密码|端口|版本|数据库|服务器|跳板机|主机|域名|缩进|日期|时间)$",
     _I,
 )
-_STEM = re.compile(r"^(?:the user['’]s|the|my|our|your|user['’]s|users['’]) ", _I)
+_OF = re.compile(r" (?:of|for) .*")
+_BARE = re.compile(
+    r"(?P<subject>(?:[\w'’-]+ ){0,3}?(?:age|height|weight|budget|deadline|phone(?: number)?|limit|salary|port|version)|"
+    r"[\u3400-\u9fff]{0,6}?(?:年龄|身高|体重|预算|截止日期|电话|手机|端口|版本))"
+    r"(?:(?<=\w) |(?<=[\u3400-\u9fff]))(?P<value>\+?\d[\d.,:/-]*"
+    r"(?: ?(?:cm|kg|lbs?|euros?|dollars?|EUR|USD|CNY|元|欧元|美元|[€$£%]|[KMGT]B))?)(?: years(?: old)?|岁)?[.。]?",
+    _I,
+)
+"""An attribute and a number, with nothing between them: `Age 31`."""
+_AGED = re.compile(
+    r"(?:(?:(?:the )?user|I) (?:is|am) |I['’]m )?(?:now )?(?P<value>\d{1,3}) years old[.!]?|"
+    r"(?:用户|我)?(?:今年|现在|\d{4}年)?(?P<years>\d{1,3}) ?岁了?。?",
+    _I,
+)
+_OF_ONE = re.compile(
+    r"(?P<who>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)?) (?:"
+    r"(?:lives in|is based in|now lives in) (?P<place>\S.*)|is (?:now )?(?P<age>\d{1,3}) years old[.!]?)"
+)
+"""What is told of somebody named: where they live, how old they are."""
+_STEM = re.compile(
+    r"^(?:(?:the user['’]s|the|my|our|your|user['’]s|users['’]) |用户的|我的|"
+    r"用户(?=年龄|时区|城市|生日|身高|体重|血型))",
+    _I,
+)
+_MONTH = r"(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* )?"
+_UNSETTLED = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|might|could|unsure|if|used to)\b|[?？]\W*$|可能|也许|或许|如果|曾经|过去|"
+    r"[(（](?:until|till|before|"
+    rf"formerly|previously|former|old|此前|之前|原|曾|旧|以前) ?{_MONTH}[\d\s./年月日-]*[)）]|"
+    r"[^\s:：]\s+(?:until|till|before) \d|\b(?:formerly|previously)[.]?$",
+    _I,
+)
+"""What says of itself that it is not certain, or is no more: nothing that is so now gives way to it."""
+_SEVERAL = re.compile(r"\s(?:and|&)\s|、|以及")
 _OLD_VALUES = re.compile(
     r"(?:[,，;；(（]\s*(?:not|was recorded as|recorded as|was|formerly|previously|no longer)\b|"
     r"\s(?:instead of|rather than)\b|[,，;；(（]?\s*(?:而?不是|而非|不再是|此前记为|之前记为|原为|原来是|以前是))"
@@ -69,11 +120,17 @@ _OLD_VALUES = re.compile(
 )
 
 
+@lru_cache(maxsize=16384)
 def claim_of(text: str) -> Claim | None:
-    """The subject and value of a line, None when it claims nothing of that form."""
-    if len(text) > 4 * _MAX_VALUE:
+    """The subject and value of a line, None when it claims nothing of that form, or nothing that is certain now."""
+    if len(text) > 4 * _MAX_VALUE or _UNSETTLED.search(_OLD_VALUES.sub("", text)):
         return None
-    return _personal(text) or _keyed(text) or _equation(text) or _chinese(text)
+    return _personal(text) or _keyed(text) or _bare(text) or _equation(text) or _chinese(text)
+
+
+def are_several(value: str) -> bool:
+    """Whether a value names more than one thing: `English and German`."""
+    return _SEVERAL.search(value) is not None
 
 
 def _personal(text: str) -> Claim | None:
@@ -81,10 +138,17 @@ def _personal(text: str) -> Claim | None:
         value = current_value(match["value"])
         return Claim(f"prefers {fold(value).split()[-1].removesuffix('s')}", value, match.start("value"))
     if match := _PLACE.match(text):
-        subject = "works at" if match["verb"].lower().startswith("work") else "lives in"
-        return _claim(subject, match)
+        verb = match["verb"].lower()
+        moved = verb == "moved to"  # somebody moves to another team, and a team to another tool
+        sure = not moved or (match["value"][:1].isupper() and match.start("verb") > 0)
+        return _claim("works at" if verb.startswith("work") else "lives in", match, sure=sure)
     if match := _CHINESE_PLACE.match(text):
         return _claim("lives in", match)
+    if match := _AGED.fullmatch(text):
+        return _claim("age", match, "value" if match["value"] else "years")
+    if (match := _OF_ONE.fullmatch(text)) and fold(match["who"]).split()[0] not in _OPEN_SUBJECTS:
+        who = fold(match["who"])
+        return _claim(f"{who} lives in", match, "place") if match["place"] else _claim(f"{who}'s age", match, "age")
     return None
 
 
@@ -95,7 +159,14 @@ def _keyed(text: str) -> Claim | None:
         return None
     plural = subject.endswith("s") and not subject.endswith(("ss", "us"))
     said = _SAID.search(match["value"]) is not None  # `Gina: I lost my job.` is no value that Gina has
-    return _claim(subject, match, sure=subject not in _MANY and not plural and not said)
+    several = subject in _LISTED or plural or said
+    return _claim(subject, match, sure=not several and subject not in _ANYBODYS, several=several)
+
+
+def _bare(text: str) -> Claim | None:
+    match = _BARE.fullmatch(text)
+    subject = _subject(match["subject"]) if match else ""
+    return _claim(subject, match, sure=subject not in _ANYBODYS) if match and subject else None
 
 
 def _equation(text: str) -> Claim | None:
@@ -104,7 +175,8 @@ def _equation(text: str) -> Claim | None:
     if match is None or not subject or subject.split()[0] in _OPEN_SUBJECTS:
         return None
     plain = match["verb"].lower().strip() in ("is", "are")
-    return _claim(subject, match, sure=not plain or _ONE.search(subject) is not None)
+    sure = not plain or _ONE.search(_OF.sub("", subject)) is not None
+    return _claim(subject, match, sure=sure, several=not sure)
 
 
 def _chinese(text: str) -> Claim | None:
@@ -112,16 +184,21 @@ def _chinese(text: str) -> Claim | None:
     subject = _subject(match["subject"]) if match else ""
     if match is None or not subject or subject in _OPEN_SUBJECTS:
         return None
-    return _claim(subject, match, sure=match["verb"] in ("改为", "改成") or _ONE.search(subject) is not None)
+    sure = match["verb"] in ("改为", "改成") or _ONE.search(subject) is not None
+    return _claim(subject, match, sure=sure, several=not sure)
 
 
-def _claim(subject: str, match: re.Match[str], *, sure: bool = True) -> Claim | None:
-    value = current_value(match["value"])
-    return Claim(subject, value, match.start("value"), sure and len(value) <= _MAX_VALUE) if value else None
+def _claim(
+    subject: str, match: re.Match[str], group: str = "value", *, sure: bool = True, several: bool = False
+) -> Claim | None:
+    value = current_value(match[group])
+    sure = sure and len(value) <= _MAX_VALUE
+    return Claim(subject, value, match.start(group), sure, several) if value else None
 
 
 def _subject(text: str) -> str:
-    return fold(_STEM.sub("", text.strip())).strip(" *_'\"’")
+    subject = fold(_STEM.sub("", text.strip())).strip(" *_'\"’")
+    return _OTHERWISE.get(subject, subject)
 
 
 def current_value(text: str) -> str:

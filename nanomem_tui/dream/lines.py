@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from nanomem_tui.dream import details
+from nanomem_tui.dream import details, titles
 from nanomem_tui.dream.claims import Claim, claim_of
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.formats import markdown
@@ -32,11 +32,12 @@ class Line:
 
 
 class Part:
-    """A section of a file: its title ("" before the first heading), its level, and the words in it."""
+    """A section of a file: its title ("" before the first heading), its level, where it starts, and the words in it."""
 
     def __init__(self, section: markdown.Section) -> None:
         self.title = section.title
         self.level = section.level
+        self.start = section.start_line
         self._lines = section.lines
 
     @cached_property
@@ -80,6 +81,17 @@ class Lines:
         if file not in self._parts:
             self._parts[file] = [Part(section) for section in markdown.sections(self.files[file])]
         return self._parts[file]
+
+    def under(self, line: Line) -> Words:
+        """The words of the headings over a line that say of whom or what it may be; the file's own heading is none."""
+        above: list[Part] = []
+        own = next((part for part in self.parts(line.file) if part.level), None)
+        for part in self.parts(line.file):
+            if part.start > line.number:
+                break
+            if part.level and (part is not own or part.level > 1):
+                above = [*(one for one in above if one.level < part.level), part]
+        return frozenset[str]().union(*(titles.scope(part.title) for part in above))
 
     def alike(self, text: str) -> list[Line]:
         """The lines that may say all that `text` says, in the order of the files."""

@@ -11,18 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from nanomem_tui.dream import dates, details
-from nanomem_tui.dream.claims import (
-    Claim,
-    amount_of,
-    amounts,
-    claim_of,
-    denials,
-    ended,
-    main_part,
-    old_value,
-    settled,
-)  # fmt: skip
+from nanomem_tui.dream import dates, details, rivals
+from nanomem_tui.dream.claims import Claim, claim_of, denials, ended, main_part, old_value, settled
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import Fact, Skipped, facts_of, is_speech, route
@@ -32,6 +22,7 @@ from nanomem_tui.dream.lines import Line, Lines, Part
 from nanomem_tui.dream.polarity import negations
 from nanomem_tui.dream.tidy import tidied
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.memory import secrets
 from nanomem_tui.tokens import fold
 
 _SECTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
@@ -164,9 +155,29 @@ class _Work:
         for line in self._lines.sharing(details.words(plain)):
             if line.file == file and _says_more(fact, line):
                 return self._ask(_replace(line, plain, fact, "", "says more"))
-        if why := self._outdated(fact):
-            return why
-        return self._ask(self.new_line(fact))
+        return self._outdated(fact) or self._add(fact, file)
+
+    def _add(self, fact: Fact, file: str) -> str:
+        """Add the line of a fact. Of one line that it may contradict a person is asked whether it goes; where it may
+        contradict more than one it waits itself."""
+        edit = self.new_line(fact)
+        beside = [line for line in rivals.beside(self._lines, fact, file) if not self._said_later(fact, line)]
+        if len(beside) > 1:
+            told = " and ".join(f"“{secrets.mask(line.text)}”" for line in beside)
+            self.held.append(Refusal(edit, f"it may contradict {told}"))
+            return ""
+        why = self._ask(edit)
+        if not why and beside and (edit.file, edit.old, edit.new) not in self._refused:
+            old = beside[0]
+            gone = LineEdit(
+                "remove", old.file, line=old.number, old=old.whole, evidence=(fact.cursor,), why="contradicted"
+            )
+            self.held.append(Refusal(gone, f"entry {fact.cursor} may contradict it: {fact.text}"))
+        return why
+
+    def _said_later(self, fact: Fact, line: Line) -> bool:
+        claim = claim_of(line.text)
+        return self._archive.repeats(fact, line, claim.value if claim else line.text)
 
     def new_line(self, fact: Fact) -> LineEdit:
         """The edit that puts the fact at the end of the section that fits."""
@@ -200,12 +211,14 @@ class _Work:
         wrong = old_value(fact.text) if corrects else ""
         claim = None if fact.person else claim_of(settled(fact.text))
         if claim is not None:
-            found = self._other_value(claim, wrong, "" if corrects else file)
+            found = rivals.other_value(self._lines, fact, claim, wrong, file)
             if found is not None:
                 return found
         if wrong:
             return self._wrong_value(fact, claim, wrong)
-        return None if fact.person else self._named_wrong(fact, claim, file) or self._other_amount(fact, file)
+        if fact.person:
+            return None
+        return self._named_wrong(fact, claim, file) or rivals.other_amount(self._lines, fact, file)
 
     def _named_wrong(self, fact: Fact, claim: Claim | None, file: str) -> tuple[Line, str, str] | str | None:
         """The only line of the subject that holds what the fact says is so no more: `X now, not Y`, `no longer Y`."""
@@ -236,7 +249,9 @@ class _Work:
         if len(same) != 1 or (claim and fold(claim.value) == fold(wrong)):
             return None
         line = same[0]
-        return (line, _put(line.text, wrong, claim.value), wrong) if claim and not over else (line, fact.text, wrong)
+        return (
+            (line, rivals.put(line.text, wrong, claim.value), wrong) if claim and not over else (line, fact.text, wrong)
+        )
 
     def _denied(self, fact: Fact) -> list[Line]:
         """The lines that say what the fact denies, and maybe more."""
@@ -264,38 +279,6 @@ class _Work:
         self.held.append(Refusal(edit, f"it denies what {places} says{more}"))
         return ""
 
-    def _other_amount(self, fact: Fact, file: str) -> tuple[Line, str, str] | None:
-        """The only line of its file that tells another amount of the same for the same name."""
-        told = amount_of(fact.text)
-        if told is None:
-            return None
-        who, now = told
-        found = [
-            (line, was)
-            for line in self._lines.sharing(details.words(who))
-            if line.file == file and details.holds(fold(line.text), fold(who))
-            for was in amounts(line.text)
-            if was.unit == now.unit and (not was.what or not now.what or was.what == now.what)
-        ]
-        if len(found) != 1 or found[0][1].number == now.number:
-            return None
-        line, was = found[0]
-        return line, _put(line.text, was.text, now.text), was.text
-
-    def _other_value(self, claim: Claim, wrong: str, file: str) -> tuple[Line, str, str] | str | None:
-        same = self._lines.claiming(claim.subject)
-        for line, other in same:
-            if fold(other.value) == fold(claim.value) or details.says(claim.value, other.value):
-                return f"known: {line.file}:{line.number}"
-        named = [(line, other) for line, other in same if wrong and details.holds(fold(other.value), fold(wrong))]
-        alone = [(line, other) for line, other in same if file in ("", line.file)]
-        if len(named) != 1 and (len(alone) != 1 or not claim.sure or not alone[0][1].sure):
-            return None
-        line, other = named[0] if len(named) == 1 else alone[0]
-        value = line.text[other.start :]
-        remark = value[len(other.value) :] if value.startswith(other.value) else ""  # on what it was before: that stays
-        return line, line.text[: other.start] + claim.value + remark, other.value
-
     def _wrong_value(self, fact: Fact, claim: Claim | None, wrong: str) -> tuple[Line, str, str] | None:
         """The line that holds the value named as wrong and shares most words with the fact, unless two do so alike."""
         rest = details.words(fact.text) - details.words(wrong)
@@ -309,7 +292,7 @@ class _Work:
         if not holding or (len(holding) > 1 and holding[0][0] == holding[1][0]):
             return None
         line = holding[0][1]
-        return (line, _put(line.text, wrong, claim.value), wrong) if claim else (line, fact.text, wrong)
+        return (line, rivals.put(line.text, wrong, claim.value), wrong) if claim else (line, fact.text, wrong)
 
 
 def _about(line: Line) -> frozenset[str]:
@@ -339,12 +322,6 @@ def _says_more(fact: Fact, line: Line) -> bool:
     if not fact.person:
         return True
     return bool(colon) and fact.text.startswith(f"{who}: ") and fold(said).strip(" .!") in fold(fact.text)
-
-
-def _put(text: str, old: str, new: str) -> str:
-    """`text` with the first `old` (whatever its case) replaced by `new`."""
-    at = text.casefold().find(old.casefold())
-    return text[:at] + new + text[at + len(old) :] if at >= 0 else text
 
 
 def _titled(wanted: str, title: str) -> bool:

@@ -6,6 +6,7 @@ not know who proposed the edit. Pure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -21,10 +22,15 @@ identity important information infrastructure interests job languages life locat
 memory miscellaneous misc money movies music notes ongoing other people personal pets places plans preferences
 principles profile project projects recent recipes relationships reminders routine routines schedule school servers
 setup shopping software sports study style tasks tech technology term tone tools travel trips user vehicles voice weekly
-work 项目 决定 决策 基础设施 偏好 喜好 健康 饮食 身份 基本 信息 备注 其他 笔记 家庭
-家人 朋友 宠物 工作 学习 旅行 爱好 财务 人物 沟通 风格 重要
+work facts infra instructions interest key length level main primary response role special technical topics misc
 """
+_WORDS_CJK = re.compile(
+    "项目|决定|决策|基础设施|偏好|喜好|健康|饮食|身份|基本|信息|备注|其他|其它|笔记|家庭|家人|朋友|宠物|工作|学习|旅行|爱好|财务|"
+    "人物|沟通|风格|重要|个人|用户|联系人|联系|方式|环境|服务器|日程|计划|账号|设备|长期|记忆|关于|生活|常用|事实|资料|情况|[的和与]"
+)
 """What headings are called that say nothing of anybody."""
+_OTHERS = "animals car contacts events family friends people pets places relationships school travel trips vehicles"
+_OTHERS_CJK = re.compile("家庭|家人|朋友|宠物|旅行|人物|联系人")
 
 
 def made(edit: LineEdit, files: Mapping[str, str]) -> str:
@@ -42,9 +48,19 @@ def impossible(title: str) -> str:
     return f"a heading of more than {MAX_TITLE} characters" if len(title) > MAX_TITLE else ""
 
 
+def scope(title: str) -> frozenset[str]:
+    """The words of a title by which what stands under it may be another's than the user's."""
+    return telling(title) | (details.words(title) & _others()) | frozenset(_OTHERS_CJK.findall(title))
+
+
 def telling(title: str) -> frozenset[str]:
     """The words of a title that say something of somebody."""
-    return details.words(title) - _general()
+    return details.words(_WORDS_CJK.sub(" ", title)) - _general()
+
+
+@lru_cache(1)
+def _others() -> frozenset[str]:
+    return details.words(_OTHERS)
 
 
 @lru_cache(1)

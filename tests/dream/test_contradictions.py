@@ -48,9 +48,12 @@ def test_what_speaks_of_something_else_is_added(said: str) -> None:
     assert one(f"- [durable] {said}", files=FILES).op == "add"
 
 
-def test_two_lines_that_could_be_meant_are_left_alone() -> None:
+def test_two_lines_that_could_be_meant_are_left_alone_and_the_new_one_waits() -> None:
     files = {**FILES, "memory/MEMORY.md": f"{MEMORY}- srv3 backup box with 16 GB\n"}
-    assert one("- [durable] srv3 has 32 GB", files=files).op == "add"
+    proposal = dream("- [durable] srv3 has 32 GB", files=files)
+    assert proposal.edits == ()
+    assert [(held.edit.op, held.edit.new) for held in proposal.refused] == [("add", "- srv3 has 32 GB")]
+    assert proposal.refused[0].why.startswith("it may contradict “srv3: Debian 12")
 
 
 def test_a_section_that_a_person_named_shorter_is_used() -> None:
