@@ -236,11 +236,11 @@ def cut_json(cut: Cut) -> dict[str, Any]:
 def turn_input(body: Mapping[str, Any]) -> TurnInput:
     """The beginning of a turn from JSON. Raises BadInput that names the field."""
     problems = turn_fields.unknown(body, FIELDS)
-    key = turn_fields.text(body, "session_key", 600).strip()
+    key = turn_fields.text(body, "session_key", 600)
     channel, chat_id = (turn_fields.text(body, name, 600) or None for name in ("channel", "chat_id"))
     if channel is None and chat_id is None and ":" in key:
         channel, chat_id = key.split(":", 1)
-    if not key and channel and chat_id:
+    if not key.strip() and channel and chat_id:
         key = f"{channel}:{chat_id}"
     if not channel or not chat_id:
         raise BadInput("a turn needs a channel and a chat", "channel, chat_id", "or a session_key like telegram:12345")

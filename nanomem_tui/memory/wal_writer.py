@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats import wal_state
 from nanomem_tui.memory import secrets
 from nanomem_tui.memory.appending import opened
@@ -144,7 +144,9 @@ class WalWriter:
                 has_header = owner is not None or b"\n### " in head
                 atomic.append_to(handle, block if has_header else header + block)
         if not mine:  # another process took the name between our look and our lock
-            del self._files[session_key]
+            taken = self._files.pop(session_key)
+            if self.file(session_key) == taken:
+                raise Conflict("that turn log names another session", str(taken), "set the file aside")
             self._append(session_key, header, block)
 
 
@@ -161,8 +163,10 @@ def _owner(path: Path) -> str | None:
 
 
 def _owner_in(head: bytes) -> str | None:
+    """The key that a head names, with the blanks at its end: the ids of two chats may differ in nothing else."""
     found = _KEY_LINE.search(head.partition(b"\n## Turns")[0])
-    return found[1].decode("utf-8", "replace").strip() or None if found else None
+    key = found[1].decode("utf-8", "replace").removesuffix("\r") if found else ""
+    return key if key.strip() else None
 
 
 def _hashed(name: str, session_key: str) -> str:

@@ -94,6 +94,25 @@ def test_a_turn_ends_in_the_chat_where_it_began(workspace: Path) -> None:
         ws.engine.end_turn(turn_end({**fields("telegram:B", "telegram", "B"), "turn": begun.turn}))
 
 
+@pytest.mark.parametrize("chat", ["7 ", "7\u3000", "7\u00a0", "7\u2003", "a ", " 7", "x  "])
+def test_a_chat_whose_id_begins_or_ends_with_a_blank_is_one_of_its_own(workspace: Path, chat: str) -> None:
+    chats = (chat.strip(), chat)
+    for number, name in enumerate((*chats, *chats)):
+        text = f"Remember that crate {number} is full"
+        with open_workspace(workspace) as ws:
+            begun = ws.engine.begin_turn(turn_input(fields("", "telegram", name, text)))
+            told = fields(f"telegram:{name}", "telegram", name, text, turn=begun.turn, assistant=f"answer {number}")
+            ended = ws.engine.end_turn(turn_end(told))
+            assert [saved.item.text for saved in ended.saved] == [f"crate {number} is full"]
+            assert ended.problems == ()
+    with open_workspace(workspace) as ws:
+        for name, answers in zip(chats, (["answer 0", "answer 2"], ["answer 1", "answer 3"]), strict=True):
+            assert [turn.assistant for turn in ws.wal.get(f"telegram:{name}").turns] == answers
+            shown = ws.engine.preview(turn_input(fields("", "telegram", name)))
+            assert [turn.assistant for turn in shown.working] == answers
+        assert (ws.wal.check(), ws.wal.problems()) == ([], [])
+
+
 WORDS = st.text("AB: /@", min_size=1, max_size=6)
 KEYS = WORDS | st.sampled_from(["unified:default", "cli:x", "api:default", "t:A", "t:A:B", "t:A:B:x"])
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError
+from nanomem_tui.errors import BadInput, Conflict, InvalidConfig, NanomemError
 from nanomem_tui.formats.wal_state import parse_wal
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter, checked_key
@@ -55,6 +55,16 @@ def test_two_sessions_of_one_name_never_share_a_file(writer):
     assert [turn.open for turn in parsed(again, "slack:T1_C2").turns] == [True]
     assert [turn.open for turn in parsed(again, "slack_T1:C2").turns] == [False]
     assert len(list(writer.folder.iterdir())) == 2
+
+
+def test_a_log_that_somebody_gave_to_another_session_is_left_alone(writer):
+    writer.pre("slack:T1_C2", "slack", "T1_C2", AT, {"user": "one"})
+    writer.pre("slack_T1:C2", "slack_T1", "C2", AT, {"user": "two"})
+    theirs = writer.file("slack_T1:C2")
+    theirs.write_bytes(theirs.read_bytes().replace(b"slack_T1:C2", b"slack_T1:C3"))
+    with pytest.raises(Conflict, match="another session"):
+        WalWriter(writer.folder).post("slack_T1:C2", LATER, "two done")
+    assert b"POST" not in theirs.read_bytes()
 
 
 def test_a_torn_tail_costs_the_turn_that_it_is_in_and_nothing_else(writer):
