@@ -96,7 +96,6 @@ def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[s
 
 def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[str]:
     from nanomem_tui.cli.dream_review import waiting_line
-    from nanomem_tui.dream.dreamer import NO_EDIT
     from nanomem_tui.dream.facts import skipped_summary
     from nanomem_tui.dream.review import WAITS, masked
     from nanomem_tui.memory import secrets
@@ -114,8 +113,7 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
         lines.extend(f"  {secrets.mask(line)}" for line in _changed_lines(result.before[name], result.after[name]))
         lines.extend(f"  {_edit_line(masked(edit).to_json())}" for edit in own if edit.op == "move")
     if not result.files and not result.refused:
-        unmade = any(left.why == NO_EDIT for left in result.skipped)
-        lines.append("No edit was made of what the model found." if unmade else "Nothing to remember in them.")
+        lines.append(f"{result.unchanged[:1].upper()}{result.unchanged[1:]}.")
     for refusal in result.refused:
         why = "For you to judge" if refusal.why == WAITS else f"Refused ({refusal.why})"
         told = one_line(_edit_line(masked(refusal.edit).to_json()), _MAX_REFUSED)

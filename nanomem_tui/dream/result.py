@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,9 @@ from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import masked
 from nanomem_tui.model.client import Usage
 from nanomem_tui.operations import Operation
+from nanomem_tui.text import counted
+
+_MOST_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class DreamResult:
     `analysis` is what the Dreamer made of the entries, `usage` what a model took for it.
 
     `notes`: what of it is out of the ordinary, each a line to be told: a repository was made, or none keeps it.
+
+    `declined`: how many of the edits that a review showed a person neither took nor left for later.
 
     `unreadable`: the lines of the history behind the cursor that are no entry; it read up to the first of them.
     """
@@ -42,6 +48,24 @@ class DreamResult:
     analysis: str = ""
     usage: Usage = field(default_factory=Usage)
     notes: tuple[str, ...] = ()
+    declined: int = 0
+
+    @property
+    def unchanged(self) -> str:
+        """What to say of a Dream that changed no file: what it found, and why that changed nothing."""
+        told = [f"{counted(self.declined, 'edit')} not taken"] if self.declined else []
+        if facts := [line.why.partition(": ")[0] for line in self.facts_left]:
+            reasons = [f"{why} ({number:,})" for why, number in Counter(facts).most_common()]
+            more = ["…"] if len(reasons) > _MOST_REASONS else []
+            told.append(f"{counted(len(facts), 'fact')} found: {', '.join((*reasons[:_MOST_REASONS], *more))}")
+        if told:
+            return f"nothing changed; {', '.join(told)}"
+        return "nothing changed" if self.edits or self.refused else "nothing to remember"
+
+    @property
+    def facts_left(self) -> tuple[Skipped, ...]:
+        """The facts that were found, and of which no edit was made."""
+        return tuple(line for line in self.skipped if line.fact)
 
     def to_json(self) -> dict[str, Any]:
         """The counts and edits as a JSON object."""

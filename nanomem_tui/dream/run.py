@@ -33,6 +33,7 @@ from nanomem_tui.store import atomic, file_commits, merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.presence import Presence
+from nanomem_tui.text import counted, whole
 
 __all__ = ["MAX_BATCH_SIZE", "MAX_ITERATIONS", "DreamResult", "DreamRunner", "message", "unreadable_line"]
 
@@ -98,10 +99,10 @@ class DreamRunner(DreamQueue):
             result = self._propose(dreamer, max_batch_size, max_iterations, step, past_unreadable)
             return _all_for_review(result) if review else result
         with self._alone():
-            step(f"reading {_count(min(len(waiting), max_batch_size), 'entry', 'entries')}")
+            step(f"reading {counted(min(len(waiting), max_batch_size), 'entry', 'entries')}")
             result = self._propose(dreamer, max_batch_size, max_iterations, step, past_unreadable)
             result = _all_for_review(result) if review else result
-            step(f"writing {_summary(result.files)}")
+            step(f"writing {_summary(result)}")
             self._refuse_beside_the_agent()  # a model takes minutes, in which the agent may have begun
             self._refuse_when_late(result)
             return self._commit(result, started_by)
@@ -129,7 +130,8 @@ class DreamRunner(DreamQueue):
             self._clean_up()
             self._refuse_when_late(proposed)
             before = {name: self._text(name) for name in TITLES}
-            decided = replace(proposed, edits=tuple(chosen), refused=tuple(waiting))
+            declined = len(proposed.edits) + len(proposed.refused) - len(chosen) - len(waiting)
+            decided = replace(proposed, edits=tuple(chosen), refused=tuple(waiting), declined=max(0, declined))
             result = self._changed(decided, before, apply_edits(before, chosen))
             return self._commit(result, started_by, rejected)
 
@@ -259,7 +261,7 @@ class DreamRunner(DreamQueue):
             edit, key = one.edit, asked(one.edit, dreamer)
             if key in rejected:
                 cursor = max(edit.evidence, default=0)
-                again.append(Skipped(cursor, secrets.mask(edit.new or edit.old), "a person rejected it"))
+                again.append(Skipped(cursor, secrets.mask(edit.new or edit.old), "a person rejected it", fact=True))
             elif one.why or key in waiting:
                 left.append(Refusal(edit, waiting.get(key, one.why)))
             else:
@@ -276,6 +278,7 @@ class DreamRunner(DreamQueue):
         known = {asked(hunk.edit, hunk.dreamer) for hunk in HunkLayer(self._paths).read()[0]}
         kept = [one for one in result.refused if keepable(one.edit)]
         new = [one for one in kept if asked(one.edit, result.dreamer) not in known]
+        inbox = ((len(new), "to the inbox"), (len(kept) - len(new), "in the inbox already"))
         # In this order: what waits for a person is kept before the cursor passes the entries that ask for it.
         changes: list[Change] = waiting_changes(new, result.dreamer)
         for name, text in result.after.items():
@@ -294,12 +297,17 @@ class DreamRunner(DreamQueue):
             "edits": [edit.to_json() for edit in result.edits],
             "refused": [{**masked(r.edit).to_json(), "reason": r.why} for r in result.refused[:_MAX_KEPT]],
         }
+        if result.facts_left:
+            meta["left"] = [
+                {**line.to_json(), "text": whole(secrets.mask(line.text))} for line in result.facts_left[:_MAX_KEPT]
+            ]
         if rejected:
             meta["rejected"] = [masked(one.edit).to_json() for one in rejected[:_MAX_KEPT]]
         if result.usage.calls:
             meta |= {"analysis": result.analysis[:_MAX_ANALYSIS], "usage": result.usage.to_json()}
-        label = f"Dream: {_count(result.read, 'entry', 'entries')}, {_summary(result.files, len(new))}"
-        return new_operation("dream.run", label, changes, actor="dream", meta=meta)
+        label = [f"Dream: {counted(result.read, 'entry', 'entries')}", _summary(result)]
+        label += [f"{counted(number, 'edit')} {where}" for number, where in inbox if number]
+        return new_operation("dream.run", ", ".join(label), changes, actor="dream", meta=meta)
 
 
 def _all_for_review(result: DreamResult) -> DreamResult:
@@ -324,7 +332,7 @@ def unreadable_line(lines: Sequence[int]) -> str:
     """Which lines of the history could not be read, and where Dreams end for that."""
     named = ", ".join(str(line) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
     return (
-        f"{_count(len(lines), 'line', 'lines')} of history.jsonl cannot be read ({named}): Dreams read what lies "
+        f"{counted(len(lines), 'line')} of history.jsonl cannot be read ({named}): Dreams read what lies "
         f"before line {lines[0]} and stop there until it is mended or removed; see `nanomem doctor`"
     )
 
@@ -350,7 +358,7 @@ def _within(
         kept = [edit for edit, cursor in zip(edits, last_of, strict=True) if cursor < first_left_out]
         return kept, [], done[-1]
     own = [edit for edit, cursor in zip(edits, last_of, strict=True) if cursor == first_left_out]
-    why = f"one entry asks for more than {_count(limit, 'edit', 'edits')}"
+    why = f"one entry asks for more than {counted(limit, 'edit')}"
     return own[:limit], [Refusal(edit, why) for edit in own[limit:]], first_left_out
 
 
@@ -359,8 +367,8 @@ def _why_fewer(batch: Sequence[HistoryEntry], last: int, limit: int) -> tuple[st
     read = sum(1 for entry in batch if entry.cursor <= last)
     if read == len(batch):
         return ()
-    of = f"{read} of {_count(len(batch), 'entry', 'entries')} were read"
-    return (f"{of}: the rest asks for more than {_count(limit, 'edit', 'edits')} in all, and waits for the next Dream",)
+    of = f"{read} of {counted(len(batch), 'entry', 'entries')} were read"
+    return (f"{of}: the rest asks for more than {counted(limit, 'edit')} in all, and waits for the next Dream",)
 
 
 def message(dreamer: str, result: DreamResult) -> str:
@@ -380,12 +388,12 @@ def message(dreamer: str, result: DreamResult) -> str:
 
 
 def _count(number: int, one: str, many: str) -> str:
+    """As git and the agent write it, without a mark between thousands."""
     return f"{number} {one if number == 1 else many}"
 
 
-def _summary(files: Mapping[str, tuple[int, int]], waiting: int = 0) -> str:
-    inbox = f"{_count(waiting, 'edit', 'edits')} to the inbox" if waiting else ""
-    if not files:
-        return inbox or "nothing to remember"
-    added, removed = sum(c[0] for c in files.values()), sum(c[1] for c in files.values())
-    return ", ".join(filter(None, (f"+{added} -{removed} in {', '.join(files)}", inbox)))
+def _summary(result: DreamResult) -> str:
+    if not result.files:
+        return result.unchanged
+    added, removed = (sum(counts[side] for counts in result.files.values()) for side in (0, 1))
+    return f"+{added} -{removed} in {', '.join(result.files)}"

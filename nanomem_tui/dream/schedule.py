@@ -315,7 +315,7 @@ def told(result: DreamResult) -> str:
     read = counted(result.read, "entry", "entries")
     changed = ", ".join(f"{name} +{added} -{removed}" for name, (added, removed) in result.files.items())
     more = f", {counted(len(result.refused), 'edit')} for you to judge" if result.refused else ""
-    return f"dreamt over {read}: {changed or 'nothing to remember'}{more}"
+    return f"dreamt over {read}: {changed or result.unchanged}{more}"
 
 
 def agents_own(paths: Paths, layout: Layout, agent: Presence) -> str:

@@ -118,7 +118,8 @@ class ReviewScreen(DiffScreen[Proposed]):
         if self._result is None:
             return self._why_empty or self.EMPTY
         read = counted(self._result.read, "entry", "entries")
-        return f"Nothing in {read} is worth remembering. r lets the cursor pass them, esc leaves it where it is."
+        why = self._result.unchanged
+        return f"No edit proposed from {read}: {why}. r lets the cursor pass them, esc leaves it where it is."
 
     def search_text(self, row: Proposed) -> str:
         """Words are searched in both lines and in the reasons."""
@@ -204,8 +205,8 @@ class ReviewScreen(DiffScreen[Proposed]):
             self._take(None, error)
         else:
             self._take(result)
-            said = f"{counted(len(self._rows), 'edit')} proposed" if self._rows else "Nothing is worth remembering"
-            say(self, f"{said} from {counted(result.read, 'entry', 'entries')}; nothing is changed yet")
+            edits = counted(len(self._rows), "edit") if self._rows else "No edit"
+            say(self, f"{edits} proposed from {counted(result.read, 'entry', 'entries')}; nothing is changed yet")
 
     async def _dry_run(self, run: Running) -> DreamResult:
         return await self.console.in_thread(lambda ws: ws.dream.run(dry_run=True, watch=run.step))

@@ -83,7 +83,7 @@ def told_above(meta: Meta) -> list[Block]:
 
 
 def told_below(meta: Meta) -> list[Block]:
-    """What the model made of the entries, and the edits that were not made, with the reasons."""
+    """What the model made of the entries, and the edits and facts that changed nothing, with the reasons."""
     blocks: list[Block] = []
     analysis = meta.get("analysis")
     if isinstance(analysis, str) and analysis.strip():
@@ -95,6 +95,12 @@ def told_below(meta: Meta) -> list[Block]:
             blocks += [_line(edit), Spans((("    ", ""), (str(edit.get("reason") or ""), "warn")), 4)]
     if rejected:
         blocks += [Heading(f"Rejected by a person ({len(rejected):,})"), *map(_line, rejected)]
+    if left := _objects(meta.get("left")):
+        blocks.append(Heading(f"Found, and no edit made of it ({len(left):,})"))
+        for fact in left:
+            words = one_line(str(fact.get("text") or ""), WORDS)
+            where, why = f"  #{fact.get('cursor')} ", f"  {fact.get('reason') or ''}"
+            blocks.append(Spans(((where, "dim"), (words, ""), (why, "dim")), 4))
     return blocks
 
 

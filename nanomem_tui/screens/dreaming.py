@@ -93,8 +93,7 @@ def result_words(result: DreamResult, waiting: int = 0) -> str:
     read = f"{result.read:,} of {total}" if result.remaining else total  # short: the status bar may cut the end
     held = f", {counted(waiting, 'edit')} in the inbox" if waiting else ""
     if not result.files:
-        why = "no file was changed" if waiting or result.edits else "nothing in them was worth remembering"
-        return f"Dream: read {read}; {why}{held}"
+        return f"Dream: read {read}; {result.unchanged}{held}"
     files = result.files.items()
     counts = ", ".join(f"{name.rpartition('/')[2]} +{added} -{removed}" for name, (added, removed) in files)
     return f"Dream: {counts} from {read}{held} (u undoes it)"

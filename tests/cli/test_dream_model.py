@@ -161,7 +161,7 @@ def test_without_a_model_it_says_so(nb035: Path, run: Any) -> None:
 def test_what_the_model_found_and_made_no_edit_of_is_named(nb035: Path, endpoint: Any, run: Any) -> None:
     endpoint(study(), step())
     told = run("--run-dream", "--dreamer", "model").out
-    assert "No edit was made of what the model found." in told
+    assert "Nothing changed; 1 fact found: the model found it and made no edit of it (1)." in told
     assert "the model found it and made no edit of it: " in told
     assert "Nothing to remember" not in told
 

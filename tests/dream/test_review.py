@@ -247,7 +247,8 @@ def test_a_line_that_a_person_keeps_is_not_cleared_away_by_the_next_dream(tmp_pa
     on.remember("- [durable] User likes tea")
     dry = on.dreams.run(dry_run=True)
     gone = next(edit for edit in dry.edits if edit.op == "remove")
-    on.dreams.runner.apply(dry, [], rejected=[Refusal(gone, "")])
+    done = on.dreams.runner.apply(dry, [], rejected=[Refusal(gone, "")])
+    assert done.unchanged == "nothing changed; 2 edits not taken"
     on.remember("- [durable] User owns a cat")
     assert [edit.op for edit in on.dreams.run().edits] == ["add"]
     assert "the boat" in (on.texts()[USER] or "")

@@ -94,6 +94,24 @@ def test_a_batch_without_an_edit_still_moves_the_cursor_in_one_commit(tmp_path: 
     assert on.dreams.runs()[0].files == ()
 
 
+def test_a_dream_that_found_facts_and_changed_nothing_says_which_and_why(tmp_path: Path) -> None:
+    on = bench(tmp_path)
+    on.remember("- User likes tea\n- [ephemeral] rain", first=21)
+    on.dreams.run()
+    on.remember("- [ephemeral] rain", first=22)
+    assert on.dreams.run().unchanged == "nothing to remember"
+    assert on.done[-1].label == "Dream: 1 entry, nothing to remember"
+    assert "left" not in on.done[-1].meta
+    on.remember("- [ephemeral] rain\n- [durable] User likes tea", "- User likes tea", first=23)
+    result = on.dreams.run()
+    assert result.unchanged == "nothing changed; 2 facts found: known (2)"
+    assert on.done[-1].label == f"Dream: 2 entries, {result.unchanged}"
+    assert [(one["cursor"], one["text"], one["reason"]) for one in on.done[-1].meta["left"]] == [
+        (23, "User likes tea", "known: USER.md:5"), (24, "User likes tea", "known: USER.md:5"),
+    ]  # fmt: skip
+    assert [one["fact"] for one in result.to_json()["skipped"]] == [False, True, True]
+
+
 def test_batches_come_in_order_and_many_give_what_one_gives(tmp_path: Path) -> None:
     contents = [f"- User keeps account {number} at bank {number % 3}" for number in range(30)]
     one, many = fresh(tmp_path / "one"), fresh(tmp_path / "many")

@@ -16,7 +16,7 @@ from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.diffs import no_evidence
 from nanomem_tui.screens.dream_runs import evidence_recorded, run_columns, told_above, told_below, usage_of
 from nanomem_tui.store import merge
-from nanomem_tui.widgets.document import Body, Field, Heading
+from nanomem_tui.widgets.document import Body, Field, Heading, Spans
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import console
 
@@ -106,3 +106,10 @@ def test_what_a_person_rejected_is_named() -> None:
     assert Field("rejected", "1 edit, by a person") in told_above(meta)
     assert told_below(meta)[0] == Heading("Rejected by a person (1)")
     assert told_below({"analysis": " fine "})[1] == Body("fine")
+
+
+def test_what_was_found_and_changed_nothing_is_named_with_the_reason() -> None:
+    heading, line = told_below({"left": [{"cursor": 7, "text": "User likes tea", "reason": "known: USER.md:5"}, 3]})
+    assert heading == Heading("Found, and no edit made of it (1)")
+    assert isinstance(line, Spans)
+    assert [words for words, _ in line.parts] == ["  #7 ", "User likes tea", "  known: USER.md:5"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import clock, open_workspace
+from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.result import DreamResult
 from nanomem_tui.dream.service import Dreams
 from nanomem_tui.dreaming import BEFORE_DREAMING, Dreaming
@@ -51,7 +52,10 @@ def test_what_waits_behind_a_dream_is_told_where_no_bar_cuts_it() -> None:
     result = DreamResult(20, 0, 20, (), files={"memory/MEMORY.md": (4, 0)}, remaining=74)
     assert result_words(result) == "Dream: MEMORY.md +4 -0 from 20 of 94 entries (u undoes it)"
     assert result_words(replace(result, remaining=0)) == "Dream: MEMORY.md +4 -0 from 20 entries (u undoes it)"
-    assert result_words(replace(result, files={})).startswith("Dream: read 20 of 94 entries; ")
+    nothing = replace(result, files={})
+    assert result_words(nothing) == "Dream: read 20 of 94 entries; nothing to remember"
+    found = replace(nothing, skipped=(Skipped(7, "likes tea", "known: USER.md:3", fact=True), Skipped(8, "hi", "talk")))
+    assert result_words(found) == "Dream: read 20 of 94 entries; nothing changed; 1 fact found: known (1)"
 
 
 async def test_a_dream_that_is_due_is_made_and_told(due: Path) -> None:

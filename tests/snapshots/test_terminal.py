@@ -162,7 +162,7 @@ def test_nothing_in_a_memory_reaches_the_terminal(hostile_home: Path, tmp_path: 
         walk(console, *down, "g", ENTER, "G", TAB)
         console.press("t", "Take back")
         leave(console, "Take back")
-        console.press("T", "Review", "worth remembering")
+        console.press("T", "Review", "No edit proposed")
         walk(console, TAB, "G", TAB)
         console.press("5", "dream:")
         console.press("l", "who the agent is")
