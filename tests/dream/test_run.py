@@ -128,7 +128,7 @@ def test_batches_come_in_order_and_many_give_what_one_gives(tmp_path: Path) -> N
 
 def test_more_edits_than_allowed_wait_for_the_next_dream(tmp_path: Path) -> None:
     on = bench(tmp_path)
-    on.remember("- User has account 1", "- User has account 2\n- User has account 3", "- User has account 4", first=21)
+    on.remember("- User likes tea", "- User likes figs\n- User likes rice", "- User likes plums", first=21)
     first = on.dreams.run(max_iterations=2)
     assert (len(first.edits), first.cursor_after, first.remaining, first.refused) == (1, 21, 2, ())
     told = "1 of 3 entries were read: the rest asks for more than 2 edits in all, and waits for the next Dream"
@@ -141,7 +141,7 @@ def test_more_edits_than_allowed_wait_for_the_next_dream(tmp_path: Path) -> None
 
 def test_one_entry_that_asks_for_too_many_edits_cannot_block_the_cursor(tmp_path: Path) -> None:
     on = bench(tmp_path)
-    on.remember("\n".join(f"- User has account {number}" for number in range(5)), first=21)
+    on.remember("\n".join(f"- User likes {what}" for what in ("tea", "figs", "rice", "plums", "jazz")), first=21)
     result = on.dreams.run(max_iterations=3)
     assert (len(result.edits), len(result.refused), result.cursor_after) == (3, 2, 21)
     assert "more than 3 edits" in result.refused[0].why
