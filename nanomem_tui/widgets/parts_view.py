@@ -65,6 +65,7 @@ class PartsView(TextView):
         self._top: Place = (0, 0)
         self._at_end = True
         self._shown_y = -1
+        self._told_height = -1
         self._seen: list[Place] = []
         self._seen_from: tuple[Place, int] = ((-1, 0), 0)
 
@@ -140,7 +141,11 @@ class PartsView(TextView):
 
     def _lay_out(self) -> None:
         width = self.scrollable_content_region.width
-        if width <= 1 or width == self._laid_out_at:
+        if width <= 1:
+            return
+        if width == self._laid_out_at:
+            if self.size.height != self._told_height:
+                self._settle()
             return
         self._laid_out_at = width
         self._forget()
@@ -230,6 +235,9 @@ class PartsView(TextView):
 
     def _tell_scrollbar(self) -> None:
         """The scrollbar counts parts, not lines: nobody has to know how long those out of view are."""
+        self._told_height = self.size.height
+        if not self._told_height:  # hidden: it is told when it is shown, with the height that it has then
+            return
         count, page = len(self._parts), self.page_lines()
         end = self._step(self._last(), 1 - page) if self._parts else (0, 0)
         if end == (0, 0):
@@ -292,6 +300,8 @@ class PartsView(TextView):
         """The mouse moved the scrollbar or the wheel: go where it says."""
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = new_value
+        if self.size.height != self._told_height:  # nobody moved: the pane has another height, and the end is nearer
+            return
         wanted = round(new_value)
         if wanted != self._shown_y and self._parts:
             step = wanted - self._shown_y

@@ -231,6 +231,22 @@ async def test_ten_thousand_messages_open_at_once(demo: Path) -> None:
         await on.until(lambda: view(on).current is not None and view(on).current.key == "m5000")
 
 
+async def test_a_search_from_the_narrow_list_arrives_at_the_message_also_near_the_end(demo: Path) -> None:
+    write_session(demo, "cli:long", 200)
+    async with console(demo, "sessions", (80, 24)) as on:
+        for number in (199, 196, 183):
+            await on.press("F")
+            await on.type(f"message {number}")
+            await on.shows(" 1 found")
+            await on.press("enter")
+            await on.until(lambda: view(on).has_focus, "the transcript is shown")
+            await on.press("left")  # all that the pane's new height led to is done
+            assert view(on).current is not None
+            assert view(on).current.key == f"m{number}"
+            assert f"message {number}" in on.text
+            await on.press("escape", "escape")
+
+
 async def test_damage_is_said_and_the_rest_is_readable(sample: Callable[[str], Path]) -> None:
     async with console(sample("torn"), "sessions", (160, 45)) as on:
         await on.at("cli:direct")

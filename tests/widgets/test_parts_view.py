@@ -170,6 +170,31 @@ async def test_another_width_keeps_the_place() -> None:
         assert view.current.key == "p50"
 
 
+@pytest.mark.parametrize("part", ["p99", "p97", "p92", "p85", "p50"])
+async def test_a_jump_while_it_is_hidden_arrives_also_near_the_end(part: str) -> None:
+    async with reader(many(100)) as (view, pilot):
+        await pilot.press("n")
+        view.display = False
+        await pilot.pause()
+        assert view.move_to_part(part)
+        view.display = True
+        await pilot.pause()
+        assert view.current is not None
+        assert view.current.key == part
+        assert f"{part} line 0" in shown(view)
+
+
+async def test_another_height_keeps_the_place_also_near_the_end() -> None:
+    async with reader(many(100)) as (view, pilot):
+        for part, height in (("p99", 30), ("p98", 9), ("p90", 40), ("p97", 12)):
+            view.move_to_part(part)
+            await pilot.resize_terminal(40, height)
+            await pilot.pause()
+            assert view.current is not None
+            assert view.current.key == part
+            assert f"{part} line 0" in shown(view)
+
+
 async def test_a_short_text_begins_at_the_top_and_no_text_says_so() -> None:
     async with reader([Words("only", 2)]) as (view, pilot):
         assert shown(view) == ["only line 0", "only line 1"]
