@@ -14,7 +14,7 @@ from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.model.client import Usage
     from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.workspace import Workspace

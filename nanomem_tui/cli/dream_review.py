@@ -19,7 +19,7 @@ from nanomem_tui.text import counted
 if TYPE_CHECKING:
     from nanomem_tui.dream.edits import LineEdit
     from nanomem_tui.dream.guards import Refusal
-    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.workspace import Workspace
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui import clock
 from nanomem_tui.dream import evidence
 from nanomem_tui.dream.blamed import BlamedLine, Writer, brings_back, full_name, who_made
-from nanomem_tui.dream.evidence import Candidates, EntryEvidence, MessageEvidence, Recorded, Said
+from nanomem_tui.dream.evidence import Candidates, EntryEvidence, MessageEvidence, RecordedEdit, Said
+from nanomem_tui.dream.log import behind
 from nanomem_tui.errors import NanomemError, NotFound
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import git_blame, git_blame_cache
@@ -24,6 +25,8 @@ from nanomem_tui.store.git_objects import CommitObject, DamagedGit
 from nanomem_tui.store.git_values import Commit
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.memory.sessions import Sessions
     from nanomem_tui.operations import Operation
@@ -33,8 +36,7 @@ if TYPE_CHECKING:
 _MOST_SESSIONS = 8  # sessions that are looked through for an entry that names none
 _WORTH_KEEPING = 64  # commits walked: what takes less is as quickly found again
 _RECORDING = frozenset({"dream.run", "dream.accept", "inbox.accept"})  # operations that hold edits with evidence
-_Placed = tuple[int, str, "tuple[str, str] | None"]  # number from 1, text, who git names and who wrote it first
-_SAME_TIME = 600.0  # seconds between an operation and its commit at most
+_Placed = tuple[int, str, tuple[str, str] | None]  # number from 1, text, who git names and who wrote it first
 
 
 class Blames:
@@ -159,7 +161,7 @@ class Blames:
         entries = self._entries()
         moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(raw.sha))
         before, after = commit.cursor_before, commit.cursor_after
-        if before is None and _is_first(git, commit):
+        if before is None and commit.is_first:
             before = 0
         if moved and before is not None and after is not None:
             return [entry for entry in entries if before < entry.cursor <= after]
@@ -184,7 +186,7 @@ class _Work:
         self._git = git
         self._name = name
         self._writers: dict[str, Writer] = {}
-        self._recorded: dict[str, list[Recorded]] = {}
+        self._recorded: dict[str, list[RecordedEdit]] = {}
         self._candidates: dict[str, Candidates] = {}
 
     def line(self, number: int, text: str, written: tuple[str, str] | None) -> BlamedLine:
@@ -209,7 +211,8 @@ class _Work:
         raw = self._git.raw(writer.sha)
         if writer.who != "agent dream":
             if writer.sha not in self._recorded:
-                self._recorded[writer.sha] = _edits_of(raw, self._edits)
+                made = (edit for one in behind(raw, self._edits) for edit in one.meta.get("edits") or ())
+                self._recorded[writer.sha] = [found for edit in made if (found := _recorded(edit)) is not None]
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
             if cursors:
@@ -292,26 +295,7 @@ def _may_come_from(line: BlamedLine, session_key: str, said: frozenset[str]) -> 
     )
 
 
-def _edits_of(raw: CommitObject, runs: Iterable[Operation]) -> list[Recorded]:
-    """What the operation that made a commit recorded of its edits; empty when the ledger does not hold it.
-
-    A commit comes after its operation, so it is known by what the operation said in it, and by the time: two decisions
-    within minutes may say the same, and the line tells which of them it was.
-    """
-    at = clock.parse(raw.at)
-    same = [
-        (abs((made - at).total_seconds()), operation)
-        for operation in runs
-        if str(operation.meta.get("commit", "")).strip() == raw.message.strip()
-        and at is not None
-        and (made := clock.parse(operation.at)) is not None
-    ]
-    near = [operation for apart, operation in sorted(same, key=lambda pair: pair[0]) if apart <= _SAME_TIME]
-    edits = [edit for operation in near for edit in operation.meta.get("edits") or ()]
-    return [found for edit in edits if (found := _recorded(edit)) is not None]
-
-
-def _recorded(edit: Any) -> Recorded | None:
+def _recorded(edit: Any) -> RecordedEdit | None:
     """An edit as the ledger holds it; None when it has another shape, or names no evidence."""
     if not isinstance(edit, Mapping):
         return None
@@ -319,15 +303,10 @@ def _recorded(edit: Any) -> Recorded | None:
     cursors = edit.get("evidence")
     if not isinstance(file, str) or not isinstance(line, str) or not isinstance(cursors, (list, tuple)):
         return None
-    return Recorded(file, line.strip(), tuple(cursor for cursor in cursors if isinstance(cursor, int)))
+    return RecordedEdit(file, line.strip(), tuple(cursor for cursor in cursors if isinstance(cursor, int)))
 
 
-def _is_first(git: GitHistory, commit: Commit) -> bool:
-    """Whether only the commit that made the repository comes before it."""
-    return commit.parent is None or not git.raw(commit.parent).parents
-
-
-def _dreamt_before(git: GitHistory, raw: CommitObject) -> Any:
+def _dreamt_before(git: GitHistory, raw: CommitObject) -> datetime | None:
     """When the Dream before this one was committed, None when it was the first."""
     try:
         while raw.parents:

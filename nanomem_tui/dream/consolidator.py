@@ -228,14 +228,19 @@ class Consolidator:
         entries = entries_of(summary, done, plan.key, otherwise, {SLICE: marker})
         stays = merged_summary(last_summary(session.metadata), summary.text)
         after = parse_session(spliced(data, consolidated(data, summary.end, stays, otherwise)), "", plan.key)
-        return Consolidation(
-            key=plan.key, path=plan.path, sha256=plan.sha256, messages=plan.messages, start=plan.start,
-            end=summary.end, tokens=plan.tokens, budget=plan.budget, dreamer=plan.dreamer, refused=plan.refused,
+        return replace(
+            plan,
+            end=summary.end,
             left=round(sum(tokens(message, rate) for message in after.messages[after.last_archived :])),
-            marker=marker, archived=len(archivable(done)), entries=tuple(entries), left_out=summary.left_out,
+            marker=marker,
+            archived=len(archivable(done)),
+            entries=tuple(entries),
+            left_out=summary.left_out,
             summary=stays,
-            raw=bool(summary.raw), note=_note(summary), usage=summary.usage,
-        )  # fmt: skip
+            raw=bool(summary.raw),
+            note=_note(summary),
+            usage=summary.usage,
+        )
 
     def _summariser(self, name: str | None) -> Summariser:
         """The one of that name, or of the settings. Raises InvalidConfig, BadInput."""

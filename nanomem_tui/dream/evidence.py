@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,16 +55,12 @@ class MessageEvidence(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedEdit:
     """What a Dream of ours recorded of one edit: the line it wrote, and the cursors of its evidence."""
 
     file: str
     line: str
     cursors: tuple[int, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as a JSON object."""
-        return asdict(self)
 
 
 @lru_cache(maxsize=32768)

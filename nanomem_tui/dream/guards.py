@@ -124,17 +124,17 @@ def _filled(text: str) -> int:
 
 def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
     """Why the edit cannot be a line of a file, whoever asks for it; "" when it can."""
+    written = f"{edit.new}{edit.section}"
     try:
-        f"{edit.new}{edit.section}".encode()
+        written.encode()
     except UnicodeEncodeError:
         return "text that is no UTF-8"
     if edit.op in ("add", "replace") and not edit.new.strip():
         return "an empty line"
     if len(edit.new) > max_line:
         return f"a line of more than {max_line} characters"
-    if why := titles.impossible(edit.section) if edit.op in ("add", "move") else "":
+    if edit.op in ("add", "move") and (why := titles.impossible(edit.section)):
         return why
-    written = f"{edit.new}{edit.section}"
     return "control characters" if any(unicodedata.category(c) == "Cc" and c != "\t" for c in written) else ""
 
 

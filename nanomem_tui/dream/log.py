@@ -13,6 +13,7 @@ from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.store.git_objects import CommitObject
     from nanomem_tui.store.git_values import Commit, FileDiff
 
 _SAME_TIME = 600.0  # seconds between an operation and its commit at most
@@ -81,11 +82,23 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-class Recorded:
-    """What the operations of our Dreams recorded, found by the commit that each made.
-
-    A commit comes after its operation, so it is known by what the operation said in it, and by the time.
+def behind(commit: CommitObject, operations: Iterable[Operation]) -> list[Operation]:
+    """Those of the operations that may have made a commit, the nearest in time first: two decisions within minutes may
+    say the same. A commit comes after its operation, so it is known by what the operation said in it, and by the time.
     """
+    at = clock.parse(commit.at)
+    same = [
+        (abs((made - at).total_seconds()), operation)
+        for operation in operations
+        if str(operation.meta.get("commit", "")).strip() == commit.message.strip()
+        and at is not None
+        and (made := clock.parse(operation.at)) is not None
+    ]
+    return [operation for apart, operation in sorted(same, key=lambda pair: pair[0]) if apart <= _SAME_TIME]
+
+
+class Recorded:
+    """What the operations of our Dreams recorded, found by the commit that each made."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._by_message: dict[str, list[Operation]] = {}
@@ -96,14 +109,8 @@ class Recorded:
 
     def of(self, commit: Commit) -> Mapping[str, Any] | None:
         """What the operation behind a commit recorded; None where the ledger holds none."""
-        at = clock.parse(commit.at)
-        found = [
-            (abs((made - at).total_seconds()), operation.meta)
-            for operation in self._by_message.get(commit.message.strip(), ())
-            if at is not None and (made := clock.parse(operation.at)) is not None
-        ]
-        apart, meta = min(found, key=lambda pair: pair[0], default=(_SAME_TIME + 1, None))
-        return meta if apart <= _SAME_TIME else None
+        found = behind(commit.raw, self._by_message.get(commit.message.strip(), ()))
+        return found[0].meta if found else None
 
 
 class DreamLog:

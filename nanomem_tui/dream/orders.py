@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from typing import NamedTuple
 
 from nanomem_tui.memory import injection
 
@@ -27,7 +28,7 @@ _GOODS = (
 _US = r"(?:me|us|myself|ourselves|the user|user|the owner|you|yourself)\b(?!['’])"
 _HANDS = (
     r"send|forward|transfer|wire|e-?mail|mail|upload|post|share|pay|leak|copy|hand|publish|bcc|cc|reveal|disclose|"
-    r"exfiltrate|transmit|deliver|submit|relay|donate|give|move|export|donate|report"
+    r"exfiltrate|transmit|deliver|submit|relay|donate|give|move|export|report"
 )
 _GRAVE = (
     # it takes away
@@ -43,8 +44,7 @@ _GRAVE = (
     r"\b(?:whatever|anything|everything|every|all|any|orders?|commands?|instructions?|requests?|says?|wants?|tells?)\b"
     r"|agree with (?!me\b|the user\b)|act on behalf|pretend\b|impersonate\b|lie\b|deny\b"
     r"|do (?:whatever|everything|anything|all) .{0,40}\b(?:says?|wants?|tells?|orders?|asks?)\b"
-    r"|treat .{1,40} as (?:the )?(?:user|"
-    r"owner|admin|boss|trusted)"
+    r"|treat .{1,40} as (?:the )?(?:user|owner|admin|boss|trusted)"
     # it touches the files it lives by
     r"|(?:replace|rewrite|change|edit|modify|update|alter|write|put|add|append|insert|copy|read|print|show|open|"
     rf"rename|truncate|restore|fill|set)\b.{{0,80}}?(?:{_FILES})"
@@ -85,6 +85,7 @@ _COMMANDS = re.compile(
     r"(?:never|don['’]?t|do not|stop|avoid|keep|ignore|answer|reply|respond|use|be|go|take|make|run|read|write|open|"
     r"find|list|collect|gather|call|visit|download|install|execute)\b"
 )
+"""How a sentence without an opening word commands all the same: `Never …`, `Stop …`, `Answer … and …`."""
 _SENTENCES = re.compile(r"[.!?;…](?:\s+|$)|[。！？；\n]+|\s+[-–—→]\s+")
 _AND = re.compile(r",?\s+(?:and|then|or|but|also)\s+|,\s+")
 
@@ -163,21 +164,35 @@ def _in_order(sentence: str, parts: tuple[re.Pattern[str], ...]) -> bool:
     return True
 
 
+class _Patterns(NamedTuple):
+    """What makes a sentence an order, each part compiled."""
+
+    lead: re.Pattern[str]
+    grave: re.Pattern[str]
+    conceals: re.Pattern[str]
+    commanded: re.Pattern[str]
+    must: re.Pattern[str]
+    style: re.Pattern[str]
+    talks: re.Pattern[str]
+    silently: re.Pattern[str]
+    supposes: re.Pattern[str]
+
+
 @lru_cache(1)
-def _patterns() -> tuple[re.Pattern[str], ...]:
+def _patterns() -> _Patterns:
     flags = re.IGNORECASE | re.DOTALL
-    grave = rf"(?:{_GRAVE})"
-    return (
-        re.compile(rf"(?:{_LEAD}|{_WHEN})", flags),
-        re.compile(grave, flags),
-        re.compile(rf"{_NEVER}(?: ever)? (?:{_CONCEALS})|{_HIDES}", flags),
-        re.compile(_COMMANDED, flags),
-        re.compile(_YOU_MUST, flags),
-        re.compile(_STYLE, flags),
-        re.compile(_TALKS, flags),
-        re.compile(r"\bwithout (?:asking|telling|confirm\w*|permission|question\w*)|\bbehind .{1,20}back\b", flags),
-        re.compile(_SUPPOSES, flags),
-    )  # fmt: skip
+    silently = r"\bwithout (?:asking|telling|confirm\w*|permission|question\w*)|\bbehind .{1,20}back\b"
+    return _Patterns(
+        lead=re.compile(rf"(?:{_LEAD}|{_WHEN})", flags),
+        grave=re.compile(rf"(?:{_GRAVE})", flags),
+        conceals=re.compile(rf"{_NEVER}(?: ever)? (?:{_CONCEALS})|{_HIDES}", flags),
+        commanded=re.compile(_COMMANDED, flags),
+        must=re.compile(_YOU_MUST, flags),
+        style=re.compile(_STYLE, flags),
+        talks=re.compile(_TALKS, flags),
+        silently=re.compile(silently, flags),
+        supposes=re.compile(_SUPPOSES, flags),
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -186,7 +201,7 @@ def reason(text: str) -> str:
     plain = injection.plain(text).strip(" -*+>#\t")
     if any(map(_gives, _SENTENCES.split(plain))):
         return WHY
-    talks = _patterns()[6]
+    talks = _patterns().talks
     raw = unicodedata.normalize("NFKC", text).casefold().strip(" -*+>#\t")
     for reading in {plain, raw}:
         if not reading.isascii() and any(talks.search(one.strip()) for one in _sentences(reading)):
@@ -210,32 +225,27 @@ def _sentences(text: str) -> list[str]:
 
 
 def _orders(sentence: str) -> bool:
-    lead, grave, conceals, commanded, must, style, _, silently, supposes = _patterns()
-    bare = sentence.strip(" \"'“”‘’*_`([")
-    if commanded.match(bare):
+    part = _patterns()
+    rest, led = sentence.strip(" \"'“”‘’*_`(["), False
+    if part.commanded.match(rest):
         return True
-    rest, led = bare, False
-    while found := lead.match(rest):
-        if must.match(rest) and not (style.match(rest[found.end() :]) or supposes.match(rest[found.end() :])):
+    while found := part.lead.match(rest):
+        left = rest[found.end() :]
+        if part.must.match(rest) and not (part.style.match(left) or part.supposes.match(left)):
             return True
-        rest, led = rest[found.end() :], True
-    if conceals.match(rest) or grave.match(rest):
+        rest, led = left, True
+    if part.conceals.match(rest) or part.grave.match(rest):
         return True
-    if not (led or _commands(rest)):
+    if not (led or _COMMANDS.match(rest)):
         return False
-    clauses = _AND.split(rest)[1:]
-    return any(grave.match(clause) or conceals.match(clause) for clause in map(_led, clauses)) or bool(
-        silently.search(rest) and grave.search(rest)
-    )
+    clauses = [_led(clause) for clause in _AND.split(rest)[1:]]
+    if any(part.grave.match(clause) or part.conceals.match(clause) for clause in clauses):
+        return True
+    return bool(part.silently.search(rest) and part.grave.search(rest))
 
 
 def _led(clause: str) -> str:
-    lead = _patterns()[0]
+    lead = _patterns().lead
     while found := lead.match(clause):
         clause = clause[found.end() :]
     return clause
-
-
-def _commands(text: str) -> bool:
-    """Whether a sentence without an opening word commands all the same: `Never …`, `Stop …`, `Answer … and …`."""
-    return _COMMANDS.match(text) is not None

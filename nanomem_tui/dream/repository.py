@@ -27,7 +27,5 @@ def cleaned(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
     if not left:
         return ()
     what = f"`git status` shows {', '.join(left)} as staged, and a plain `git commit` would take this back"
-    why = (
-        "another program holds .git/index.lock; the next Dream mends it (remove the lock if no git command is running)"
-    )
-    return (f"{what}: {why}",)
+    why = "another program holds .git/index.lock; the next Dream mends it"
+    return (f"{what}: {why} (remove the lock if no git command is running)",)

@@ -15,6 +15,7 @@ from nanomem_tui.dream import headings
 from nanomem_tui.dream.blamed import full_name
 from nanomem_tui.dream.queue import DreamQueue
 from nanomem_tui.dream.restored import (
+    NOTHING_LOST,
     Lost,
     RestoreConflict,
     RestoredFile,
@@ -39,8 +40,6 @@ Side = Literal["now", "then"]
 """Of lines that a later edit changed as well: those that stand now, or those that stood before the commit."""
 
 _SETTLED = {"now": "keeping lines changed since", "then": "also lines changed since"}
-
-
 _ONLY_CHANGED = "nothing of it is left but lines that later edits changed"
 
 
@@ -49,7 +48,7 @@ class _Reverted(NamedTuple):
 
     files: list[RestoredFile]
     conflicts: list[RestoreConflict]
-    lost: Lost = Lost()
+    lost: Lost = NOTHING_LOST
     problem: str = ""
 
 
@@ -103,11 +102,10 @@ class DreamRestore:
         if hunk is not None and edit is not None:
             raise BadInput("a hunk and an edit of it", "", "name one of them")
         diffs = [diff for diff in git.diff(commit.sha) if diff.path in TRACKED_FILES]
-        found = (
-            _Reverted(self._whole(git, commit.parent), [])
-            if whole
-            else self._revert(git, commit, diffs, file, hunk, edit, settle)
-        )
+        if whole:
+            found = _Reverted(self._whole(git, commit.parent), [])
+        else:
+            found = self._revert(git, commit, diffs, file, hunk, edit, settle)
         files, conflicts = found.files, found.conflicts
         queue = self._queue.queue()
         target = asked = queue.cursor
@@ -313,7 +311,7 @@ def _lost(git: GitHistory, commit: Commit, restored: Sequence[tuple[FileDiff, Re
     """What such a restore takes of what came after the commit."""
     gone = {diff.path: lines for diff, file in restored if (lines := written_since(diff, file))}
     if not gone:
-        return Lost()
+        return NOTHING_LOST
     unnamed = {path: set(lines) for path, lines in gone.items()}
     commits = []
     for later in _later(git, commit, set(gone)):

@@ -35,8 +35,6 @@ from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.text import counted, whole
 
-__all__ = ["MAX_BATCH_SIZE", "MAX_ITERATIONS", "DreamResult", "DreamRunner", "message", "unreadable_line"]
-
 MAX_BATCH_SIZE = 20
 MAX_ITERATIONS = 10
 _MAX_KEPT = 200
@@ -290,7 +288,7 @@ class DreamRunner(DreamQueue):
         changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
         changes += rejected_changes(rejected, result.dreamer)
         meta = {  # every edit with its evidence: blame is to name the entries of each line that a Dream wrote
-            "commit": message(result.dreamer, result),
+            "commit": _message(result.dreamer, result),
             "started_by": started_by,
             "dreamer": result.dreamer,
             "entries": result.read,
@@ -371,7 +369,7 @@ def _why_fewer(batch: Sequence[HistoryEntry], last: int, limit: int) -> tuple[st
     return (f"{of}: the rest asks for more than {counted(limit, 'edit')} in all, and waits for the next Dream",)
 
 
-def message(dreamer: str, result: DreamResult) -> str:
+def _message(dreamer: str, result: DreamResult) -> str:
     """The commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes them."""
     lines = [f"dream: nanomem {dreamer}, {_count(result.read, 'entry', 'entries')}"]
     if result.files:

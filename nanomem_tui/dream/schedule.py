@@ -23,7 +23,7 @@ from nanomem_tui.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.queue import Queue
-    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.settings import Settings

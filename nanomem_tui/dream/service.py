@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.queue import Queue
     from nanomem_tui.dream.restore import DreamRestore, Side
     from nanomem_tui.dream.restored import RestorePreview
+    from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.dream.review import Review
-    from nanomem_tui.dream.run import DreamResult, DreamRunner
+    from nanomem_tui.dream.run import DreamRunner
     from nanomem_tui.dream.versions import Versions
     from nanomem_tui.settings import Settings
     from nanomem_tui.store.files import FileLayer

@@ -14,7 +14,8 @@ from nanomem_tui.dream.review import possible, reworded
 from nanomem_tui.errors import BadInput, Conflict
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.run import DreamResult, DreamRunner
+    from nanomem_tui.dream.result import DreamResult
+    from nanomem_tui.dream.run import DreamRunner
 
 _TRIES = 3  # somebody may write between the look and the change
 

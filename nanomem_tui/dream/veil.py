@@ -74,13 +74,9 @@ class Veil:
 
 
 @lru_cache(4096)
-def _hide(text: str) -> str:
-    return secrets.mask(text)
-
-
 def hide(text: str) -> str:
     """`text` as a model may see it."""
-    return _hide(text)
+    return secrets.mask(text)
 
 
 def hide_entries(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:

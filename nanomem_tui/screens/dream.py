@@ -37,7 +37,7 @@ from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.restored import RestoreEdit, RestorePreview
-    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.formats.history import HistoryEntry
     from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace

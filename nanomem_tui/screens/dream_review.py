@@ -46,7 +46,7 @@ from nanomem_tui.widgets.toast import say
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.dream.guards import Refusal
-    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace
 

@@ -17,7 +17,7 @@ from nanomem_tui.text import counted
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.dream.run import DreamResult
+    from nanomem_tui.dream.result import DreamResult
     from nanomem_tui.model.client import Usage
 
 Row = TypeVar("Row")

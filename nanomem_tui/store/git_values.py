@@ -145,12 +145,12 @@ class Commit:
             return int(named[1])
         if self.cursor_after is None or not any(stat.path == DREAM_CURSOR for stat in self.files):
             return None
-        if self.cursor_before is None and not self._is_first:  # no earlier commit kept it: its start is not known
+        if self.cursor_before is None and not self.is_first:  # no earlier commit kept it: its start is not known
             return None
         return max(0, self.cursor_after - (self.cursor_before or 0))
 
     @property
-    def _is_first(self) -> bool:
+    def is_first(self) -> bool:
         """Whether only the commit that made the repository comes before it."""
         return self.parent is None or not self._source.raw(self.parent).parents
 

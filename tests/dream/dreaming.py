@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nanomem_tui.dream.run import DreamResult
+from nanomem_tui.dream.result import DreamResult
 from nanomem_tui.settings import Settings
 from tests.dream.pipeline import Bench
 from tests.model.server import Asked, ModelServer, Reply, Script, says

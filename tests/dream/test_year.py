@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import Limits
-from nanomem_tui.dream.run import DreamResult
+from nanomem_tui.dream.result import DreamResult
 from nanomem_tui.formats.history import HistoryEntry, dump_entry
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.merge import hunks
