@@ -10,7 +10,7 @@ import click
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import tell
-from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state, rehearsable
+from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 
@@ -144,7 +144,7 @@ def show(state: State, lesson_id: str) -> None:
         ("Learned from", f"{row['source']} {row['actor_key']}".strip()),
         ("Confidence", f"{row['confidence']}, now {row['effective']:.1f}"),
         ("Hits", str(row["hits"])),
-        ("Helps", record.words()),
+        ("Helps", efficacy.words(lesson)),
         ("Last shown", words.when(record.last_shown_at) if record.last_shown_at else ""),
         ("Created", words.when(row["created_at"])),
         ("Updated", words.when(row["updated_at"])),
@@ -290,7 +290,7 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
 
 
 @lessons.command()
-@click.option("--max-lessons", type=click.IntRange(min=1), help="Keep this many (default: the setting `max_lessons`).")
+@click.option("--max-lessons", type=Count(1), help="Keep this many (default: the setting `max_lessons`).")
 @decided
 @pass_state
 def compact(state: State, max_lessons: int | None, yes: bool, dry_run: bool) -> None:

@@ -42,13 +42,6 @@ class Efficacy(NamedTuple):
         share = self.followed / decided
         return "validated" if share >= GOOD else "harmful" if share <= BAD else "neutral"
 
-    def words(self) -> str:
-        """The record as a person reads it."""
-        if not self.shown:
-            return "never shown"
-        counts = f"shown {self.shown:,}, followed {self.followed:,}, recurred {self.recurred:,}"
-        return f"{counts}; {self.verdict}"
-
     def to_json(self) -> dict[str, object]:
         """The record with its verdict, as `lessons show` prints it."""
         return {**self._asdict(), "verdict": self.verdict}
@@ -64,6 +57,27 @@ def of(lesson: Lesson) -> Efficacy:
     counts = [body.get(name) for name in ("shown", "followed", "recurred")]
     shown, followed, recurred = (n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts)
     return Efficacy(shown, followed, recurred, str(body.get("last_shown_at", "")))
+
+
+def is_wish(lesson: Lesson) -> bool:
+    """Whether a lesson is about answers: a person's wish, and no advice about a tool."""
+    return lesson.trigger.startswith("response:")
+
+
+def is_withdrawn(lesson: Lesson) -> bool:
+    """Whether a lesson stands in no block any more because it proved harmful. A wish about answers stays: that a model
+    does not heed it says nothing against it."""
+    return not is_wish(lesson) and of(lesson).verdict == "harmful"
+
+
+def words(lesson: Lesson) -> str:
+    """The record of a lesson as a person reads it."""
+    record = of(lesson)
+    if not record.shown:
+        return "never shown"
+    counts = f"shown {record.shown:,}, followed {record.followed:,}, recurred {record.recurred:,}"
+    given = "not given any more" if is_withdrawn(lesson) else "given all the same, as a wish"
+    return f"{counts}; {record.verdict}{f', {given}' if record.verdict == 'harmful' else ''}"
 
 
 class Judged(NamedTuple):
@@ -94,7 +108,7 @@ def after_answer(shown: Iterable[Lesson], corrected: str, taught: Collection[str
     chat corrected before; a lesson of all chats that is about anything else is not decided here."""
     found = []
     for lesson in shown:
-        if lesson.trigger.startswith("response:") and (lesson.scope == "session" or lesson.trigger in taught):
+        if is_wish(lesson) and (lesson.scope == "session" or lesson.trigger in taught):
             outcome: Outcome = "recurred" if corrected == lesson.trigger else "followed"
             found.append(Judged(with_record(lesson, _counted(of(lesson), outcome)), lesson, outcome))
     return found

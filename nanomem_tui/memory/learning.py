@@ -96,35 +96,38 @@ def learn(
     session_key: str,
     actor_key: str = "",
     held: str = "",
-    shown: Collection[str] = (),
+    recurred: Collection[str] = (),
 ) -> list[Taught]:
     """What an event teaches; `lessons` are all of them by id, deleted ones too. `actor_key` names who corrects.
 
-    `held`: why a person has to accept what this one corrects; it confirms nothing that is known. `shown`: the ids of
-    the lessons that stood before the model: a failure that came again in spite of one makes it no surer."""
+    `held`: why a person has to accept what this one corrects; it confirms nothing that is known. `recurred`: the
+    ids of the lessons whose failure came in this turn although they were shown: nothing in it makes them surer."""
     if not (settings.memory_enabled and settings.learning_enabled):
         return []
     active = [lesson for lesson in lessons.values() if not lesson.is_deleted]
     if isinstance(event, Feedback):
         taught = _from_feedback(event, active, settings, now, session_key, actor_key, held)
     elif failure := event.failed:
-        event = event._replace(tool=tool_name(event.tool))
-        taught = [_in_spite(one, shown) for one in _from_failure(event, failure, active, now, session_key)]
+        taught = _from_failure(event._replace(tool=tool_name(event.tool)), failure, active, now, session_key)
     else:
-        taught = _from_success(event._replace(tool=tool_name(event.tool)), active, now, session_key)
+        taught = _from_success(event._replace(tool=tool_name(event.tool)), active, now, session_key, recurred)
+    taught = [_in_spite(one, recurred) for one in taught]
     changed = {one.lesson.id for one in taught}
     beyond = over_cap([*(one for one in active if one.id not in changed), *(one.lesson for one in taught)], settings)
     dropped = [Taught(one._replace(is_deleted=True), one, "dropped") for one in beyond if one.id not in changed]
     return [*taught, *dropped]
 
 
-def _in_spite(taught: Taught, shown: Collection[str]) -> Taught:
-    """What a failure taught; of a lesson that was shown only that it came again."""
+def _in_spite(taught: Taught, recurred: Collection[str]) -> Taught:
+    """What an event taught; of a lesson that was shown in vain, now or so often that it is harmful, only that the
+    failure came again. It is no surer for it; a person's wish does begin to fade anew, as it is wished still."""
     before = taught.before
-    if before is None or before.id not in shown:
+    if before is None or taught.what != "confirmed":
         return taught
-    after = taught.lesson._replace(confidence=before.confidence, updated_at=before.updated_at)
-    return Taught(after, before, "recurred")
+    if before.id not in recurred and efficacy.of(before).verdict != "harmful":
+        return taught
+    at = taught.lesson.updated_at if efficacy.is_wish(before) else before.updated_at
+    return Taught(taught.lesson._replace(confidence=before.confidence, updated_at=at), before, "recurred")
 
 
 def _from_failure(
@@ -138,7 +141,9 @@ def _from_failure(
     return _teach(trigger, failure, advice.better(event.tool, failure), "tool_feedback", lessons, now, session_key, "")
 
 
-def _from_success(event: ToolResult, lessons: Sequence[Lesson], now: datetime, session_key: str) -> list[Taught]:
+def _from_success(
+    event: ToolResult, lessons: Sequence[Lesson], now: datetime, session_key: str, recurred: Collection[str]
+) -> list[Taught]:
     """A tool that works again confirms the newest of this session's lessons about its failures (+1)."""
     trigger = f"tool:{event.tool}:error"[:TRIGGER]
     mine = [
@@ -150,6 +155,8 @@ def _from_success(event: ToolResult, lessons: Sequence[Lesson], now: datetime, s
     if not open_ones:
         return []
     newest = max(open_ones, key=lambda one: one.updated_at)
+    if newest.id in recurred:  # it succeeded at last, and not for the sake of that lesson
+        return []
     at = clock.iso(now)
     after = newest._replace(confidence=min(10, newest.confidence + 1), last_applied_at=at, updated_at=at)
     return [Taught(after, newest, "reinforced")]
@@ -339,7 +346,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 def _shows(lesson: Lesson, session_key: str) -> bool:
     here = lesson.scope == "global" or lesson.session_key == session_key
-    if not (lesson.enabled and not lesson.is_deleted and here and efficacy.of(lesson).verdict != "harmful"):
+    if not (lesson.enabled and not lesson.is_deleted and here and not efficacy.is_withdrawn(lesson)):
         return False
     return not is_about_no_name(lesson)
 

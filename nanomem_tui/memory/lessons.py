@@ -111,7 +111,7 @@ class Lessons:
             return f"waits in the inbox: nanomem inbox accept {row.id}"
         if not row.enabled:
             return f"disabled: nanomem memory lessons enable {row.id}"
-        if efficacy.of(row).verdict == "harmful":
+        if efficacy.is_withdrawn(row):
             return "it proved harmful"
         if learning.is_about_no_name(row):
             return "the name of its tool is none, so it stands in no block"

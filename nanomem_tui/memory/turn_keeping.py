@@ -218,19 +218,20 @@ class Keeper:
         corrects = [learning.Feedback(given.text, before.answer)] if said else []
         events: list[learning.ToolResult | learning.Feedback] = [*corrects, *tools]
         waiting_now: list[Quarantined] = []
-        stood = frozenset(lesson.id for lesson in shown.lessons)
+        in_vain = {one.lesson.id for one in taught if one.what == "recurred"}
         for event in events:
             found = learning.learn(
                 event, draft.lessons(), self._settings, now,
-                session_key=given.state_key, actor_key=given.audience.user_key or "", held=held, shown=stood,
+                session_key=given.state_key, actor_key=given.audience.user_key or "", held=held, recurred=in_vain,
             )  # fmt: skip
             for one in found:
                 draft.put("lesson", one.lesson)
                 if one.what == "held":
                     why = str(one.lesson.meta["inbox"]["why"])
                     waiting_now.append(Quarantined(one.lesson, why, again=one.before is not None))
-                elif one.what != "recurred":  # that was told when it was judged
+                elif one.what != "recurred" or one.lesson.id not in in_vain:  # that is told once
                     taught.append(Taught(one.lesson, one.what))
+                    in_vain |= {one.lesson.id} if one.what == "recurred" else set()
         empty = said is not None and said.is_empty
         dropped = (Dropped(given.text, corrections.NOTHING_BETTER),) if empty else ()
         return Learned(tuple(taught), tuple(waiting_now), dropped)

@@ -137,7 +137,7 @@ class LessonsScreen(RowsScreen[Lesson]):
             ("learned", when(row.created_at)),
             ("updated", when(row.updated_at)),
             ("applied", when(row.last_applied_at) if row.last_applied_at else "never"),
-            ("helps", record.words()),
+            ("helps", efficacy.words(row)),
             ("last shown", when(record.last_shown_at) if record.last_shown_at else ""),
             ("promoted", row.promoted_global_key),
             ("id", row.id),

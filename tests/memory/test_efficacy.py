@@ -67,15 +67,20 @@ def test_where_nobody_ever_complained_silence_decides_nothing_about_a_lesson_of_
 
 
 def test_a_record_is_told_in_words() -> None:
-    assert Efficacy().words() == "never shown"
-    assert Efficacy(4, 1, 0).words() == "shown 4, followed 1, recurred 0; neutral"
-    assert Efficacy(9, 0, 5).words() == "shown 9, followed 0, recurred 5; harmful"
+    assert efficacy.words(TOOL) == "never shown"
+    some, bad = Efficacy(4, 1, 0), Efficacy(9, 0, 5)
+    assert efficacy.words(with_record(TOOL, some)) == "shown 4, followed 1, recurred 0; neutral"
+    told = "shown 9, followed 0, recurred 5; harmful"
+    assert efficacy.words(with_record(TOOL, bad)) == f"{told}, not given any more"
+    assert efficacy.words(with_record(ANSWER, bad)) == f"{told}, given all the same, as a wish"
 
 
 def test_a_harmful_lesson_is_no_longer_shown() -> None:
     bad = with_record(TOOL, Efficacy(5, 0, 5))
     assert learning.rank([bad, ANSWER], "x", Settings(), NOW, session_key="s") == [ANSWER]
     assert bad.enabled
+    wish = with_record(ANSWER, Efficacy(5, 0, 5))
+    assert learning.rank([wish], "x", Settings(), NOW, session_key="s") == [wish], "a person wishes it still"
 
 
 def test_a_success_makes_no_harmful_lesson_surer() -> None:
@@ -88,6 +93,14 @@ def test_a_success_makes_no_harmful_lesson_surer() -> None:
 
     assert taught(own) == [2]
     assert taught(with_record(own, Efficacy(3, 0, 3))) == [], "it stood before no model"
+
+
+def test_a_failure_makes_no_harmful_lesson_surer() -> None:
+    failure = learning.ToolResult("exec", "error: timeout")
+    (first,) = learning.learn(failure, {}, Settings(), NOW, session_key="s")
+    bad = with_record(first.lesson, Efficacy(3, 0, 3))
+    (again,) = learning.learn(failure, {bad.id: bad}, Settings(), NOW, session_key="s")
+    assert (again.what, again.lesson.confidence, again.lesson.hits) == ("recurred", 1, 2)
 
 
 def test_other_free_fields_stay_and_nonsense_counts_as_nothing() -> None:

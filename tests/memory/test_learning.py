@@ -317,7 +317,7 @@ def test_a_failure_in_spite_of_its_lesson_makes_it_no_surer() -> None:
     before = world.on(ToolResult("exec", "error: timeout"))[0].lesson
     world.now += timedelta(minutes=1)
     found = learn(
-        ToolResult("exec", "error: timeout"), world.lessons, SETTINGS, world.now, session_key=S, shown={before.id}
+        ToolResult("exec", "error: timeout"), world.lessons, SETTINGS, world.now, session_key=S, recurred={before.id}
     )
     assert [(one.what, one.lesson.confidence, one.lesson.hits) for one in found] == [("recurred", 1, 2)]
     assert found[0].lesson.updated_at == before.updated_at

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.memory import efficacy
 from nanomem_tui.memory.turn_values import turn_input
 from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, settle, turn
@@ -255,6 +256,50 @@ def test_a_failure_in_spite_of_a_lesson_only_recurs(workspace: Path) -> None:
         assert [one.what for one in ended.lessons if one.lesson.id == before.id] == ["recurred"]
         row = ws.lessons.get(before.id)
         assert (row.confidence, row.hits, row.meta["efficacy"]["recurred"]) == (before.confidence, before.hits + 1, 1)
+
+
+@pytest.mark.parametrize("order", ["fail work", "work fail", "work fail work", "fail work fail work"])
+def test_a_lesson_that_was_shown_in_vain_is_no_surer_whatever_else_came(workspace: Path, order: str) -> None:
+    calls = {"fail": {"name": "exec", "result": "error: no such file"}, "work": {"name": "exec", "result": "fine"}}
+    with open_workspace(workspace) as ws:
+        _, ended = used(ws, "run exec", calls["fail"])
+        key, sure = ended.lessons[0].lesson.id, ended.lessons[0].lesson.confidence
+        told = []
+        for _ in range(6):
+            begun, ended = used(ws, "exec once more", *(calls[name] for name in order.split()))
+            told.append((key in {one.id for one in begun.lessons}, [one.what for one in ended.lessons]))
+            assert ws.lessons.get(key).confidence == sure
+        assert told[:3] == [(True, ["recurred"])] * 3
+        assert {shown for shown, _ in told[3:]} == {False}, "it proved harmful"
+        assert {what for _, whats in told for what in whats} == {"recurred"}
+        assert ws.lessons.why_not(key, "exec") == "it proved harmful"
+
+
+def test_a_wish_that_is_not_heeded_is_no_surer_and_is_given_still(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        told = []
+        for number in range(7):
+            begun = begin(ws, "too long, keep it short")
+            ended = end(ws, begun.turn, f"Tea number {number} is a leaf.")
+            (one,) = ended.lessons
+            told.append((one.what, ws.lessons.get(one.lesson.id).confidence))
+        assert told == [("learned", 2), ("confirmed", 4), *[("recurred", 4)] * 5]
+        row = ws.lessons.get(one.lesson.id)
+        assert row.hits == 7
+        assert efficacy.words(row) == "shown 6, followed 0, recurred 5; harmful, given all the same, as a wish"
+        assert row.id in {lesson.id for lesson in begin(ws, "and coffee?").lessons}
+        assert ws.lessons.why_not(row.id, "and coffee?", "telegram:42") == ""
+
+
+def test_a_wish_begins_to_fade_anew_when_it_is_said_again(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        turn(ws, "too long, keep it short", "Tea is a leaf.")
+        (row,) = [one for one in ws.lessons.all() if one.trigger == "response:length"]
+        ended = turn(ws, "too long, keep it short", "Tea is a leaf that is dried.")
+        confirmed = ws.lessons.get(row.id).updated_at
+        ended = turn(ws, "too long, keep it short", "Tea is a leaf that is dried and brewed.")
+        assert [one.what for one in ended.lessons] == ["recurred"]
+        assert ws.lessons.get(row.id).updated_at > confirmed > row.updated_at
 
 
 def test_silence_follows_a_lesson_only_after_an_answer_and_where_it_was_taught(workspace: Path) -> None:
