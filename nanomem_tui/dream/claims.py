@@ -111,6 +111,7 @@ _UNSETTLED = re.compile(
     _I,
 )
 """What says of itself that it is not certain, or is no more: nothing that is so now gives way to it."""
+_NEXT = re.compile(r"\s*[,;，；。]\s*(?=[^\W\d][^:：,;，；]{0,30}[:：]\s*[^\s/])")
 _SEVERAL = re.compile(r"\s(?:and|&)\s|、|以及")
 _OLD_VALUES = re.compile(
     r"(?:[,，;；(（]\s*(?:not|was recorded as|recorded as|was|formerly|previously|no longer)\b|"
@@ -126,6 +127,11 @@ def claim_of(text: str) -> Claim | None:
     if len(text) > 4 * _MAX_VALUE or _UNSETTLED.search(_OLD_VALUES.sub("", text)):
         return None
     return _personal(text) or _keyed(text) or _bare(text) or _equation(text) or _chinese(text)
+
+
+def parts_of(text: str) -> list[str]:
+    """The parts of a line that each give a key its value: `Name: Ana` and `City: Porto` of `Name: Ana; City: Porto`."""
+    return _NEXT.split(text) if text.count(":") + text.count("：") > 1 else [text]
 
 
 def are_several(value: str) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 
 from nanomem_tui.dream import dates
 from nanomem_tui.dream.details import details
-from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry, marks
+from nanomem_tui.dream.entry_lines import SPEECH, lines_of
+from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry
 from nanomem_tui.memory import secrets
 from nanomem_tui.sentences import split
 
@@ -26,9 +27,7 @@ KEEP_MARKS = (*ALWAYS_KEPT, "durable")
 """Marks by which the agent asks that a line is kept; the first two are its judgement, and no line is talk then."""
 
 _I = re.IGNORECASE
-_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _FILE_MARK = re.compile(r"\[(SOUL|USER|MEMORY)(?:\.md)?\]\s*")
-_SPEECH = re.compile(r"(?P<who>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}) (?:said|says|wrote|asked|replied): ?(?P<what>.*)")
 _NAMED = re.compile(r"(?P<who>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): (?P<what>.+)")
 _SMALL_TALK = re.compile(
     r"(?:hi|hey|hello|thanks?|thank you|thx|ok(?:ay)?|bye|cheers|good (?:morning|night|evening)|see you|welcome|great|"
@@ -174,6 +173,8 @@ class Fact:
     """The file that the line itself names; else `route` decides."""
     person: bool = False
     """Said by somebody in a conversation: `Name: what was said`."""
+    under: str = ""
+    """The lines of the entry that it is in a list under."""
     held: str = ""
     """Why a person has to look at it first; secrets in `text` are masked then. "" for what may be remembered."""
 
@@ -214,14 +215,14 @@ def facts_of(entry: HistoryEntry) -> tuple[list[Fact], list[Skipped]]:
         return [], [Skipped(entry.cursor, entry.content[:80], "a dump of messages, no summary")]
     facts: list[Fact] = []
     skipped: list[Skipped] = []
-    for mark, text, is_bullet in _lines_of(entry.content.removesuffix(TRUNCATED_SUFFIX)):
+    for mark, text, is_bullet, under in lines_of(entry.content.removesuffix(TRUNCATED_SUFFIX)):
         found = _fact(entry.cursor, mark, text, is_bullet=is_bullet)
         if isinstance(found, Fact):
             if kinds := {secret.kind for secret in secrets.find(found.text)}:
                 why = f"it holds a secret: {', '.join(sorted(kinds))}"
                 found = replace(found, text=secrets.mask(found.text), held=why)
             told = dates.absolute(found.text, entry.timestamp)
-            facts += [replace(found, text=part) for part in (_parts(told) if found.held else (told,))]
+            facts += [replace(found, text=part, under=under) for part in (_parts(told) if found.held else (told,))]
         else:
             skipped.append(Skipped(entry.cursor, secrets.mask(text), found, mark))
     return facts, skipped
@@ -238,21 +239,6 @@ def _parts(text: str) -> list[str]:
             else:
                 parts[-1] = f"{parts[-1]} {piece}".strip()
     return list(filter(None, parts))
-
-
-def _lines_of(content: str) -> list[tuple[str | None, str, bool]]:
-    """(mark, text, whether it is a bullet) of each line; what was said may follow on the line after `Name said:`."""
-    lines: list[tuple[str | None, str, bool]] = []
-    for raw in content.split("\n"):
-        is_bullet = _BULLET.match(raw) is not None
-        for mark, text in marks(raw):
-            plain = " ".join(text.split())
-            opened = _SPEECH.fullmatch(lines[-1][1]) if lines and mark is None and not is_bullet else None
-            if opened and lines[-1][0] and not opened["what"]:
-                lines[-1] = (lines[-1][0], f"{lines[-1][1]} {plain}", lines[-1][2])
-            else:
-                lines.append((mark, plain, is_bullet))
-    return lines
 
 
 def _fact(cursor: int, mark: str | None, text: str, *, is_bullet: bool) -> Fact | str:
@@ -276,7 +262,7 @@ def _fact(cursor: int, mark: str | None, text: str, *, is_bullet: bool) -> Fact 
 def _read(cursor: int, mark: str | None, text: str, file: str, *, is_bullet: bool) -> Fact | str:
     """The fact in a line without marks, or why there is none."""
     if speech := _speech(text):
-        if mark is None and _SPEECH.fullmatch(text):
+        if mark is None and SPEECH.fullmatch(text):
             return "talk"
         said, why = _said(speech["what"], mark)
         return why or Fact(f"{speech['who']}: {said}", cursor, mark, MEMORY, person=True)
@@ -297,7 +283,7 @@ def _read(cursor: int, mark: str | None, text: str, file: str, *, is_bullet: boo
 
 def _speech(text: str) -> re.Match[str] | None:
     """Who said what: `Gina said: …`, or `Gina: …` when that is told in the first person."""
-    if said := _SPEECH.fullmatch(text):
+    if said := SPEECH.fullmatch(text):
         return said
     named = _NAMED.fullmatch(text)
     if named and FIRST_PERSON.search(named["what"]) and named["who"].casefold() not in NO_NAMES:

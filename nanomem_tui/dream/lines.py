@@ -5,17 +5,24 @@ Owns keeping that true edit by edit without reading a file again. Decides nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from nanomem_tui.dream import details, titles
-from nanomem_tui.dream.claims import Claim, claim_of
+from nanomem_tui.dream.claims import Claim, claim_of, parts_of
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.formats import markdown
 from nanomem_tui.store.git_diff import common_start
 
 _MISSING = 2  # words that a line may say otherwise and still be the same: see `details.says`
+_BOLD = re.compile(r"\*\*[^*]+\*\*")
 Words = frozenset[str]
+
+
+def _indent(whole: str) -> int:
+    spread = whole.expandtabs(4)
+    return len(spread) - len(spread.lstrip())
 
 
 class Line:
@@ -62,6 +69,7 @@ class Lines:
         self._by_word: dict[str, set[Line]] = {}
         self._short: set[Line] = set()
         self._claims: dict[str, dict[Line, Claim]] | None = None
+        self._claims_behind: dict[str, dict[Line, Claim]] = {}
         for name in files:
             self._rows[name] = []
             self._read(name)
@@ -83,7 +91,8 @@ class Lines:
         return self._parts[file]
 
     def under(self, line: Line) -> Words:
-        """The words of the headings over a line that say of whom or what it may be; the file's own heading is none."""
+        """The words of what stands over a line that say of whom or what it may be: headings but the file's own, the
+        lines of which it is an entry, and what opens its list (`Bob:`)."""
         above: list[Part] = []
         own = next((part for part in self.parts(line.file) if part.level), None)
         for part in self.parts(line.file):
@@ -91,7 +100,24 @@ class Lines:
                 break
             if part.level and (part is not own or part.level > 1):
                 above = [*(one for one in above if one.level < part.level), part]
-        return frozenset[str]().union(*(titles.scope(part.title) for part in above))
+        over = [part.title for part in above] + self._opening(line, above[-1].start if above else 0)
+        return frozenset[str]().union(*map(titles.scope, over))
+
+    def _opening(self, line: Line, start: int) -> list[str]:
+        """The texts of the list lines, behind line `start`, of which a line is an entry, and of what opens the list."""
+        found: list[str] = []
+        indent = _indent(line.whole)
+        for whole in reversed(self.files[line.file].split("\n")[start : line.number - 1]):
+            text = whole.strip()
+            if not text or text.startswith("#"):
+                continue
+            if bullets := markdown.bullets(whole):
+                if _indent(whole) < indent:
+                    indent = _indent(whole)
+                    found.append(bullets[0].text)
+            elif _indent(whole) <= indent:
+                return [*found, text] if text.endswith((":", "：", ":**", "：**")) or _BOLD.fullmatch(text) else found
+        return found
 
     def alike(self, text: str) -> list[Line]:
         """The lines that may say all that `text` says, in the order of the files."""
@@ -105,14 +131,15 @@ class Lines:
         """The lines that hold one of `words`, and those with hardly a word, in the order of the files."""
         return self._sorted(self._short.union(*(self._by_word.get(word, ()) for word in words)))
 
-    def claiming(self, subject: str) -> list[tuple[Line, Claim]]:
-        """The lines that claim something of `subject`, in the order of the files."""
+    def claiming(self, subject: str, *, behind: bool = False) -> list[tuple[Line, Claim]]:
+        """The lines that claim something of `subject`, in the order of the files; with `behind` those that do so behind
+        what they say of another."""
         if self._claims is None:
             self._claims = {}
             for rows in self._rows.values():
                 for line in rows:
                     self._claim(line)
-        found = self._claims.get(subject, {})
+        found = (self._claims_behind if behind else self._claims).get(subject, {})
         return [(line, found[line]) for line in self._sorted(found)]
 
     def _sorted(self, lines: Iterable[Line]) -> list[Line]:
@@ -128,9 +155,9 @@ class Lines:
             self._add(name, len(self._rows[name]), bullet, lines[bullet.line - 1])
 
     def _patch(self, name: str, before: str) -> bool:
-        """Take over what changed since `before`; False where fenced code makes that depend on lines elsewhere."""
+        """Take over what changed since `before`; False where that depends on lines elsewhere."""
         text = self.files[name]
-        if "```" in text or "~~~" in text or "```" in before or "~~~" in before:
+        if markdown.has_blocks(text) or markdown.has_blocks(before):
             return False
         old, new = before.split("\n"), text.split("\n")
         first = common_start(old, new)
@@ -167,11 +194,16 @@ class Lines:
         claim = claim_of(line.text)
         if claim is not None and self._claims is not None:
             self._claims.setdefault(claim.subject, {})[line] = claim
+        for claim in filter(None, map(claim_of, parts_of(line.text)[1:])):
+            self._claims_behind.setdefault(claim.subject, {})[line] = claim
 
     def _forget(self, line: Line) -> None:
         for word in details.words(line.text):
             self._by_word[word].discard(line)
         self._short.discard(line)
-        claim = claim_of(line.text) if self._claims is not None else None
-        if claim is not None and self._claims is not None:
+        if self._claims is None:
+            return
+        if (claim := claim_of(line.text)) is not None:
             self._claims[claim.subject].pop(line, None)
+        for behind in filter(None, map(claim_of, parts_of(line.text)[1:])):
+            self._claims_behind[behind.subject].pop(line, None)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.dream import details, titles
-from nanomem_tui.dream.claims import NEAR, PERSONAL, Amount, Claim, amount_of, amounts, are_several, claim_of
+from nanomem_tui.dream.claims import NEAR, PERSONAL, Amount, Claim, amount_of, amounts, are_several, claim_of, parts_of
 from nanomem_tui.dream.facts import Fact, is_speech
 from nanomem_tui.dream.lines import Line, Lines
 from nanomem_tui.tokens import fold
@@ -38,6 +38,7 @@ _HAPPENED = re.compile(
 _STATES = re.compile(r"\b(?:is|are)\b|[是为]")
 _OWNED = re.compile(r"['’]s |的|. lives in$")
 """In a subject that names whose it is: under whatever heading."""
+_KEY = "k: "  # what stands before a value, where its line is cut into parts
 _MOST_BESIDE = 3  # lines of one subject that are named as rivals: what stands there more often is a list
 
 
@@ -74,15 +75,23 @@ def other_value(lines: Lines, fact: Fact, claim: Claim, wrong: str, file: str) -
     named = [(line, other) for line, other in same if wrong and details.holds(fold(other.value), fold(wrong))]
     corrects = fact.mark == "correction"
     file = "" if corrects or claim.subject in PERSONAL else file
-    words = details.words(fact.text)
     alone = headed or [
         (line, other)
         for line, other in same
-        if file in ("", line.file) and (corrects or _OWNED.search(claim.subject) or not lines.under(line) - words)
+        if file in ("", line.file) and (_OWNED.search(claim.subject) or _of_the_same(lines, line, fact, corrects))
     ]
     if len(named) == 1:
         return _taken(*named[0], claim)
     return _taken(*alone[0], claim) if len(alone) == 1 and _gives_way(alone[0][1], claim, corrects) else None
+
+
+def _of_the_same(lines: Lines, line: Line, fact: Fact, corrects: bool) -> bool:
+    """Whether what a line stands under is what the fact names or stands under, if either names anything. A correction
+    that stands under nothing is of whatever line there is."""
+    under, of = lines.under(line), titles.scope(fact.under)
+    if of - under - details.words(line.text):
+        return False
+    return (corrects and not of) or not under - of - details.words(fact.text)
 
 
 def _gives_way(old: Claim, new: Claim, corrects: bool) -> bool:
@@ -96,8 +105,9 @@ def _gives_way(old: Claim, new: Claim, corrects: bool) -> bool:
 
 def _taken(line: Line, other: Claim, claim: Claim) -> Taken:
     value = line.text[other.start :]
-    remark = value[len(other.value) :] if value.startswith(other.value) else ""  # on what it was before: that stays
-    return Taken(line, line.text[: other.start] + claim.value + remark, other.value)
+    old = other.value if len(parts_of(claim.value)) > 1 else parts_of(f"{_KEY}{other.value}")[0].removeprefix(_KEY)
+    remark = value[len(old) :] if value.startswith(old) else ""  # on what it was before, or of another: that stays
+    return Taken(line, line.text[: other.start] + claim.value + remark, old)
 
 
 def _under_its_name(lines: Lines, claim: Claim) -> list[tuple[Line, Claim]]:
@@ -147,17 +157,33 @@ def beside(lines: Lines, fact: Fact, file: str) -> Sequence[Line]:
     if claim is not None and claim.several and fact.text[: claim.start].rstrip("* ").endswith((":", "：")):
         return ()
     told = [line for line, was, now in _amounts(lines, fact, file) if was.number != now.number]
-    found = told or _claiming_otherwise(lines, claim) or _but_for_a_value(lines, fact)
+    found = told or _claiming_otherwise(lines, fact, claim) or _but_for_a_value(lines, fact)
     return found if len(found) <= _MOST_BESIDE else ()
 
 
-def _claiming_otherwise(lines: Lines, claim: Claim | None) -> Sequence[Line]:
-    if claim is None or claim.several:
-        return ()
-    same = [*lines.claiming(claim.subject), *lines.claiming(NEAR.get(claim.subject, ""))]
-    others = [line for line, other in same if not other.several and _differ(claim.value, other.value)]
-    sure = claim.sure or any(other.sure for _, other in same)
-    return others if sure or len(same) == 1 else ()
+def _claiming_otherwise(lines: Lines, fact: Fact, claim: Claim | None) -> Sequence[Line]:
+    """The lines that claim another value of the same, also behind what they, or the fact, say of another."""
+    if claim is not None and not claim.several:
+        same = [*lines.claiming(claim.subject), *lines.claiming(NEAR.get(claim.subject, ""))]
+        others = [line for line, other in same if not other.several and _differ(claim.value, other.value)]
+        sure = claim.sure or any(other.sure for _, other in same)
+        found = others if sure or len(same) == 1 else []
+        if found or not claim.sure:
+            return [line for line in found if not _of_two(lines, line, fact)]
+    claims = [claim_of(part) for part in parts_of(fact.text)]
+    behind = [(line, told) for told in claims if told for line in lines.claiming(told.subject, behind=True)]
+    behind += [(line, told) for told in claims[1:] if told for line in lines.claiming(told.subject)]
+    return list(
+        dict.fromkeys(
+            line for (line, other), told in behind if told.sure and other.sure and _differ(told.value, other.value)
+        )
+    )
+
+
+def _of_two(lines: Lines, line: Line, fact: Fact) -> bool:
+    """Whether the line and the fact each stand under one of their own."""
+    under, of = lines.under(line), titles.scope(fact.under)
+    return bool(under and of) and not under & of
 
 
 def _differ(one: str, other: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from nanomem_tui.dream import dates, details, rivals
-from nanomem_tui.dream.claims import Claim, claim_of, denials, ended, main_part, old_value, settled
+from nanomem_tui.dream.claims import Claim, claim_of, denials, ended, main_part, old_value, parts_of, settled
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import Fact, Skipped, facts_of, is_speech, route
@@ -159,10 +159,10 @@ class _Work:
 
     def _add(self, fact: Fact, file: str) -> str:
         """Add the line of a fact. Of one line that it may contradict a person is asked whether it goes; where it may
-        contradict more than one it waits itself."""
+        contradict more than one, or one that says more, it waits itself."""
         edit = self.new_line(fact)
         beside = [line for line in rivals.beside(self._lines, fact, file) if not self._said_later(fact, line)]
-        if len(beside) > 1:
+        if len(beside) > 1 or any(len(parts_of(line.text)) > 1 for line in beside):
             told = " and ".join(f"“{secrets.mask(line.text)}”" for line in beside)
             self.held.append(Refusal(edit, f"it may contradict {told}"))
             return ""

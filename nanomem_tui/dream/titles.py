@@ -23,6 +23,7 @@ memory miscellaneous misc money movies music notes ongoing other people personal
 principles profile project projects recent recipes relationships reminders routine routines schedule school servers
 setup shopping software sports study style tasks tech technology term tone tools travel trips user vehicles voice weekly
 work facts infra instructions interest key length level main primary response role special technical topics misc
+session summary conversation durable new known update updates details remember said today made
 """
 _WORDS_CJK = re.compile(
     "项目|决定|决策|基础设施|偏好|喜好|健康|饮食|身份|基本|信息|备注|其他|其它|笔记|家庭|家人|朋友|宠物|工作|学习|旅行|爱好|财务|"

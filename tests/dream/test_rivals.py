@@ -99,6 +99,57 @@ def test_where_it_cannot_be_told_the_new_line_is_kept_and_a_person_asked_about_t
     assert (again.edits, again.refused) == ((), ())
 
 
+NESTED = [
+    ("## People\n- Bob\n  - City: Lisbon", "- [durable] City: Porto", "add"),
+    ("Bob:\n- City: Lisbon", "- [durable] City: Porto", "add"),
+    ("**Bob**\n\n- Likes tea\n- City: Lisbon", "- [durable] City: Porto", "add"),
+    ("## Notes\n- City: Lisbon", "- [durable] Trip to Spain in May:\n  - [durable] City: Porto", "add"),
+    ("## Notes\n- City: Lisbon", "Bob:\n- [correction] City: Porto", "add"),
+    ("## Notes\n- Identity\n  - City: Lisbon", "User details:\n- [durable] City: Porto", "replace"),
+    ("## Falcon\n- Deadline: 2026-12-20", "Falcon:\n- [durable] Deadline: 2027-01-15", "replace"),
+    ("- Falcon\n  - Deadline: 2026-12-20\n- Sparrow\n  - Deadline: 2026-12-25",
+     "- [durable] Falcon deadline: 2027-01-15", "replace"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("memory", "said", "op"), NESTED)
+def test_what_a_line_is_an_entry_of_tells_whose_it_is(memory: str, said: str, op: str) -> None:
+    there = files(memory=memory)
+    edits = [edit for edit in dream(said, files=there).edits if "City" in edit.new or "eadline" in edit.new]
+    assert [edit.op for edit in edits] == [op]
+    held = dream(said, files=there).refused
+    assert [refusal.edit.op for refusal in held] == (["remove"] if op == "add" else [])
+
+
+def test_what_two_lists_say_of_two_is_no_contradiction() -> None:
+    there = files(memory="## Sparrow\n- Deadline: 2026-12-20")
+    proposal = dream("Falcon:\n- [durable] Deadline: 2027-01-15", files=there)
+    assert ([edit.op for edit in proposal.edits], proposal.refused) == (["add"], ())
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Ana: designer; City: Lisbon", "City: Porto"), ("City: Lisbon", "Ana: designer; City: Porto"),
+        ("姓名：王芳，年龄：32", "李雷的同事：韩梅梅，年龄：40"), ("姓名：王芳，年龄：32", "年龄：33"),
+    ],
+)  # fmt: skip
+def test_a_value_that_stands_behind_another_subject_is_named_and_replaces_nothing(line: str, said: str) -> None:
+    there = files(memory=f"## Notes\n- {line}")
+    proposal = dream(f"- [durable] {said}", files=there)
+    assert not [edit for edit in proposal.edits if edit.op != "add"]
+    (held,) = proposal.refused
+    assert line in (held.edit.old or held.why)
+    assert said in (held.edit.new or held.why)
+
+
+def test_of_a_line_with_more_than_one_value_the_others_stay() -> None:
+    there = files("- Timezone: Europe/London; Office: room 4")
+    (edit,) = dream("- [durable] Timezone: Asia/Tokyo", files=there).edits
+    assert (edit.new, edit.supersedes) == ("- Timezone: Asia/Tokyo; Office: room 4", "Europe/London")
+    assert check(there, [edit], {1: "Timezone: Asia/Tokyo"}).refused == ()
+
+
 SEVERAL = [
     ("", "## Falcon\n- Deadline: 2026-12-20\n\n## Sparrow\n- Deadline: 2026-12-25", "Deadline: 2027-01-15",
      "it may contradict “Deadline: 2026-12-20” and “Deadline: 2026-12-25”"),
