@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _set: ContextVar[datetime | None] = ContextVar("set", default=None)
 _second: tuple[int, str] = (-1, "")
@@ -69,6 +69,14 @@ def past(text: str | None) -> datetime:
     """When something was that is told of now: the time in `text`, the present for one to come, or for none."""
     present = now()
     return min(parse(text) or present, present)
+
+
+def days_ago(days: int) -> datetime:
+    """The moment so many days before the present; where there is none, the first that there is."""
+    try:
+        return now() - timedelta(days=days)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def local_naive(moment: datetime) -> str:

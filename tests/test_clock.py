@@ -100,3 +100,8 @@ def test_a_stamp_is_now_in_both_forms() -> None:
 def test_a_stamp_on_the_second_is_written_as_any_other_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock.time, "time_ns", lambda: 1772359200_000_000_999)
     assert clock.stamp() == (1772359200000, clock.iso(datetime(2026, 3, 1, 10, tzinfo=UTC)))
+
+
+def test_days_before_there_were_any_are_the_first_day() -> None:
+    assert clock.days_ago(0) - clock.days_ago(3) > timedelta(days=2, hours=23)
+    assert {clock.days_ago(days) for days in (10**6, 10**9, 10**20)} == {datetime.min.replace(tzinfo=UTC)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, Words, paged, pass_state
+from nanomem_tui.cli.shared import Count, Group, Words, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import one_line
@@ -154,8 +154,8 @@ def _changed_lines(before: str, after: str) -> list[str]:
 
 @dream.command()
 @click.option("--dreamer", type=click.Choice(["rules", "model"]), help="Who dreams, if not as set.")
-@click.option("--max-batch-size", type=click.IntRange(min=1), help="History entries to read.")
-@click.option("--max-iterations", type=click.IntRange(min=1), help="Edits to make.")
+@click.option("--max-batch-size", type=Count(1), help="History entries to read.")
+@click.option("--max-iterations", type=Count(1), help="Edits to make.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Begin no change after so many seconds.")
 @click.option("--dry-run", is_flag=True, help="Say what it would change, and change nothing.")
 @click.option("--review", is_flag=True, help="Decide on each edit; without a terminal each goes to the inbox.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, passages, values, words
-from nanomem_tui.cli.shared import Group, all_read, asked_query, paged, pass_state, query_options
+from nanomem_tui.cli.shared import Count, Group, all_read, asked_query, paged, pass_state, query_options
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, paragraph, table
 
@@ -60,8 +60,8 @@ def _lines(found: Sequence[HistoryEntry]) -> list[str]:
 
 @history.command()
 @query_options
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Print N at most.")
-@click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")
+@click.option("--limit", type=Count(), default=50, show_default=True, help="Print N at most.")
+@click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
 @click.option("--exact", is_flag=True, help="Only entries that hold every word.")
 @pass_state
 def search(state: State, query: str | None, terms: Sequence[str], limit: int, offset: int, exact: bool) -> None:

@@ -9,7 +9,7 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Command, agreed, decided, pass_state
+from nanomem_tui.cli.shared import Command, Count, agreed, decided, pass_state
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _at(lines: Sequence[int], fate: str) -> str:
 
 
 @click.command("compact", cls=Command)
-@click.option("--keep", type=click.IntRange(min=0), default=1000, show_default=True, help="Entries to keep at least.")
+@click.option("--keep", type=Count(), default=1000, show_default=True, help="Entries to keep at least.")
 @decided
 @pass_state
 def compact(state: State, keep: int, yes: bool, dry_run: bool) -> int:

@@ -9,7 +9,7 @@ import click
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import planned
-from nanomem_tui.cli.shared import Command, Words, pass_state, rehearsable
+from nanomem_tui.cli.shared import Command, Count, Words, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import NanomemError, NothingToDo
@@ -26,8 +26,8 @@ PAST = {"undo": "undid", "redo": "redid"}
 @click.command(cls=Command)
 @click.option("--key", type=Words(), help="Only what touched this item, lesson, session or file.")
 @click.option("--full", is_flag=True, help="With --json: what was there before and after, too.")
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Print N at most.")
-@click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")
+@click.option("--limit", type=Count(), default=50, show_default=True, help="Print N at most.")
+@click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
 @pass_state
 def log(state: State, key: str | None, full: bool, limit: int, offset: int) -> None:
     """Every change that was made here, newest first, by whom, and whether it was taken back.

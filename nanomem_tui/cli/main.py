@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from nanomem_tui import __version__, errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.console import open_console
-from nanomem_tui.cli.shared import Group, Words, pass_state, usage_line
+from nanomem_tui.cli.shared import Count, Group, Words, pass_state, usage_line
 from nanomem_tui.cli.state import State
 
 _COMMANDS = {
@@ -52,8 +52,8 @@ _CONSOLE_OPTIONS = ("demo", "ascii_only")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw the console without box characters.")
 @click.option("--run-dream", is_flag=True, help="Run one Dream now, without the console.")
 @click.option("--dreamer", type=click.Choice(["rules", "model"]), help="--run-dream: who dreams.")
-@click.option("--max-batch-size", type=click.IntRange(min=1), help="--run-dream: history entries to read.")
-@click.option("--max-iterations", type=click.IntRange(min=1), help="--run-dream: edit steps to take.")
+@click.option("--max-batch-size", type=Count(1), help="--run-dream: history entries to read.")
+@click.option("--max-iterations", type=Count(1), help="--run-dream: edit steps to take.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="--run-dream: seconds to give it.")
 @click.option("--dry-run", is_flag=True, help="--run-dream: say what it would change, and change nothing.")
 @click.option(

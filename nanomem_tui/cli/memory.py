@@ -10,7 +10,7 @@ import click
 from nanomem_tui.cli import memory_answers, output, values, words
 from nanomem_tui.cli.ledger import entry_lines
 from nanomem_tui.cli.memory_answers import marks
-from nanomem_tui.cli.shared import Group, Words, asked_query, paged, pass_state, query_options
+from nanomem_tui.cli.shared import Count, Group, Words, asked_query, paged, pass_state, query_options
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import paragraph
 
@@ -162,8 +162,8 @@ def history(state: State, item_id: str, limit: int | None, offset: int) -> None:
 @click.option("--scope", type=click.Choice(["chat", "user", "global", "all"]), default="all", help="Where to look.")
 @click.option("--kind", type=Words(), help="Only this kind.")
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
-@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Print N at most.")
-@click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")
+@click.option("--limit", type=Count(), default=20, show_default=True, help="Print N at most.")
+@click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
 @pass_state
 def search(
     state: State,

@@ -11,7 +11,7 @@ import click
 from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import SHOWN, tell
-from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
+from nanomem_tui.cli.shared import Command, Count, Words, agreed, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def reindex(state: State, dry_run: bool) -> None:
 
 
 @click.command(cls=Command)
-@click.option("--max-items", type=click.IntRange(min=1), help="Keep this many (default: the setting `max_items`).")
+@click.option("--max-items", type=Count(1), help="Keep this many (default: the setting `max_items`).")
 @decided
 @pass_state
 def compact(state: State, max_items: int | None, yes: bool, dry_run: bool) -> None:
@@ -297,7 +297,7 @@ def compact(state: State, max_items: int | None, yes: bool, dry_run: bool) -> No
 
 
 @click.command(cls=Command)
-@click.option("--older-than-days", "days", type=click.IntRange(min=0), help="Age in days.")
+@click.option("--older-than-days", "days", type=Count(), help="Age in days.")
 @click.option(
     "--expired",
     is_flag=True,

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from nanomem_tui import errors
 from nanomem_tui.cli import elsewhere, output, passages, saved_questions, values, words
-from nanomem_tui.cli.shared import Command, Words, all_read, pass_state
+from nanomem_tui.cli.shared import Command, Count, Words, all_read, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import quoted
@@ -43,8 +43,8 @@ _FOR_PASSAGES = ("message", "sources", "limit", "explain", "reply_to")
 @click.option("--chat-id", type=Words(), help="As seen from this chat.")
 @click.option("--sender-id", type=Words(), help="As seen by this person.")
 @click.option("--reply-to", type=Words(), default="", help="The words of the message that it replies to.")
-@click.option("--limit", type=click.IntRange(min=1), help="Recall N items at most.")
-@click.option("--max-chars", type=click.IntRange(min=0), help="Characters of recalled items at most.")
+@click.option("--limit", type=Count(1), help="Recall N items at most.")
+@click.option("--max-chars", type=Count(), help="Characters of recalled items at most.")
 @click.option("--profile", type=Words(), help="Rank by this profile: default, seed000 or seed001.")
 @click.option(
     "--weight", "weights", type=Words(), multiple=True, metavar="PART=X", help="Change a weight of the profile."

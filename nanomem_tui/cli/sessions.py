@@ -10,6 +10,7 @@ import click
 from nanomem_tui import errors
 from nanomem_tui.cli import output, passages, values, words
 from nanomem_tui.cli.shared import (
+    Count,
     Group,
     Words,
     agreed,
@@ -139,8 +140,8 @@ def _body(message: Message, width: int, *, full: bool) -> list[str]:
 
 @session.command()
 @query_options
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Print N at most.")
-@click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")
+@click.option("--limit", type=Count(), default=50, show_default=True, help="Print N at most.")
+@click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
 @click.option("--exact", is_flag=True, help="Only messages that hold every word.")
 @pass_state
 def search(state: State, query: str | None, terms: Sequence[str], limit: int, offset: int, exact: bool) -> None:
@@ -184,7 +185,7 @@ def _hit_lines(hits: Sequence[TranscriptHit]) -> list[str]:
 @session.command()
 @click.argument("key", type=Words(), required=False)
 @click.option("--all", "every", is_flag=True, help="Every session that is longer than what is kept.")
-@click.option("--keep", type=click.IntRange(min=1), help="Messages to keep (default: `session_keep_messages`, 300).")
+@click.option("--keep", type=Count(1), help="Messages to keep (default: `session_keep_messages`, 300).")
 @click.option("--force", is_flag=True, help="Also while an agent runs, which may write its own copy back.")
 @decided
 @pass_state

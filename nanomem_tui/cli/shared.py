@@ -70,6 +70,21 @@ class Words(_TextType):
         return text
 
 
+MOST = 2**31 - 1
+"""More than there can be of anything: what is beyond it says the same."""
+
+
+class Count(click.IntRange):
+    """A whole number of things or days, from `least` on; one that nothing can reach is `MOST`, which is no limit."""
+
+    def __init__(self, least: int = 0) -> None:
+        super().__init__(min=least)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number, or a usage error."""
+        return min(int(super().convert(value, param, ctx)), MOST)
+
+
 class Command(click.Command):
     """A command that takes the global options too."""
 
@@ -155,8 +170,8 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 def paged(command: Decorated) -> Decorated:
     """`--limit` and `--offset`, handed over as `limit` (None: all) and `offset`."""
-    command = click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out the first N.")(command)
-    return click.option("--limit", type=click.IntRange(min=0), help="Print N at most (default: all).")(command)
+    command = click.option("--offset", type=Count(), default=0, help="Leave out the first N.")(command)
+    return click.option("--limit", type=Count(), help="Print N at most (default: all).")(command)
 
 
 def query_options(command: Decorated) -> Decorated:

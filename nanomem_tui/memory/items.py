@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -341,7 +340,7 @@ class Items:
         if older_than_days < 0:
             raise BadInput("days cannot be negative", "--older-than-days")
         self.known_kind(kind)
-        limit = clock.iso(clock.now() - timedelta(days=older_than_days))
+        limit = clock.iso(clock.days_ago(older_than_days))
         return [
             item
             for item in self.all()
