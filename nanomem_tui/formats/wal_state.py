@@ -4,9 +4,10 @@ A turn has a PRE block, written before the model is called, and a POST block, wr
 the trace of a turn that never ended.
 
 Blocks of ours carry one field more, `turn`: several turns may be open in one chat, and the answer belongs to the
-question of the same id. Blocks without it (the scoped system's) pair by their places, as they always did. Three more
+question of the same id. Blocks without it (the scoped system's) pair by their places, as they always did. Four more
 fields are ours alone: `line_breaks` tells where the one line of `user` had ended lines, `declined` that a turn was
-given up without an answer, and `done_actions` (one line of JSON) which pending actions are done.
+given up without an answer, `done_actions` (one line of JSON) which pending actions are done, and `more_actions` (the
+same) which are pending beside the ten that `pending_actions` holds.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _TITLE = "# Session WAL State"
 _HEAD_FIELDS = ("session_key", "channel", "chat_id")
 _BLOCK = re.compile(r"### (\S+) (PRE|POST)\s*")
 _FIELD = re.compile(r"- ([a-z_]+):(?: (.*))?", re.DOTALL)
-_TURN, _BREAKS, _DECLINED, _DONE = "turn", "line_breaks", "declined", "done_actions"
+_TURN, _BREAKS, _DECLINED, _DONE, _MORE = "turn", "line_breaks", "declined", "done_actions", "more_actions"
 
 
 class Turn(NamedTuple):
@@ -141,10 +142,11 @@ def dump_post(
     done_actions: Sequence[str] = (),
 ) -> bytes:
     """The POST block of a turn at `at` (UTC ISO): the answer, cut like the question (None: no line), the turn's id, at
-    most a hundred actions that are done, each cut too, and at most ten pending ones."""
+    most a hundred actions that are done, each cut too, and the pending ones."""
     lines = [f"### {at} POST", *([] if assistant is None else [f"- assistant: {_cut(assistant) or EMPTY}"])]
     lines += [*_id_line(turn), *([f"- {_DECLINED}: true"] if declined else [])]
-    lines += _done_line(done_actions[:MAX_DONE])
+    lines += _json_line(_DONE, [" ".join(action.split())[:TEXT_LIMIT] for action in done_actions[:MAX_DONE]])
+    lines += _json_line(_MORE, [_cut(action) for action in pending_actions[MAX_ACTIONS:]])
     if pending_actions:  # last: whoever does not know our fields never takes them for actions
         lines += ["- pending_actions:", *(f"  - {_one_line(action)}" for action in pending_actions[:MAX_ACTIONS])]
     return _bytes([*lines, ""])
@@ -154,13 +156,12 @@ def _id_line(turn: str) -> list[str]:
     return [f"- {_TURN}: {_one_line(turn)}"] if turn else []
 
 
-def _done_line(actions: Sequence[str]) -> list[str]:
+def _json_line(name: str, actions: Sequence[str]) -> list[str]:
     """On one line, so that nobody takes what is done for what is pending; no line of a text ends it."""
-    cut = [" ".join(action.split())[:TEXT_LIMIT] for action in actions]
-    return [f"- {_DONE}: {json.dumps(cut, ensure_ascii=False)}"] if cut else []
+    return [f"- {name}: {json.dumps(actions, ensure_ascii=False)}"] if actions else []
 
 
-def _done(text: str) -> tuple[str, ...]:
+def _of_line(text: str) -> tuple[str, ...]:
     """The actions of such a line; none of one that is damaged."""
     try:
         found = json.loads(text) if text else []
@@ -254,12 +255,12 @@ def _turn(number: int, pre: _Block | None, post: _Block | None) -> Turn:
         pre=_pre(pre) if pre else {},
         at_post=post.at if post else None,
         assistant=None if declined else "" if assistant == EMPTY else assistant,
-        pending_actions=tuple(post.actions) if post else (),
+        pending_actions=(*post.actions, *_of_line(post.text(_MORE))) if post else (),
         open=post is None,
         line=pre.line if pre else post.line if post else 0,
         id=turn,
         declined=declined,
-        done_actions=_done(post.text(_DONE)) if post else (),
+        done_actions=_of_line(post.text(_DONE)) if post else (),
         line_post=post.line if post else 0,
     )
 

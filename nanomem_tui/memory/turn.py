@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
-from nanomem_tui.formats.wal_state import parse_wal
+from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
 from nanomem_tui.memory import backfill, corrections, last_word, learning, prompt, retention, secrets
 from nanomem_tui.memory.injections import Injected
 from nanomem_tui.memory.reading import read_file
@@ -22,7 +22,7 @@ from nanomem_tui.memory.recall import Cut, Question, Recall
 from nanomem_tui.memory.traces import Traces
 from nanomem_tui.memory.turn_keeping import Before, Keeper
 from nanomem_tui.memory.turn_open import OpenTurns
-from nanomem_tui.memory.turn_values import Begun, Ended, TurnEnd, TurnInput
+from nanomem_tui.memory.turn_values import MAX_PROBLEMS, Begun, Ended, TurnEnd, TurnInput
 from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
 from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state
@@ -284,7 +284,7 @@ class Engine:
     def _after(self, end: TurnEnd, given: TurnInput, ended: Ended) -> list[str]:
         """What follows the operation: it is acknowledged whatever becomes of these. Returns what had no effect."""
         now = clock.iso(clock.now())
-        self.working.add_pending(given.state_key, end.pending_actions)
+        fell = self.working.add_pending(given.state_key, end.pending_actions)
         done = self.working.done(given.state_key, end.done_actions)
         self._try("the session state", lambda: self._post(end, given, now, ended.turn, done))
         came = ([kept.item.id for kept in ended.saved], ended.learned, [held.item.id for held in ended.quarantined])
@@ -296,14 +296,20 @@ class Engine:
         self._try("the counters", self.traces.counters.save)
         recovered = self.traces.pending
         unknown = (one for one in end.done_actions if one not in done and not recovered.told(given.state_key, one))
-        return [f"done_actions: nothing like this was pending: {one_line(secrets.mask(one), 80)}" for one in unknown]
+        limit = self._settings.pending_limit
+        told = [
+            f"pending_actions: kept are {limit} (pending_limit), this fell out: {one_line(one, 80)}" for one in fell
+        ]
+        told += [f"done_actions: nothing like this was pending: {one_line(secrets.mask(one), 80)}" for one in unknown]
+        return told[:MAX_PROBLEMS]
 
     def _post(self, end: TurnEnd, given: TurnInput, now: str, turn: str, done: Sequence[str]) -> None:
         """The POST block; what was pending here comes first of what is done, the rest may be so in another process."""
         if self._wal is not None:
             answer = end.assistant if end.assistant.strip() else None
             told = tuple(dict.fromkeys((*done, *end.done_actions)))
-            self._wal.post(given.state_key, now, answer, end.pending_actions, turn, told)
+            kept = end.pending_actions[-max(self._settings.pending_limit, MAX_ACTIONS) :]
+            self._wal.post(given.state_key, now, answer, kept, turn, told)
 
     def _transcript(self, end: TurnEnd, given: TurnInput) -> None:
         sessions = self.traces.sessions
@@ -367,7 +373,8 @@ class Engine:
         if self._wal is not None:
             path = self._wal.file(session_key)
             if path.is_file():
-                return from_state(parse_wal(read_file(path), path.name), self._settings.short_term_turns)
+                state = parse_wal(read_file(path), path.name)
+                return from_state(state, self._settings.short_term_turns, self._settings.pending_limit)
         sessions = self.traces.sessions
         if sessions is None or not sessions.get_or_create(session_key).path.is_file():
             return [], []

@@ -68,7 +68,7 @@ class WalWriter:
         """The end of a turn, of the session's last one where no id is given; None: it had no answer. Raises the errors
         of `from_os_error`."""
         header = wal_state.dump_header(session_key, "", "")
-        actions = [secrets.mask_start(action) for action in pending_actions[: wal_state.MAX_ACTIONS]]
+        actions = [secrets.mask_start(action) for action in pending_actions]
         done = [secrets.mask_start(action) for action in done_actions[: wal_state.MAX_DONE]]
         answer = None if assistant is None else secrets.mask_start(assistant)
         self._append(session_key, header, wal_state.dump_post(at, answer, actions, turn, done_actions=done))

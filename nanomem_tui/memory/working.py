@@ -83,17 +83,16 @@ class WorkingMemory:
         session = self._of(session_key)
         session.turns = deque((one for one in session.turns if not _is(one, at, turn)), session.turns.maxlen)
 
-    def add_pending(self, session_key: str, items: Iterable[str]) -> None:
-        """Put items into the queue; one that is there already moves to its end."""
-        _add(self._of(session_key).pending, items)
+    def add_pending(self, session_key: str, items: Iterable[str]) -> tuple[str, ...]:
+        """Put items into the queue; one that is there already moves to its end. Those that fell out of it."""
+        return _add(self._of(session_key).pending, items)
 
     def done(self, session_key: str, items: Iterable[str]) -> tuple[str, ...]:
         """Take items out of the queue, each by its words (`same_words`); which of them were there."""
         session = self._of(session_key)
         wanted = {same_words(item): item for item in items}
         there = {same_words(item) for item in session.pending}
-        kept = (item for item in session.pending if same_words(item) not in wanted)
-        session.pending = deque(kept, session.pending.maxlen)
+        session.pending = _without(session.pending, wanted.values())
         return tuple(item for words, item in wanted.items() if words in there)
 
     def drop(self, session_key: str) -> None:
@@ -124,19 +123,17 @@ class WorkingMemory:
         return session
 
 
-def from_state(state: WalState, turns: int) -> tuple[list[Exchange], list[str]]:
-    """The last finished turns of a session's state file, and what they left pending: without what any turn since told
-    as done, in the order in which the turns ended."""
+def from_state(state: WalState, turns: int, pending: int) -> tuple[list[Exchange], list[str]]:
+    """The last `turns` finished ones of a session's state file, and the queue as they left it, of `pending` items: what
+    turns of ours added, and the last of others, without what any turn since told as done."""
     ended = [turn for turn in state.turns if not turn.open and not turn.declined]
     finished = ended[-turns:] if turns else []
     window = {turn.number for turn in finished}
-    pending: list[str] = []
+    queue: deque[str] = deque(maxlen=pending)
     for turn in sorted(ended, key=lambda turn: turn.line_post):
-        pending += turn.pending_actions if turn.number in window else ()
-        if turn.done_actions and pending:
-            done = set(map(same_words, turn.done_actions))
-            pending = [action for action in pending if same_words(action) not in done]
-    return [_exchange(turn) for turn in finished], pending
+        _add(queue, turn.pending_actions if turn.id or turn.number in window else ())
+        queue = _without(queue, turn.done_actions)
+    return [_exchange(turn) for turn in finished], list(queue)
 
 
 def from_messages(messages: Iterable[Message], turns: int) -> list[Exchange]:
@@ -166,12 +163,22 @@ def same_words(text: str) -> str:
     return _short(text).casefold().rstrip(" .!?,;:…。！？，；")
 
 
-def _add(queue: deque[str], items: Iterable[str]) -> None:
+def _add(queue: deque[str], items: Iterable[str]) -> tuple[str, ...]:
+    """Put items into a queue; those that fell out of it, the oldest first."""
+    fell = []
     for item in map(_short, items):
         for known in [one for one in queue if same_words(one) == same_words(item)]:
             queue.remove(known)
+        if item and len(queue) == queue.maxlen:
+            fell.append(queue[0] if queue else item)
         if item:
             queue.append(item)
+    return tuple(fell)
+
+
+def _without(queue: deque[str], items: Iterable[str]) -> deque[str]:
+    done = set(map(same_words, items)) if queue else ()
+    return deque((item for item in queue if same_words(item) not in done), queue.maxlen) if done else queue
 
 
 def _short(text: str) -> str:

@@ -86,11 +86,17 @@ def test_text_cannot_forge_a_block():
     assert state.problems == ()
 
 
-def test_at_most_ten_actions_are_written_and_nothing_is_called_empty():
-    data = HEADER + dump_pre("t", {}) + dump_post("u", "", [str(number) for number in range(15)])
+def test_ten_actions_stand_where_others_read_them_and_the_rest_beside_them_and_nothing_is_called_empty():
+    actions = [f"step {number}\n### t POST\n  - {'x' * number * 40}" for number in range(15)]
+    data = HEADER + dump_pre("t", {}) + dump_post("u", "", actions)
     (turn,) = parse_wal(data, "w").turns
-    assert (turn.assistant, len(turn.pending_actions)) == ("", MAX_ACTIONS)
+    assert turn.assistant == ""
+    assert [action.split()[1] for action in turn.pending_actions] == [str(number) for number in range(15)]
+    assert data.count(b"\n  - ") == MAX_ACTIONS
+    assert len(turn.pending_actions[-1]) <= TEXT_LIMIT + 3
     assert b"- assistant: (empty)\n" in data
+    torn = data.replace(b'- more_actions: ["step', b"- more_actions: [step")
+    assert len(parse_wal(torn, "w").turns[0].pending_actions) == MAX_ACTIONS
 
 
 def test_lines_that_follow_a_text_belong_to_it():

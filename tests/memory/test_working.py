@@ -40,7 +40,7 @@ def test_an_answer_goes_to_its_own_turn():
 
 def test_the_queue_holds_each_item_once_and_no_more_than_its_limit():
     memory = WorkingMemory(1, 3)
-    memory.add_pending("a", ["one", "two", "one", "", "three", "four"])
+    assert memory.add_pending("a", ["one", "two", "one", "", "three", "four"]) == ("two",)
     assert memory.pending("a") == ("one", "three", "four")
     memory.done("a", ["three", "unknown"])
     assert memory.pending("a") == ("one", "four")
@@ -48,6 +48,7 @@ def test_the_queue_holds_each_item_once_and_no_more_than_its_limit():
 
 def test_a_window_of_none_keeps_nothing():
     memory = WorkingMemory(0, 0, lambda key: ([Exchange(at(1), "user", "x", "y")], ["z"]))
+    assert memory.add_pending("a", ["one"]) == ("one",)
     memory.began("a", at(2), "user", "x")
     memory.ended("a", at(2), "y")
     assert (memory.turns("a"), memory.pending("a")) == ((), ())
@@ -76,10 +77,10 @@ def test_what_the_state_file_holds_comes_back_after_a_restart():
         data += dump_pre(at(number), {"speaker": "user", "user": f"question {number}"})
         data += dump_post(at(number), f"answer {number}", [f"do {number}"])
     data += dump_pre(at(9), {"speaker": "user", "user": "cut off"})
-    turns, pending = from_state(parse_wal(data, "a_1.md"), 2)
+    turns, pending = from_state(parse_wal(data, "a_1.md"), 2, 20)
     assert [(turn.user, turn.assistant) for turn in turns] == [("question 2", "answer 2"), ("question 3", "answer 3")]
     assert pending == ["do 2", "do 3"]
-    assert from_state(parse_wal(data, "a_1.md"), 0) == ([], [])
+    assert from_state(parse_wal(data, "a_1.md"), 0, 20) == ([], [])
 
 
 def test_what_was_told_as_done_does_not_come_back_in_the_order_in_which_turns_ended():
@@ -91,15 +92,15 @@ def test_what_was_told_as_done_does_not_come_back_in_the_order_in_which_turns_en
     state = parse_wal(data, "a_1.md")
     assert state.problems == ()
     assert state.turns[0].done_actions == ("call BEN!", "again", "x - y")
-    assert from_state(state, 9)[1] == ["call Ann", "again"]
-    assert from_state(state, 2)[1] == ["call Ann", "again"], "done in a turn that began before the window"
+    assert from_state(state, 9, 20)[1] == ["call Ann", "again"]
+    assert from_state(state, 2, 20)[1] == ["call Ann", "again"], "done in a turn that began before the window"
 
 
 @pytest.mark.parametrize("line", ["", "{", '{"a": 1}', "null", "7", '["call Ben", 7]', "[" * 100_000])
 def test_a_damaged_list_of_what_is_done_costs_no_pending_item_but_those_it_names(line):
     data = dump_header("a:1", "a", "1") + dump_pre(at(1), {"user": "one"}) + dump_post(at(2), "yes", ["call Ann"])
     data += dump_pre(at(3), {"user": "two"}) + f"### {at(4)} POST\n- assistant: ok\n- done_actions: {line}\n".encode()
-    assert from_state(parse_wal(data, "a_1.md"), 9)[1] == ["call Ann"]
+    assert from_state(parse_wal(data, "a_1.md"), 9, 20)[1] == ["call Ann"]
 
 
 @pytest.fixture
