@@ -82,6 +82,8 @@ def _find(text: str, edit: LineEdit) -> int:
     places = [i for i, line in enumerate(text.split("\n")) if line.removesuffix("\r") == edit.old]
     if not places or not edit.old.strip():
         raise Conflict("the line to change is not there any more", edit.file, edit.old[:80])
+    if len(places) > 1 and (within := markdown.blocks(text)):  # not the one in code, wherever the other went
+        places = [place for place in places if place not in within] or places
     return min(places, key=lambda place: abs(place + 1 - (edit.line or 1)))
 
 
@@ -131,14 +133,20 @@ def _place(lines: list[str], section: Section, new: str) -> tuple[int, list[str]
     """(index, lines to put there): after the last list line of the section, else after its text, set off by a blank."""
     start = section.start_line if section.level else 0
     body = lines[start : start + len(section.lines)]
-    last = next((i for i in range(len(body) - 1, -1, -1) if _LIST.match(body[i])), None)
+    within = markdown.blocks("\n".join(body))
+    last = next((i for i in range(len(body) - 1, -1, -1) if i not in within and _LIST.match(body[i])), None)
     if last is not None:
-        while last + 1 < len(body) and body[last + 1].startswith((" ", "\t")) and body[last + 1].strip():
-            last += 1  # an item that goes on in the next line
+        while last + 1 < len(body) and _goes_on(body[last + 1], {last, last + 1} <= within):
+            last += 1
         return start + last + 1, [new]
-    stop = next((i for i, line in enumerate(body) if _RULE.fullmatch(line)), len(body))
+    stop = next((i for i, line in enumerate(body) if i not in within and _RULE.fullmatch(line)), len(body))
     filled = [i for i in range(stop) if body[i].strip()]
     at = start + (filled[-1] + 1 if filled else min(1, stop))
     before = [""] if filled else []
     after = [""] if at < len(lines) and lines[at].strip() else []
     return at, [*before, new, *after]
+
+
+def _goes_on(line: str, within: bool) -> bool:
+    """Whether a list item goes on in its next line: an indented one, or any in the code that it holds."""
+    return within or bool(line.startswith((" ", "\t")) and line.strip())

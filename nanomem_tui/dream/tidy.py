@@ -55,7 +55,7 @@ def has_copy(text: str, old: str) -> bool:
     """Whether a list line of `text` says what the line `old` said, which is no longer in it."""
     said, raw = _said(_bare(old)), text.split("\n")
     near = [at for at, line in enumerate(raw) if said in _plain(line)]
-    if near and ("```" in text or "~~~" in text):  # what is fenced depends on the lines before
+    if near and markdown.has_blocks(text):
         return any(_said(line.text) == said for line in _lines(text))
     found = (bullet._replace(line=at + 1) for at in near for bullet in markdown.bullets(raw[at]))
     return any(_said(bullet.text) == said and _alone(bullet, raw) for bullet in found)

@@ -10,7 +10,8 @@ from nanomem_tui.errors import Problem
 
 # Texts, so that `re` compiles each at the first line that needs it: a list of notes needs one of the five.
 _HEADING = r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*"
-_FENCE = r" {0,3}(`{3,}|~{3,})"
+_FENCE = r"[ \t]*(`{3,}|~{3,})"
+_COMMENT = r"[ \t]*(?:[-*+][ \t]+)?<!--"
 _BULLET = r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)"
 _DAILY = r"(\d{4})-(\d{2})-(\d{2})\.md"
 _MIRROR = r"- \[(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC\] (.*)"
@@ -65,12 +66,12 @@ def decode(data: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
 
 
 def sections(text: str) -> list[Section]:
-    """The sections of `text` in order; `#` inside fenced code is no heading. Text before any heading comes first."""
+    """The sections of `text` in order; `#` inside a block is no heading. Text before any heading comes first."""
     lines = text.split("\n")
     if "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
-    fenced = _fenced(lines) if "```" in text or "~~~" in text else ()
-    starts = [at for at, line in enumerate(lines) if line[:1] == "#" and at not in fenced]
+    within = blocks(text)
+    starts = [at for at, line in enumerate(lines) if line[:1] == "#" and at not in within]
     found = [(at, match) for at in starts if (match := re.fullmatch(_HEADING, lines[at]))]
     result: list[Section] = []
     first = lines[: found[0][0] if found else len(lines)]
@@ -82,26 +83,43 @@ def sections(text: str) -> list[Section]:
     return result
 
 
-def _fenced(lines: list[str]) -> set[int]:
-    """The indexes of the lines inside fenced code, with the fence that opens it."""
-    found, fence = set(), ""
-    for at, line in enumerate(lines):
-        fence = _fence_after(line, fence)
-        if fence:
+def has_blocks(text: str) -> bool:
+    """Whether what a line is may depend on the lines before it: fenced code or a comment is in `text`."""
+    return "```" in text or "~~~" in text or "<!--" in text
+
+
+def blocks(text: str) -> frozenset[int]:
+    """The indexes of the lines inside fenced code or a comment of several lines, with the line that opens it.
+
+    A comment that nothing closes is none."""
+    if not has_blocks(text):
+        return frozenset()
+    found: set[int] = set()
+    fence, comment = "", False
+    lines = text.split("\n")
+    last = max((at for at, line in enumerate(lines) if "-->" in line), default=-1)
+    for at, raw in enumerate(lines):
+        line = raw.removesuffix("\r")
+        if comment:
             found.add(at)
-    return found
+            comment = "-->" not in line
+        elif not fence and "<!--" in line and at < last and re.match(_COMMENT, line):
+            comment = "-->" not in line[line.index("<!--") :]
+            found |= {at} if comment else set()
+        else:
+            fence = _fence_after(line, fence)
+            found |= {at} if fence else set()
+    return frozenset(found)
 
 
 def bullets(text: str) -> list[Bullet]:
-    """The list lines of `text`, outside fenced code."""
+    """The list lines of `text`, outside fenced code and comments."""
+    within = blocks(text)
     result: list[Bullet] = []
-    fence = ""
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.removesuffix("\r")
-        fence = _fence_after(line, fence)
-        match = re.fullmatch(_BULLET, line) if not fence else None
+    for at, raw in enumerate(text.split("\n")):
+        match = re.fullmatch(_BULLET, raw.removesuffix("\r")) if at not in within else None
         if match:
-            result.append(Bullet(number, len(match[1].expandtabs(4)), match[3].strip()))
+            result.append(Bullet(at + 1, len(match[1].expandtabs(4)), match[3].strip()))
     return result
 
 

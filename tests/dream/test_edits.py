@@ -39,6 +39,31 @@ def test_a_section_without_items_gets_its_first_one_after_its_text_and_before_a_
     assert edited("## A", add("- x", "A")) == "## A\n- x"
 
 
+CODE = "```yaml\n---\n- x: 1\n- y: 2\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("# M\n\n## Facts\n- a\n", f"\n{CODE}"),
+        ("# M\n\n## Facts\n- a\n", "\n<!-- was:\n- b\n-->\n"),
+        ("# M\n\n## Facts\n- a\n  ```\n- x: 1\n\n- y: 2\n  ```\n", ""),
+        ("# M\n\n<!-- ## Facts\n- b\n-->\n## Facts\n- a\n", ""),
+    ],
+)
+def test_no_line_goes_into_code_or_a_comment(before: str, behind: str) -> None:
+    assert edited(before + behind, add("- new", "Facts")) == f"{before}- new\n{behind}"
+
+
+def test_a_section_of_code_alone_gets_its_first_line_behind_it() -> None:
+    assert edited(f"## Facts\n{CODE}", add("- new", "Facts")) == f"## Facts\n{CODE}\n- new\n"
+
+
+def test_of_two_lines_alike_the_one_in_code_stays() -> None:
+    text = "```\n- a\n```\n\n\n\n- a\n"
+    assert edited(text, LineEdit("remove", "USER.md", line=2, old="- a")) == "```\n- a\n```\n\n\n\n"
+
+
 def test_a_missing_section_is_made_at_the_end_in_the_style_of_the_file() -> None:
     assert edited("# U\n\n## A\n- a\n", add("- x", "B")) == "# U\n\n## A\n- a\n\n## B\n- x\n"
     assert edited("# U\n\n## A\n\n- a\n", add("- x", "B")) == "# U\n\n## A\n\n- a\n\n## B\n\n- x\n"

@@ -71,6 +71,31 @@ def test_bullets_are_the_list_lines_outside_of_code():
     ]
 
 
+def test_what_stands_in_a_comment_is_neither_heading_nor_list_line():
+    text = "# One\n<!-- ## Two\n- x\n-->\n- a <!-- - b -->\n- <!-- old:\n- c\n--> - d\n<!-- - e -->\n- f\n"
+    assert [section.title for section in sections(text)] == ["One"]
+    assert [bullet.text for bullet in bullets(text)] == ["a <!-- - b -->", "f"]
+
+
+def test_a_comment_that_nothing_closes_hides_nothing():
+    text = "- a\n<!-- note\n- b\n# One\n"
+    assert [bullet.text for bullet in bullets(text)] == ["a", "b"]
+    assert [section.title for section in sections(text)] == ["", "One"]
+
+
+def test_a_comment_in_code_is_code_and_a_fence_in_a_comment_is_none():
+    assert [bullet.text for bullet in bullets("```\n<!--\n```\n- a\n-->\n- b\n")] == ["a", "b"]
+    assert [bullet.text for bullet in bullets("<!--\n```\n-->\n- a\n")] == ["a"]
+
+
+def test_code_that_belongs_to_a_list_line_is_code_however_far_it_is_indented():
+    assert [bullet.text for bullet in bullets("- a\n    - b\n      ```\n      - x\n      ```\n- c\n")] == [
+        "a",
+        "b",
+        "c",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "day"),
     [
