@@ -31,7 +31,7 @@ from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic, file_commits, merge
 from nanomem_tui.store.files import FileLayer
-from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.git_history import VERSIONED, GitHistory
 from nanomem_tui.store.presence import Presence
 from nanomem_tui.text import counted, whole
 
@@ -91,6 +91,7 @@ class DreamRunner(DreamQueue):
         dreamer, step = dreamer or self._dreamer, _in_time(watch, timeout)
         if not dry_run:
             self._refuse_beside_the_agent()
+            self._files.refuse_foreign(VERSIONED)
             self._clean_up()
         waiting = self._waiting(self.queue(), "no history entry is new since the last Dream", past_unreadable)
         if dry_run:

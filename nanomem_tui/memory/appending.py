@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nanomem_tui.errors import from_os_error
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, owners
 
-_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextlib.contextmanager
@@ -56,7 +56,7 @@ def read_from(handle: int, start: int = 0) -> bytes:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, _FLAGS, atomic.PRIVATE_FILE)
+        return owners.opened(path, _FLAGS)
     except FileNotFoundError:
         atomic.make_folder(path.parent)
-        return os.open(path, _FLAGS, atomic.PRIVATE_FILE)
+        return owners.opened(path, _FLAGS)

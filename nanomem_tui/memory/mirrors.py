@@ -12,7 +12,7 @@ import contextlib
 import fcntl
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from nanomem_tui.formats.markdown import dump_mirror_line
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, swap
+from nanomem_tui.store import atomic, owners, swap
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import safe_text
 
@@ -140,7 +140,7 @@ def _line(value: object) -> Line | None:
 
 
 def _append(path: Path, title: str, lines: Sequence[str]) -> None:
-    with _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
+    with _opened(path, os.O_RDWR | os.O_APPEND, owners.opened) as handle:
         size = os.fstat(handle).st_size
         start = max(0, size - LOOK_BACK)
         present = set(_read(handle, start, size).split(b"\n"))
@@ -170,10 +170,10 @@ def _take_out(path: Path, lines: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
+def _opened(path: Path, flags: int, opened: Callable[[Path, int], int] = os.open) -> Iterator[int]:
     """The mirror, locked. Raises OSError for a link, NanomemError for what is no file."""
     while True:
-        handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, atomic.PRIVATE_FILE)
+        handle = opened(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             found = os.fstat(handle)
             if not stat.S_ISREG(found.st_mode):

@@ -22,7 +22,7 @@ from nanomem_tui.formats.sessions import Session, compact, parse_session, uncomp
 from nanomem_tui.memory.reading import Stamp, read_file, stamp_of
 from nanomem_tui.memory.session_files import checkpoint_name
 from nanomem_tui.operations import Change, Operation, Value
-from nanomem_tui.store import blobs
+from nanomem_tui.store import blobs, owners
 from nanomem_tui.store.atomic import locked, sha256, sync_folder, write_atomic
 from nanomem_tui.store.presence import Presence
 
@@ -43,9 +43,11 @@ class SessionLayer:
         self._agent = agent
 
     def check(self, changes: Sequence[Change]) -> None:
-        """Raise Conflict unless each change fits what is there, Refused while an agent may have it in memory."""
+        """Raise Conflict unless each change fits what is there, Refused while an agent may have it in memory or when
+        the file is another user's."""
         for change in changes:
             path = self._path(change)
+            owners.refuse_foreign(path, change.key)
             self._refuse(change, path)
             self._bytes_after(change, path)
 
@@ -111,7 +113,7 @@ class SessionLayer:
         staged = path.with_name(f".{path.name[:80]}.{os.urandom(6).hex()}.nanomem-tmp")
         try:
             if data is not None:
-                write_atomic(staged, data, mode=os.lstat(path).st_mode & 0o7777 if stamp else None)
+                write_atomic(staged, data, like=path)
             with self._locked():
                 if _stamp(path) != stamp:
                     raise Conflict("the session changed meanwhile", str(path), "look at it again and repeat the change")

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nanomem_tui.errors import Conflict, Refused, from_os_error
+from nanomem_tui.store import owners
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -27,15 +28,15 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def make_folder(path: Path) -> None:
-    """Create `path` and missing parents, 0700, and make their names durable."""
+def make_folder(path: Path, mode: int = PRIVATE_FOLDER) -> None:
+    """Create `path` and missing parents for the owner of the folder around them, and make their names durable."""
     missing = []
     while not path.exists():
         missing.append(path)
         path = path.parent
     for folder in reversed(missing):
         with contextlib.suppress(FileExistsError):
-            os.mkdir(folder, PRIVATE_FOLDER)
+            owners.make_folder(folder, mode)
         sync_folder(folder.parent)
 
 
@@ -58,11 +59,18 @@ def sync_file(path: Path) -> None:
 
 
 def write_atomic(
-    path: Path, data: bytes, *, expected: str | None = None, mode: int | None = None, alone: bool = True
+    path: Path,
+    data: bytes,
+    *,
+    expected: str | None = None,
+    mode: int | None = None,
+    alone: bool = True,
+    like: Path | None = None,
 ) -> None:
     """Replace the file with `data`: temp file in the same folder, fsync, rename, fsync of the folder.
 
-    Keeps the mode of the file that was there (else `mode`, else 0600) and writes through a symlink to its target.
+    Keeps owner, group and mode of the file that was there, or is called `like` and is to be replaced later (else the
+    owner of the folder, `mode`, else 0600), and writes through a symlink to its target.
     `expected` is the sha256 that the file must have (`""`: it must not exist); raises Conflict otherwise, also when
     somebody writes it in that very moment (`alone`, and all about it: `swap.replace_expected`).
     Raises the errors of `from_os_error`; the old file is untouched then.
@@ -70,11 +78,11 @@ def write_atomic(
     target = path.resolve() if path.is_symlink() else path
     temporary = target.with_name(f".{target.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
     try:
-        kept = os.stat(target).st_mode & 0o7777 if target.exists() else (mode or PRIVATE_FILE)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
         try:
             write_all(handle, data)
-            os.fchmod(handle, kept)
+            old = owners.settle(handle, like or target)
+            os.fchmod(handle, old.st_mode & 0o7777 if old is not None else mode or PRIVATE_FILE)
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -119,7 +127,7 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
 
     Raises Refused when another process holds it for longer than `wait` seconds.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    handle = owners.opened(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         wait_for_lock(handle, path, wait)
         yield handle
@@ -155,7 +163,7 @@ def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
     """
     try:
         made = not path.exists()
-        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+        handle = owners.opened(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             append_to(handle, line)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nanomem_tui import clock
 from nanomem_tui.errors import from_os_error
-from nanomem_tui.store import atomic, reader
+from nanomem_tui.store import atomic, owners, reader
 
 LOCK = "store.lock"
 """The file, beside the database, whose flock every writer holds."""
@@ -127,7 +127,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if not self.path.exists():
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, atomic.PRIVATE_FILE))
+            os.close(owners.opened(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW))
             atomic.sync_folder(self.path.parent)
         connection = connect(self.path)
         try:
@@ -185,6 +185,7 @@ def copy_into(path: Path, target: Path) -> None:
         with contextlib.closing(sqlite3.connect(path)) as connection:
             connection.execute("VACUUM INTO ?", (str(temporary),))
         os.chmod(temporary, atomic.PRIVATE_FILE)
+        owners.inherit(temporary, target.parent)
         atomic.sync_file(temporary)
         os.replace(temporary, target)
         atomic.sync_folder(target.parent)

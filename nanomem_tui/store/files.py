@@ -22,7 +22,7 @@ from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import atomic, file_values
+from nanomem_tui.store import atomic, file_values, owners
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
@@ -166,9 +166,23 @@ class FileLayer:
         return self._uncommitted.get(operation.id)
 
     def check(self, changes: Sequence[Change]) -> None:
-        """Raise Conflict unless every change fits what is there, as it is or by a clean merge of lines."""
+        """Raise Conflict unless every change fits what is there, as it is or by a clean merge of lines.
+
+        Raises Refused for a file that would be taken from its owner.
+        """
+        self.refuse_foreign([change.key for change in changes])
         for change in changes:
             self._step(change)
+
+    def refuse_foreign(self, keys: Sequence[str]) -> None:
+        """Raise Refused when one of these files, or the branch that a commit moves, is another user's to keep."""
+        for key in keys:
+            owners.refuse_foreign(self.path(key).resolve(), key)
+        if self._paths.is_versioned and (git := self._git()) is not None:
+            from nanomem_tui.store import git_refs
+
+            name = git_refs.read_head(git.git_dir).name
+            owners.refuse_foreign(git.git_dir / name, f"{self._paths.relative(git.git_dir)}/{name}")
 
     def _step(self, change: Change) -> _Step:
         """What the change comes to, given what is there now."""

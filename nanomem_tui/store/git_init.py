@@ -19,12 +19,12 @@ def make_repository(git_dir: Path) -> None:
     """The folders and files of an empty repository, complete before it gets its name. Raises OSError."""
     building = git_dir.with_name(f".git.{os.getpid()}.nanomem-tmp")
     for name in _FOLDERS:
-        (building / name).mkdir(parents=True, exist_ok=True)
+        atomic.make_folder(building / name, 0o777)
     files = {"HEAD": "ref: refs/heads/master\n", "config": _CONFIG, "description": "Memory of an agent\n"}
     for name, text in files.items():
         atomic.write_atomic(building / name, text.encode(), mode=0o644)
     for name in ("logs/HEAD", "logs/refs/heads/master"):
-        (building / name).touch()
+        atomic.write_atomic(building / name, b"", mode=0o644)
     for folder, _, _ in os.walk(building):
         atomic.sync_folder(Path(folder))
     os.rename(building, git_dir)

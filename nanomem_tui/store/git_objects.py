@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import NanomemError, from_os_error
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, owners
 from nanomem_tui.store.git_sync import sync_all
 
 MAX_OBJECT = 64 * 1024 * 1024
@@ -271,7 +271,8 @@ class ObjectStore:
         path = folder / sha[2:]
         folders.add(folder)
         if not folder.is_dir():
-            folder.mkdir(exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                owners.make_folder(folder)
             folders.add(self._folder)
         if path.exists():
             # It may have been written without an fsync, and an old time makes it a candidate for `git gc`.
@@ -290,11 +291,16 @@ class Unnamed(NamedTuple):
 
     @classmethod
     def write(cls, temporary: Path, path: Path, data: bytes, mode: int = 0o644) -> Unnamed:
-        """Write `data` to the new file `temporary`, which is to become `path`. Raises OSError and leaves none then."""
+        """Write `data` to the new file `temporary`, which is to become `path`, and belongs to whom that does.
+
+        Raises OSError and leaves none then.
+        """
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         unnamed = cls(os.open(temporary, flags, mode), temporary, path)
         try:
             atomic.write_all(unnamed.handle, data)
+            if (old := owners.settle(unnamed.handle, path)) is not None:
+                os.fchmod(unnamed.handle, old.st_mode & 0o7777)
         except OSError:
             unnamed.discard()
             raise

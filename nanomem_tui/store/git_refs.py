@@ -88,7 +88,7 @@ def _read(path: Path) -> str | None:
 def prepared(git_dir: Path, head: Head, new: str) -> Unnamed:
     """The file that is to make `head` name the commit `new`: to be fsynced, then handed to `swap`. Raises OSError."""
     target = git_dir / head.name
-    target.parent.mkdir(parents=True, exist_ok=True)
+    atomic.make_folder(target.parent, 0o777)
     return Unnamed.write(git_dir / f"nanomem-{os.urandom(6).hex()}.tmp", target, new.encode() + b"\n")
 
 

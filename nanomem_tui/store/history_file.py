@@ -22,7 +22,7 @@ from nanomem_tui.formats.history import HistoryEntry, dump_entry, parse_cursor, 
 from nanomem_tui.formats.jsonl import torn_tail
 from nanomem_tui.operations import Change, Operation, Value
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, blobs, swap
+from nanomem_tui.store import atomic, blobs, owners, swap
 from nanomem_tui.store.presence import Presence
 
 LAYER = "history"
@@ -109,9 +109,11 @@ class HistoryLayer:
         self._agent = agent
 
     def check(self, changes: Sequence[Change]) -> None:
-        """Raise Conflict unless the changes fit what is there, Refused while an agent runs."""
+        """Raise Conflict unless the changes fit what is there, Refused while an agent runs or for another's file."""
         self._refuse()
         files, added, removed = _sorted(changes)
+        for key in {change.key for change in files} | ({HISTORY, CURSOR} if added or removed else set()):
+            owners.refuse_foreign(self._paths.workspace / key, key)
         for change in files:
             self._target(change)
         self._fresh(added)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, owners
 
 SUFFIX = ".ledger"
 _AT_ONCE = 500
@@ -352,6 +352,7 @@ class Ledger:
         while True:
             path = self.folder / f"{clock.now_ms()}-{os.getpid()}-{os.urandom(3).hex()}{SUFFIX}"
             handle = os.open(path, flags, atomic.PRIVATE_FILE)
+            owners.inherit(handle, self.folder)
             if atomic.try_lock(handle) and path.exists():
                 break
             os.close(handle)  # another process adopted the file before we had locked it

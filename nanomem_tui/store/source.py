@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
-from nanomem_tui.store import atomic, copies, reader
+from nanomem_tui.store import atomic, copies, owners, reader
 
 if TYPE_CHECKING:
     import tempfile
@@ -154,6 +154,7 @@ class Source:
 
                 shutil.copyfile(self.path, fresh)
                 os.chmod(fresh, atomic.PRIVATE_FILE)
+                owners.inherit(fresh, fresh.parent)
                 _move_on(fresh)
                 atomic.sync_file(fresh)
                 self._set_aside()
