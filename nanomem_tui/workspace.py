@@ -243,7 +243,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
         `keys`: only what it did to these things. Raises NothingToDo, NotFound, or Conflict when things changed since.
         """
-        with self.store.alone():
+        with self.store.deciding.alone():
             if op_id:
                 entry = self._named(op_id)
                 stands = self.store.journal.look(lambda entries: oplog.standing_since(entries, entry)) or []
@@ -275,7 +275,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     def redo(self, count: int = 1) -> list[Operation]:
         """Do again what was undone last, `count` times. Raises NothingToDo or Conflict."""
-        with self.store.alone():
+        with self.store.deciding.alone():
             done: list[Operation] = []
             for _ in range(max(1, count)):
                 undo = self.store.journal.look(oplog.redo_target)

@@ -84,7 +84,7 @@ class Inbox:
         `text`: the words to remember instead of those of the one thing that is named; of a lesson what to do. The time
         of an item begins anew. Raises what `get` does, and BadInput for a text with several ids or an empty one.
         """
-        with self._store.alone():
+        with self._store.deciding.alone():
             return self._accept(self._named(ids), text)
 
     def _accept(self, found: Sequence[Waiting], text: str | None) -> Operation:
@@ -114,7 +114,7 @@ class Inbox:
 
     def reject(self, ids: Sequence[str]) -> Operation:
         """Take what waits away, as one operation; `undo` puts it back into the inbox. Raises what `get` does."""
-        with self._store.alone():
+        with self._store.deciding.alone():
             found = self._named(ids)
             changes = [change_of(one.layer, one.row, one.row._replace(is_deleted=True)) for one in found]
             return self._perform(new_operation("inbox.reject", f"reject {_told(found, found[0].text)}", changes))

@@ -7,10 +7,10 @@ Imports the writing side of the database only when something is written.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
@@ -20,16 +20,13 @@ from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, unfinished
 from nanomem_tui.store import ledger as ledger_files
+from nanomem_tui.store.deciding import Deciding
 from nanomem_tui.store.row_layer import RowLayer
 from nanomem_tui.store.rows import ROW_LAYERS, RowStore
 
 if TYPE_CHECKING:
     from nanomem_tui.store.checkpoint import Batch, Written
     from nanomem_tui.store.database import Database
-
-
-DECIDING = 5.0
-"""Seconds to wait for another process that decides."""
 
 
 class CheckpointResult(NamedTuple):
@@ -51,6 +48,7 @@ class MemoryStore(RowStore):
         self.after_checkpoint: Callable[[CheckpointResult], None] = lambda _done: None
         self.register: Callable[[str], None] = lambda _layer: None
         self._checkpointing = threading.Lock()
+        self.deciding = Deciding(self.ledger.folder, self.refresh)
         self._trouble = {"recording": "", "checkpoint": ""}
         self._exported_at = time.monotonic()
         self._unfinished: dict[str, tuple[Operation, NanomemError]] = {}
@@ -74,32 +72,48 @@ class MemoryStore(RowStore):
         by_layer = _by_layer(operation.changes)
         if any(name in unfinished.SETTLED for name, _ in by_layer):
             self.settle()
-        with self._lock:
-            if not self._loaded and any(name in ROW_LAYERS for name, _ in by_layer):
-                self.load()
-            layers = self.layers
-            for name, changes in by_layer:
-                layers[name].check(changes)
-            self._record(operation, durable=durable)
-            begun: list[tuple[str, list[Change]]] = []
-            try:
+        with contextlib.ExitStack() as decided:
+            if operation.actor == "human":  # who made it has not seen what another process changed meanwhile
+                decided.enter_context(self.deciding.alone())
+            with self._lock:
+                if not self._loaded and any(name in ROW_LAYERS for name, _ in by_layer):
+                    self.load()
+                if operation.actor == "human":
+                    operation = self._dated(operation)
                 for name, changes in by_layer:
-                    begun.append((name, list(changes)))
-                    layers[name].apply(operation, changes)
-            except Exception as error:
-                reason = error.line() if isinstance(error, NanomemError) else str(error)
-                void = new_operation("void", f"not done: {reason}", (), actor=operation.actor, undoes=operation.id)
-                for name, changes in reversed(begun):  # what an earlier layer did must not stand alone
-                    back = [Change(change.layer, change.key, change.after, change.before) for change in changes]
-                    with contextlib.suppress(NanomemError, OSError):
-                        if name not in ROW_LAYERS and layers[name].begun(changes):
-                            layers[name].apply(void, back)
-                self._record(void, durable=durable)
-                raise
-            finally:
-                self._performed = True
-            self._touch()
+                    self.layers[name].check(changes)
+                self._record(operation, durable=durable)
+                decided.close()
+                self._apply(operation, by_layer, durable=durable)
+                self._touch()
+                return operation
+
+    def _dated(self, operation: Operation) -> Operation:
+        """The operation at a later time than all that were made before it, whatever the clock did."""
+        latest = max([self.last_at, self._seen_at, *(waiting.at for waiting in self.ledger.pending[-1:])])
+        moment = clock.parse(latest)
+        if operation.at > latest or moment is None:
             return operation
+        return operation._replace(at=clock.iso(moment + timedelta(microseconds=1)))
+
+    def _apply(self, operation: Operation, by_layer: Sequence[tuple[str, Sequence[Change]]], *, durable: bool) -> None:
+        begun: list[tuple[str, list[Change]]] = []
+        try:
+            for name, changes in by_layer:
+                begun.append((name, list(changes)))
+                self.layers[name].apply(operation, changes)
+        except Exception as error:
+            reason = error.line() if isinstance(error, NanomemError) else str(error)
+            void = new_operation("void", f"not done: {reason}", (), actor=operation.actor, undoes=operation.id)
+            for name, changes in reversed(begun):  # what an earlier layer did must not stand alone
+                back = [Change(change.layer, change.key, change.after, change.before) for change in changes]
+                with contextlib.suppress(NanomemError, OSError):
+                    if name not in ROW_LAYERS and self.layers[name].begun(changes):
+                        self.layers[name].apply(void, back)
+            self._record(void, durable=durable)
+            raise
+        finally:
+            self._performed = True
 
     def settle(self) -> None:
         """Finish, or take back, what a killed process left half done, before anything is built on it.
@@ -111,18 +125,6 @@ class MemoryStore(RowStore):
                 self.checkpoint()
             for _, error in self._unfinished.values():
                 raise error
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """See what others did, and let no other process decide meanwhile: for a change that rests on what stands now,
-        as an undo does. Raises Refused when another decides for longer than some seconds."""
-        with contextlib.ExitStack() as stack:
-            with contextlib.suppress(FileNotFoundError):  # nobody recorded anything yet
-                handle = os.open(self.ledger.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-                stack.callback(os.close, handle)
-                atomic.wait_for_lock(handle, self.ledger.folder, DECIDING)
-            self.refresh()
-            yield
 
     def _record(self, operation: Operation, *, durable: bool) -> None:
         try:

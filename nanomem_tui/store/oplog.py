@@ -66,7 +66,8 @@ def verdicts(operation: Operation, target_of: Callable[[str], Operation | None])
 
 
 def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[LogEntry]:
-    """The entries newest first once `pending` operations, oldest first, are on top of the stored ones."""
+    """The entries newest first once `pending` operations, oldest first, are on top of the stored ones: in the order in
+    which they were made, which is not that in which their processes wrote them."""
     entries = {entry.operation.id: entry for entry in reversed(stored)}
     position = max((entry.position for entry in stored), default=0)
     for operation in pending:
@@ -77,7 +78,7 @@ def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[Lo
         for target, undone in verdicts(operation, lambda key: entries[key].operation if key in entries else None):
             if target in entries:
                 entries[target] = entries[target]._replace(undone=undone)
-    return sorted(entries.values(), key=lambda entry: -entry.position)
+    return sorted(entries.values(), key=lambda entry: (entry.operation.at, entry.position), reverse=True)
 
 
 def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:

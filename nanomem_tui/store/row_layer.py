@@ -32,7 +32,7 @@ class RowLayer:
                 raise Conflict(f"{self.name} already there", change.key, "nothing was changed")
             if field is not None:
                 what = f"{self.name} was changed since ({field})"
-                raise Conflict(what, change.key, "undo the later change first; see `nanomem log`")
+                raise Conflict(what, change.key, "look again, or undo the later change first: see `nanomem log`")
             for name, value in (change.after or {}).items():
                 if isinstance(value, str) and not value.isascii() and not _is_utf8(value):
                     raise BadInput("text with a lone surrogate, which is no UTF-8", name, "remove it")

@@ -47,7 +47,7 @@ class RowStore:
         self.copies = Copies(paths.backups, paths.ledger, workspace_id)
         self.source = Source(paths, self.copies)
         self.journal = Journal(self)
-        self.last_at = ""
+        self.last_at = self._seen_at = ""
         self.last_ms: float | None = None
         self._lock = self.snapshot.lock
         self._loaded = False
@@ -107,10 +107,8 @@ class RowStore:
         return self._loaded
 
     def load(self, layer: str | None = None) -> Snapshot:
-        """The snapshot with everything in it. Raises the store's errors.
-
-        With a `layer` also AccessDenied when its rows lie in a file that cannot be read: they are not none.
-        """
+        """The snapshot with everything in it. Raises the store's errors, and with a `layer` AccessDenied when its rows
+        lie in a file that cannot be read: they are not none."""
         with self._lock:
             if not self._loaded:
                 self._load()
@@ -138,6 +136,7 @@ class RowStore:
         operations = ledger_files.in_order(file.operations for file in files)
         own = {operation.id for operation in self.ledger.pending}
         done = ledger_files.voided(operations) | self._known_here(operations, files)
+        self._seen_at = max((operation.at for operation in operations), default="")
         for operation in operations:
             for change in self._unseen(operation) if operation.id in own - done else ():
                 self.snapshot.patch(change)
@@ -336,6 +335,7 @@ class RowStore:
         own = {operation.id for operation in self.ledger.pending}
         theirs = [operation for operation in operations if operation.id not in own]
         but = self._known_here(theirs, files) | ledger_files.voided(operations)
+        self._seen_at = max([self._seen_at, *(operation.at for operation in operations)])
         for operation in theirs:
             self._show(operation, but)
 

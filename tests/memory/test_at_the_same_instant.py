@@ -24,10 +24,16 @@ with open_workspace(sys.argv[1]) as ws:
     ws.items.all()
     print("ready", flush=True)
     for line in sys.stdin:
-        what, _, key = line.strip().partition(" ")
+        what, key, text = [*line.strip().split(" ", 2), "", ""][:3]
         try:
-            done = ws.undo()[0] if what == "undo" else getattr(ws.inbox, what)([key])
-            print(done.undoes if what == "undo" else "done", flush=True)
+            if what == "undo":
+                print(ws.undo()[0].undoes, flush=True)
+                continue
+            if what == "edit":
+                ws.items.edit(key, text=text)
+            else:
+                getattr(ws.inbox, what)([key])
+            print("done", flush=True)
         except NanomemError as error:
             print(type(error).__name__, flush=True)
 """
@@ -84,3 +90,17 @@ def test_what_one_accepts_no_other_rejects(tmp_path: Path) -> None:
         there = {item.id for item in ws.items.all()}
     assert there.issuperset(key for key, (accepted, _) in zip(keys, answers, strict=True) if accepted == "done")
     assert there.isdisjoint(key for key, (_, rejected) in zip(keys, answers, strict=True) if rejected == "done")
+
+
+def test_of_two_edits_of_a_text_one_is_made(tmp_path: Path) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        keys = [ws.items.add(f"number {number}")[1].id for number in range(ROUNDS)]
+    with two(workspace) as both:
+        answers = [ask(both, f"edit {key} by one", f"edit {key} by other") for key in keys]
+    assert {tuple(sorted(pair)) for pair in answers} == {("Conflict", "done")}
+    with open_workspace(workspace) as ws:
+        made = [ws.items.get(key).text for key in keys]
+        assert made == ["by one" if pair[0] == "done" else "by other" for pair in answers]
+        ws.undo(count=ROUNDS)
+        assert [ws.items.get(key).text for key in keys] == [f"number {number}" for number in range(ROUNDS)]

@@ -1,4 +1,4 @@
-"""Two processes on one store: no lost update, hits add up, deletes stay deleted, a text conflict is noted."""
+"""Two processes on one store: no lost update, hits add up, deletes stay deleted, what nobody saw is not replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.errors import NotFound
+from nanomem_tui.errors import Conflict, NotFound
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.copies import Copies
@@ -49,7 +49,8 @@ def test_each_keeps_what_the_other_did(tmp_path: Path, adopted: bool) -> None:
     one.items.delete(["ltm_2"])
     bump(one, "ltm_4", 2)
     other.items.edit("ltm_1", importance=0.1)
-    other.items.edit("ltm_2", text="deleted meanwhile")
+    with pytest.raises(NotFound):
+        other.items.edit("ltm_2", text="deleted meanwhile")
     other.items.edit("ltm_3", text="by the other")
     bump(other, "ltm_4", 3)
     added = other.items.add("added by the other")[1]
@@ -66,15 +67,24 @@ def test_each_keeps_what_the_other_did(tmp_path: Path, adopted: bool) -> None:
 
 
 @pytest.mark.parametrize("adopted", [False, True], ids=["at the first change", "later"])
-def test_a_text_that_both_changed_keeps_the_newer_and_notes_the_other(tmp_path: Path, adopted: bool) -> None:
+def test_a_text_that_was_changed_unseen_is_not_replaced_and_undo_goes_back_in_order(
+    tmp_path: Path, adopted: bool
+) -> None:
     workspace = make_home(tmp_path)
     one, other = two(workspace, adopted=adopted)
-    one.items.edit("ltm_1", text="older")
-    other.items.edit("ltm_1", text="newer")
+    one.items.edit("ltm_1", text="first")
+    with pytest.raises(Conflict, match="look again"):
+        other.items.edit("ltm_1", text="second")
+    assert other.items.get("ltm_1").text == "first", "seen now"
+    other.items.edit("ltm_1", text="second")
     other.close()
     one.close()
     row = state(workspace)["ltm_1"]
-    assert (row.text, row.meta) == ("newer", {"conflict": {"text": "older"}})
+    assert (row.text, row.meta) == ("second", {})
+    with open_workspace(workspace) as ws:
+        for text in ("first", "item number 1"):
+            ws.undo()
+            assert ws.items.get("ltm_1").text == text
 
 
 def test_one_sees_what_the_other_committed(tmp_path: Path) -> None:
@@ -198,11 +208,12 @@ def test_a_change_made_after_the_other_looked_is_adopted_with_a_merge(tmp_path: 
     bump(one, "ltm_2", 2)
     one.items.delete(["ltm_3"])
     kill(one)
-    other.items.edit("ltm_1", text="by the other")
+    with pytest.raises(Conflict):
+        other.items.edit("ltm_1", text="by the other")
     bump(other, "ltm_2", 3)
     other.close()
     rows = state(workspace)
-    assert (rows["ltm_1"].text, rows["ltm_1"].meta) == ("by the other", {"conflict": {"text": "by one"}})
+    assert (rows["ltm_1"].text, rows["ltm_1"].meta) == ("by one", {})
     assert (rows["ltm_2"].hits, rows["ltm_2"].kind) == (6, "decision")
     assert "ltm_3" not in rows
 

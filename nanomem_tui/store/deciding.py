@@ -1,0 +1,44 @@
+"""Changes that rest on what stands now: one process at a time decides, having seen what the others did.
+
+Owns the lock for it, an flock on the folder of the workspace's ledgers. Must not change anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nanomem_tui.store import atomic
+
+WAIT = 5.0
+"""Seconds to wait for another process that decides."""
+
+
+class Deciding:
+    """Who decides in one workspace. `look`: sees what other processes did."""
+
+    def __init__(self, folder: Path, look: Callable[[], object]) -> None:
+        self._folder = folder
+        self._look = look
+        self._threads = threading.RLock()
+        self._depth = 0
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from deciding meanwhile; entered before the lock of the rows, and within itself. Raises
+        Refused when another decides for longer than some seconds."""
+        with contextlib.ExitStack() as held, self._threads:
+            if not self._depth:
+                with contextlib.suppress(FileNotFoundError):  # nobody recorded anything yet
+                    handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+                    held.callback(os.close, handle)
+                    atomic.wait_for_lock(handle, self._folder, WAIT)
+                self._look()
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
