@@ -63,10 +63,17 @@ def find_agent(named: str | None) -> Agent | None:
         return None
     path = str(Path(found).absolute())
     if re.match(r"python[\d.]*$", Path(path).name):
-        return Agent((path, "-m", "nanobot"), path)
+        return Agent((path, "-m", "nanobot"), path) if _holds_agent(path) else None
     python, isolated = _python_of(Path(path))
     # A script whose Python ignores the environment would ignore us too.
     return Agent((python, "-m", "nanobot") if python and isolated else (path,), python)
+
+
+def why_none(named: str | None) -> str:
+    """Why `find_agent` found none."""
+    if named and shutil.which(named):
+        return f"`{named}` is a Python without nanobot"
+    return f"no `{named or 'nanobot'}` command was found"
 
 
 def release_of(agent: Agent) -> Release:
@@ -127,6 +134,15 @@ def is_attached(pid: int) -> bool | None:
         return True
     # An agent that wrote its title over its environment shows nothing of it.
     return False if any(entry.startswith((b"PATH=", b"HOME=")) for entry in variables) else None
+
+
+def _holds_agent(python: str) -> bool:
+    """Whether `python -m nanobot` would find the agent, from here and with this environment."""
+    code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('nanobot') is None)"
+    try:
+        return subprocess.run([python, "-c", code], capture_output=True, timeout=20, check=False).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
 
 
 def _python_of(script: Path) -> tuple[str | None, bool]:

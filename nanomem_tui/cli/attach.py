@@ -83,7 +83,7 @@ def status(state: State, agent: str | None) -> int:
     if found is None:
         whose = _release(state) if agent is None else ""
         where = f"; the workspace is that of {whose}, whose program is not on PATH" if whose else ""
-        lines = [f"No agent: no `{agent or 'nanobot'}` command was found{where}.", f"To do: {_NO_AGENT}"]
+        lines = [f"No agent: {agents.why_none(agent)}{where}.", f"To do: {_NO_AGENT}"]
         state.show({"agent": None, "release": whose or None}, lines)
         return 1
     release = agents.release_of(found)
@@ -114,7 +114,7 @@ def _found(named: str | None) -> Agent:
 
     found = agents.find_agent(named)
     if found is None:
-        raise errors.NotFound("no agent's command", named or "nanobot", _NO_AGENT)
+        raise errors.NotFound(agents.why_none(named), "", _NO_AGENT)
     return found
 
 

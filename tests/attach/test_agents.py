@@ -38,10 +38,22 @@ def test_a_script_whose_python_ignores_the_environment_is_started_as_a_module(tm
 
 
 def test_a_python_may_be_named_and_anything_else_is_started_as_it_is(tmp_path: Path) -> None:
-    python = script(tmp_path, "", "python")
+    python = script(tmp_path, "#!/bin/sh\nexit 0\n", "python")
     assert agents.find_agent(str(python)) == agents.Agent((str(python), "-m", "nanobot"), str(python))
     other = script(tmp_path, "\x7fELF")
     assert agents.find_agent(str(other)) == agents.Agent((str(other),), None)
+
+
+def test_a_python_is_an_agent_where_it_finds_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert agents.find_agent(sys.executable) is None
+    assert agents.why_none(sys.executable) == f"`{sys.executable}` is a Python without nanobot"
+    broken = script(tmp_path, "\x7fELF", "python3.12")
+    assert agents.find_agent(str(broken)) is None
+    (tmp_path / "nanobot").mkdir()
+    (tmp_path / "nanobot" / "__init__.py").write_text("raise SystemExit('nobody imports the agent')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = agents.find_agent(sys.executable)
+    assert found == agents.Agent((sys.executable, "-m", "nanobot"), sys.executable)
 
 
 def test_without_a_command_there_is_no_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

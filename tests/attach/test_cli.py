@@ -84,6 +84,16 @@ def test_without_an_agent_it_is_one_error_that_says_what_to_do(nanomem: Any) -> 
     assert "install nanobot-ai" in out
 
 
+def test_a_python_without_an_agent_is_none(nanomem: Any) -> None:
+    code, out, err, _ = nanomem("status", "--agent", sys.executable)
+    assert (code, err) == (1, "")
+    assert out.startswith(f"No agent: `{sys.executable}` is a Python without nanobot.\nTo do: ")
+    assert json.loads(nanomem("status", "--agent", sys.executable, "--json")[1])["agent"] is None
+    code, out, err, _ = nanomem("run", "--agent", sys.executable, "agent")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "is a Python without nanobot" in err
+
+
 def test_status_asks_the_memory_as_the_hook_would(nanomem: Any) -> None:
     code, out, err, _ = nanomem("status", "--json")
     said = json.loads(out)
