@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.memory_answers import conflicts
 from nanomem_tui.cli.planned import tell
 from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
@@ -140,6 +141,7 @@ def show(state: State, lesson_id: str) -> None:
         ("Instead of", row["bad_action"]),
         ("Do", row["better_action"]),
         ("Enabled", "yes" if row["enabled"] else "no, it waits in the inbox" if lesson.waits else "no"),
+        *conflicts(lesson, f"nanomem memory lessons edit {lesson.id}"),
         ("Scope", f"{row['scope']} {row['session_key']}".strip()),
         ("Learned from", f"{row['source']} {row['actor_key']}".strip()),
         ("Confidence", f"{row['confidence']}, now {row['effective']:.1f}"),

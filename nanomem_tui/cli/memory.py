@@ -9,7 +9,7 @@ import click
 
 from nanomem_tui.cli import memory_answers, output, values, words
 from nanomem_tui.cli.ledger import entry_lines
-from nanomem_tui.cli.memory_answers import marks
+from nanomem_tui.cli.memory_answers import conflicts, marks
 from nanomem_tui.cli.shared import Count, Group, Words, asked_query, paged, pass_state, query_options
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import paragraph
@@ -113,6 +113,7 @@ def _item_detail(row: Item, until: str | None) -> list[str]:
         ("Kind", row.kind),
         ("State", marks(row)),
         ("Waits", f"in the inbox: {_why(row)} (nanomem inbox accept {row.id}, or reject)" if row.waits else ""),
+        *conflicts(row, f"nanomem memory edit {row.id} --text"),
         ("Scope", f"{row.scope_type} {row.scope_key}".strip()),
         ("Session", row.session_key or ""),
         ("Chat", " ".join(filter(None, (row.channel, row.chat_id)))),

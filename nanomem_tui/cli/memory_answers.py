@@ -13,7 +13,7 @@ from nanomem_tui.cli.state import State, page
 from nanomem_tui.errors import BadInput, NanomemError
 
 if TYPE_CHECKING:
-    from nanomem_tui.store.values import Hit, Item
+    from nanomem_tui.store.values import Hit, Item, Row
     from nanomem_tui.workspace import Workspace
 
 COUNTED_HITS = 200  # hits that are counted for "20 of 57"
@@ -223,10 +223,18 @@ def item_lines(rows: Sequence[Item]) -> list[str]:
 
 
 def marks(row: Item) -> str:
-    """What sets an item apart: disabled, waiting in the inbox, pinned, foreign."""
+    """What sets an item apart: disabled, waiting in the inbox, in conflict, pinned, foreign."""
     foreign = "foreign" if row.source.startswith(values.FOREIGN) else ""
     off = "" if row.enabled else "waiting" if row.waits else "disabled"
-    return " ".join(filter(None, [off, "pinned" if row.pinned else "", foreign]))
+    conflict = "conflict" if "conflict" in row.meta else ""
+    return " ".join(filter(None, [off, conflict, "pinned" if row.pinned else "", foreign]))
+
+
+def conflicts(row: Row, edit: str) -> list[tuple[str, str]]:
+    """What somebody else made of each field at the same time, for a person to settle by the command `edit`."""
+    said = row.meta.get("conflict", {})
+    told = "the {} was changed at the same time to: {} ({} settles it)"
+    return [("Conflict", told.format(name, theirs, edit)) for name, theirs in said.items()]
 
 
 def search(
