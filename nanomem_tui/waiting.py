@@ -208,14 +208,14 @@ class Waits:
         if not edits:
             return ()
         from nanomem_tui.dream.edits import TITLES, apply_edits
-        from nanomem_tui.dream.review import possible
-        from nanomem_tui.dream.veil import on_its_line
+        from nanomem_tui.dream.review import placed, possible
 
+        passed = self._ws.dream.review.passed([one.hunk for one in edits])
         texts = {name: self._ws.documents.read(name) or "" for name in TITLES}
         left: list[tuple[WaitingEdit, NanomemError]] = []
         for one in edits:
             try:
-                edit = on_its_line(one.hunk.edit, texts)
+                edit = placed(one.hunk.edit, texts, passed)
                 possible(edit)
                 texts = apply_edits(texts, [edit])
             except (BadInput, Conflict) as error:

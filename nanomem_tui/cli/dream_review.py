@@ -49,12 +49,13 @@ class Answers:
 
     def make(self, edit: LineEdit) -> None:
         """Make it on top of those before it. Raises BadInput or Conflict when that cannot be."""
-        from nanomem_tui.dream.edits import apply_edits
+        from nanomem_tui.dream.edits import apply_edits, rebased
         from nanomem_tui.dream.review import possible
 
         possible(edit)
-        self.texts = apply_edits(self.texts, [edit])
-        self.made.append(edit)
+        there = rebased(edit, self.texts, [one.edit for one in (*self.left, *self.rejected)])
+        self.texts = apply_edits(self.texts, [there])
+        self.made.append(there)
 
 
 def decided(ws: Workspace, proposed: DreamResult) -> DreamResult:

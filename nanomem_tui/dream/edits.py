@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from nanomem_tui.errors import BadInput, Conflict
@@ -75,6 +75,34 @@ def apply_edits(files: Mapping[str, str], edits: Iterable[LineEdit]) -> dict[str
             target = edit.to_file or edit.file
             result[target] = _added(target, result.get(target, ""), edit.section, edit.new or edit.old)
     return result
+
+
+def rebased(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
+    """The edit on the line that is there, where its own is one that another edit, of those `passed` over, would have
+    written: the last of three changes of a line can be made without the two before it. Else as it is."""
+    left, found = list(passed), edit
+    while found.op != "add" and not _stands(found, files):
+        before = next((one for one in left if _writes(one, found)), None)
+        if before is None:
+            return edit
+        left.remove(before)
+        if before.op == "add" and found.op == "replace":
+            evidence = tuple(sorted({*before.evidence, *found.evidence}))
+            found = replace(before, new=found.new, evidence=evidence, why=found.why)
+        elif before.op == "add":
+            return edit
+        else:
+            found = replace(found, old=before.old, line=before.line, supersedes="")
+    return found
+
+
+def _stands(edit: LineEdit, files: Mapping[str, str]) -> bool:
+    return any(line.removesuffix("\r") == edit.old for line in files.get(edit.file, "").split("\n"))
+
+
+def _writes(edit: LineEdit, other: LineEdit) -> bool:
+    """Whether an edit writes the line that the other one changes."""
+    return edit.op in ("add", "replace") and edit.file == other.file and edit.new == other.old and edit != other
 
 
 def _find(text: str, edit: LineEdit) -> int:

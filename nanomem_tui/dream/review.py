@@ -14,7 +14,7 @@ from typing import Any
 
 from nanomem_tui import clock
 from nanomem_tui.dream import guards
-from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
+from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits, rebased
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.headings import Owned, emptied, nobodys
 from nanomem_tui.dream.hunks import LAYER, REJECTED, WAITING, Hunk, HunkLayer, identity
@@ -78,6 +78,11 @@ class Review:
         kept = [Change(LAYER, new_key(REJECTED), None, hunk.value) for hunk in hunks]
         return self._perform(new_operation("dream.reject", label, [*self._gone(hunks), *kept]))
 
+    def passed(self, taken: Iterable[Hunk]) -> list[LineEdit]:
+        """The edits that were proposed and are not made when those are `taken`: they wait, or were rejected."""
+        ids = {hunk.id for hunk in taken}
+        return [hunk.edit for hunk in (*self.waiting(), *self._hunks.rejected()) if hunk.id not in ids]
+
     def _named(self, ids: Sequence[str]) -> list[Hunk]:
         found = list({hunk.id: hunk for hunk in map(self.get, ids)}.values())
         if not found:
@@ -96,8 +101,9 @@ class Review:
         names = {name for hunk in hunks for name in (hunk.edit.file, hunk.edit.to_file or hunk.edit.file)}
         before = {name: self._files.read(name) or "" for name in TITLES if name in names}
         made: Mapping[str, str] = before
+        passed = self.passed(hunks)
         for hunk in hunks:
-            edit = on_its_line(hunk.edit, made)
+            edit = placed(hunk.edit, made, passed)
             possible(edit)
             made = apply_edits(made, [edit])
         after = {name: emptied(text, made[name], partial(self._owned, name)) for name, text in before.items()}
@@ -149,6 +155,11 @@ def possible(edit: LineEdit) -> None:
         raise BadInput(why, edit.file, "reject it, or give other words")
     if edit.new != edit.old and secrets.is_masked(edit.new):
         raise BadInput("a secret in it was masked and is not kept", edit.file, "give the words (--text), or reject it")
+
+
+def placed(edit: LineEdit, files: Mapping[str, str], passed: Iterable[LineEdit]) -> LineEdit:
+    """An edit that was kept, on its line as that is in `files` now; see `on_its_line` and `rebased`."""
+    return on_its_line(rebased(on_its_line(edit, files), files, passed), files)
 
 
 def masked(edit: LineEdit) -> LineEdit:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
+from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits, rebased
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import possible, reworded
 from nanomem_tui.errors import BadInput, Conflict
@@ -37,19 +37,21 @@ class Standing(NamedTuple):
     stale: tuple[Refusal, ...]
 
 
-def standing(files: Mapping[str, str], edits: Iterable[LineEdit]) -> Standing:
-    """What of `edits` can be made on `files`, each on top of those before it."""
+def standing(files: Mapping[str, str], edits: Iterable[LineEdit], passed: Sequence[LineEdit] = ()) -> Standing:
+    """What of `edits` can be made on `files`, each on top of those before it; `passed` are those that were proposed
+    beside them and are not to be made now."""
     texts = dict(files)
     made: list[LineEdit] = []
     stale: list[Refusal] = []
     for edit in edits:
         try:
             possible(edit)
-            texts = apply_edits(texts, [edit])
+            there = rebased(edit, texts, passed)
+            texts = apply_edits(texts, [there])
         except (BadInput, Conflict) as error:
             stale.append(Refusal(edit, error.what))
         else:
-            made.append(edit)
+            made.append(there)
     return Standing(tuple(made), texts, tuple(stale))
 
 
@@ -65,8 +67,9 @@ def apply_standing(
 
     `read` gives the text of a memory file. Raises what `apply` does, Conflict only for what is no such edit.
     """
+    passed = [one.edit for one in (*waiting, *rejected)]
     for left in range(_TRIES, 0, -1):
-        found = standing({name: read(name) or "" for name in TITLES}, chosen)
+        found = standing({name: read(name) or "" for name in TITLES}, chosen, passed)
         try:
             return runner.apply(proposed, found.edits, [*waiting, *found.stale], rejected), found.stale
         except Conflict:

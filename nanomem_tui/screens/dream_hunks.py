@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.dream.details import details, words
-from nanomem_tui.dream.edits import LineEdit, apply_edits
+from nanomem_tui.dream.edits import LineEdit, apply_edits, rebased
 from nanomem_tui.dream.evidence import plain
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import WAITS
@@ -152,11 +152,12 @@ _Texts = Mapping[str, str]
 def _based(row: Proposed, before: Sequence[Proposed], files: _Texts) -> tuple[tuple[_Texts, _Texts] | None, str]:
     """(the files before and after the edit, why there are none)."""
     lead = [other.edit for other in before if other.decision != "reject" and not other.refused]
+    let_go = [other.edit for other in before if other.decision == "reject"]
     problem = ""
     for base in ([], lead):
         try:
-            start = standing(files, base).files
-            return (start, apply_edits(start, [row.edit])), ""
+            start = standing(files, base, let_go).files
+            return (start, apply_edits(start, [rebased(row.edit, start, let_go)])), ""
         except NanomemError as error:
             problem = in_words(error)
     return None, problem
@@ -227,9 +228,9 @@ def run_blocks(result: DreamResult) -> list[Block]:
         Field("dreamer", usage_words(result.usage) if result.usage.calls else result.dreamer),
     ]
     if result.unreadable:
-        from nanomem_tui.dream.run import unreadable_line
+        from nanomem_tui.dream.result import passed_over
 
-        blocks.append(Body(unreadable_line(result.unreadable), "bad"))
+        blocks.append(Body(passed_over(result.unreadable), "bad"))
     if result.analysis.strip():
         blocks += [Heading("What the Dreamer made of them"), Body(result.analysis.strip())]
     return [*blocks, *_skipped_blocks(result)]
@@ -251,7 +252,8 @@ def _skipped_blocks(result: DreamResult) -> list[Block]:
 
 def applied_shown(rows: Sequence[Proposed], files: Mapping[str, str], result: DreamResult, keep: bool) -> Shown:
     """What applying the accepted edits would change; `keep`: those still open wait in the inbox."""
-    found, open_ones = standing(files, accepted(rows)), len(rows) - decided(rows)
+    passed = [row.edit for row in rows if row.decision != "accept"]
+    found, open_ones = standing(files, accepted(rows), passed), len(rows) - decided(rows)
     made = found.edits
     diffs = [diff_texts(name, files[name], text, CONTEXT) for name, text in found.files.items() if files[name] != text]
     counts = ", ".join("{} +{} -{}".format(diff.path, *diff.counts) for diff in diffs)

@@ -14,6 +14,7 @@ from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.review import waiting_changes
 from nanomem_tui.dream.run import DreamRunner
+from nanomem_tui.dream.standing import apply_standing
 from nanomem_tui.errors import BadInput, Conflict, NotFound
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.operations import new_operation
@@ -196,6 +197,51 @@ def test_what_a_person_leaves_open_waits_and_is_neither_applied_nor_rejected(tmp
     assert [edit["new"] for edit in meta["refused"]] == ["- User lives in Bremen"]
     on.undo()
     assert (on.review.waiting(), on.hunks.rejected(), on.dreams.status()["unprocessed"]) == ([], [], 3)
+
+
+STYLES = tuple(f"- [durable] User prefers style{number} answers" for number in (1, 2, 3))
+
+
+@pytest.mark.parametrize("rejected", [(), (0,), (1,), (0, 1)])
+def test_of_several_changes_of_one_line_any_can_be_accepted(tmp_path: Path, rejected: Sequence[int]) -> None:
+    on = fresh(tmp_path)
+    on.remember(*STYLES)
+    on.dreams.run(review=True)
+    ids = [hunk.id for hunk in on.review.waiting()]
+    assert [hunk.edit.op for hunk in on.review.waiting()] == ["add", "replace", "replace"]
+    if rejected:
+        on.review.reject([ids[number] for number in rejected])
+    on.review.accept([ids[2]])
+    assert (on.texts()[USER] or "").count("User prefers style") == 1
+    assert "- User prefers style3 answers" in (on.texts()[USER] or "")
+    on.undo()
+    assert "style" not in (on.texts()[USER] or "")
+
+
+def test_the_last_change_of_a_line_is_made_on_the_one_that_was_accepted(tmp_path: Path) -> None:
+    on = fresh(tmp_path)
+    on.remember(*STYLES)
+    on.dreams.run(review=True)
+    ids = [hunk.id for hunk in on.review.waiting()]
+    on.review.accept([ids[0]])
+    on.review.reject([ids[1]])
+    on.review.accept([ids[2]], "User prefers style4 answers")
+    assert (on.texts()[USER] or "").count("User prefers style") == 1
+    assert "- User prefers style4 answers" in (on.texts()[USER] or "")
+
+
+@pytest.mark.parametrize(("first", "second"), [(True, False), (False, True), (False, False)])
+def test_a_change_of_a_line_is_applied_without_those_before_it(tmp_path: Path, first: bool, second: bool) -> None:
+    on = fresh(tmp_path)
+    on.remember(*STYLES)
+    dry = on.dreams.run(dry_run=True)
+    chosen = [edit for edit, is_chosen in zip(dry.edits, (first, second, True), strict=True) if is_chosen]
+    passed = [Refusal(edit, "") for edit in dry.edits if edit not in chosen]
+    _, stale = apply_standing(on.dreams.runner, on.layer.read, dry, chosen, (), passed)
+    assert stale == ()
+    assert [line for line in (on.texts()[USER] or "").split("\n") if "style" in line] == [
+        "- User prefers style3 answers"
+    ]
 
 
 def again(on: Bench) -> None:

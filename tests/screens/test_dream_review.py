@@ -334,9 +334,19 @@ def test_an_edit_that_builds_on_one_before_it_is_shown_on_top_of_that_one() -> N
     first = rows_of(RESULT)[0]
     shown = hunk_shown(again, [first], TEXTS, {}, RESULT)
     assert shown.files[0].counts == (1, 1)
-    alone = hunk_shown(again, [first._replace(decision="reject")], TEXTS, {}, RESULT)
-    assert not alone.files
-    assert "not there any more" in shown_text(alone.above)
+    let_go = first._replace(decision="reject")
+    alone = hunk_shown(again, [let_go], TEXTS, {}, RESULT)
+    assert [line.text for line in alone.files[0].hunks[0].lines if line.sign != " "] == [
+        "- likes tea",
+        "- likes espresso",
+    ]
+    kept = again._replace(decision="accept")
+    assert "1 edit accepted, 1 rejected, 0 open: USER.md +1 -1" in shown_text(
+        applied_shown([let_go, kept], TEXTS, RESULT, keep=True).above
+    )
+    gone = hunk_shown(again, [let_go], {**TEXTS, "USER.md": "# User\n"}, {}, RESULT)
+    assert not gone.files
+    assert "not there any more" in shown_text(gone.above)
 
 
 def test_the_words_that_entry_and_line_share_are_marked() -> None:
