@@ -20,7 +20,8 @@ from nanomem_tui.formats.history import HistoryEntry, capped
 from nanomem_tui.formats.session_slices import archivable
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.memory import capture_rules, corrections, injection, safety, secrets
-from nanomem_tui.memory.capture import MAX_MESSAGE
+from nanomem_tui.memory.capture import MAX_MESSAGE, UNWANTED
+from nanomem_tui.memory.unwanted import is_unwanted
 from nanomem_tui.model.client import Usage
 from nanomem_tui.settings import Settings
 from nanomem_tui.text import counted, whole
@@ -98,6 +99,7 @@ class RulesSummariser:
     def summarise(self, messages: Sequence[Message], ends: Sequence[int], watch: Watch) -> Summary:
         """The facts of all messages."""
         wanted = archivable(messages)
+        kept = {message.index for message in rememberable(wanted)}
         roles = {"user", "assistant"} if self._settings.capture_assistant else {"user"}
         senders = {_sender(message) for message in wanted if message.role == "user"} - {""}
         lines: dict[str, Line] = {}
@@ -105,7 +107,10 @@ class RulesSummariser:
         for number, message in enumerate(wanted):
             if number % 500 == 0:
                 watch(f"reading message {number:,} of {len(wanted):,}")
-            if message.role in roles:
+            if message.index not in kept:
+                asked = message.role == "user" and is_unwanted(message.content)
+                left_out += [LeftOut(message.index, _short(message.content), UNWANTED)] if asked else []
+            elif message.role in roles:
                 said, not_said = self._said(message, _sender(message) if len(senders) > 1 else "")
                 left_out += not_said
                 for line in said:
@@ -212,13 +217,25 @@ def _fact(sentence: str, *, corrects: bool, named: bool) -> tuple[str, str, bool
     return ("ephemeral" if passing.search(text) else "durable"), text, said is not None
 
 
+def rememberable(messages: Sequence[Message]) -> list[Message]:
+    """The messages without what a person asked not to be remembered, and without the answers to that."""
+    kept: list[Message] = []
+    asked = False
+    for message in messages:
+        asked = is_unwanted(message.content) if message.role == "user" else asked
+        kept += [] if asked else [message]
+    return kept
+
+
 def ending(messages: Sequence[Message]) -> Line:
     """Where the conversation stood: what an agent needs to go on."""
     first, last = stamp(messages[0].timestamp), stamp(messages[-1].timestamp)
     span = f", {first} to {last}" if first and last else ""
     asked = next((m for m in reversed(messages) if m.role == "user" and m.content.strip()), None)
     text = f"{counted(len(messages), 'message')} archived{span}"
-    if asked is not None and not injection.reason(asked.content) and not safety.is_recalled(asked.content):
+    if asked is not None and not (
+        injection.reason(asked.content) or safety.is_recalled(asked.content) or is_unwanted(asked.content)
+    ):
         text += f"; asked last: {_short(asked.content)}"
     return Line("ephemeral", text, messages[-1].index)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.dream import details
 from nanomem_tui.dream.facts import MAX_FACT
 from nanomem_tui.dream.prompts import Fence
-from nanomem_tui.dream.summary import MARKS, LeftOut, Line, Summary, Watch, ending, refused
+from nanomem_tui.dream.summary import MARKS, LeftOut, Line, Summary, Watch, ending, refused, rememberable
 from nanomem_tui.dream.veil import hidden, hide
 from nanomem_tui.errors import ModelError, ModelTooLong
 from nanomem_tui.formats.session_slices import archivable, dump, fits_dump, without_thoughts
@@ -70,7 +70,7 @@ class ModelSummariser:
         done, why = messages[0].index, ""
         try:
             for turns in self._parts(messages, ends):
-                asked = archivable(turns)
+                asked = rememberable(archivable(turns))
                 watch(f"summarising the messages {turns[0].index} to {turns[-1].index}")
                 found, not_found = self._facts(asked, watch) if asked else ([], [])
                 lines += found
@@ -87,7 +87,7 @@ class ModelSummariser:
             kept = tuple(dict.fromkeys(lines)) or ((ending(wanted),) if wanted else ())
             return Summary(done, kept, tuple(left_out), note=note, usage=usage)
         end = _dumpable(messages, ends)
-        text = secrets.mask(dump([message for message in messages if message.index < end]))
+        text = secrets.mask(dump(rememberable([message for message in messages if message.index < end])))
         return Summary(end, raw=text, note=f"the model failed, so the messages stand as they are: {why}", usage=usage)
 
     def _parts(self, messages: Sequence[Message], ends: Sequence[int]) -> list[list[Message]]:

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.memory import capture_rules, capture_senders, retention, safety, secrets
+from nanomem_tui.memory import capture_rules, capture_senders, retention, safety, secrets, unwanted
 from nanomem_tui.memory.safety import Finding
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
 from nanomem_tui.operations import new_key
@@ -102,7 +102,7 @@ class Captured(NamedTuple):
 def candidates(text: str, *, role: str = "user", settings: Settings, episodes: bool = True) -> list[Candidate]:
     """What a message of a role (user, assistant, tool) could add to memory; nothing where the settings say not to read
     it, or the message says not to remember it. Only a user can ask for something to be remembered."""
-    if not reads(role, settings) or len(text) > MAX_MESSAGE or capture_rules.is_unwanted(text):
+    if not reads(role, settings) or len(text) > MAX_MESSAGE or unwanted.is_unwanted(text):
         return []
     found: dict[str, Candidate] = {}
     for told in capture_rules.said_in(text):
@@ -222,7 +222,7 @@ def capture(
         return Captured(dropped=tuple((one._replace(text=secrets.mask(one.text)), why) for one in wishes))
     if len(text) > MAX_MESSAGE:
         return Captured(dropped=((whole, TOO_LONG),))
-    if capture_rules.is_unwanted(text):
+    if unwanted.is_unwanted(text):
         return Captured(dropped=((whole._replace(text=secrets.mask(text)), UNWANTED),))
     findings = safety.check(text)
     for found in findings:

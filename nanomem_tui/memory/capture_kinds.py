@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.memory.simplified import simplified
+
 LEAD = (
     r"^(?:(?:hey|hi|hello|ok(?:ay)?|also|and|but|so|well|btw|by the way|oh|yes|no|please|nanobot|actually|"
     r"another thing)[\s,:!.]+){0,3}"
@@ -23,7 +25,7 @@ _PRETENDED = re.compile(
     r"as if)(?= (?:i|we|my)\b))|(?:how (?:do|would|can|to)|what does|what's|what is)\b.{0,40}\bsay\b|"
     r"(?:translate|rewrite|rephrase|proof-?read|correct|fix|summari[sz]e|paraphrase|write|draft|compose|spell-?check|"
     r"repeat|say|type|print|quote|title|subject|example|e\.g\.)\b[^:\"“]{0,60}[:\"“])|"
-    r"^(?:请|請|帮我|麻烦|你|把|能|可以)*(?:翻译|改写|润色|写|总结|校对|造句|扩写|重复|朗读|解释)[^：:“\"]{0,30}[：:“\"]|"
+    r"^(?:请|帮我|麻烦|你|把|能|可以)*(?:翻译|改写|润色|写|总结|校对|造句|扩写|重复|朗读|解释)[^：:“\"]{0,30}[：:“\"]|"
     r"^(?:假如|假设|如果|要是|假装|比如|例如|想象|万一|要不是|即使|就算)(?=.{0,6}(?:我|咱))",
     re.IGNORECASE,
 )
@@ -35,8 +37,9 @@ _SAID = (
 _QUOTED = re.compile(
     rf"^(?!i\b|we\b)(?:\w+[ ,]+){{0,3}}?(?!i\b|we\b)\w+ {_SAID}(?: to (?:me|us|him|her))?"
     r"(?:\s*[:,\"“'].*|,? (?:that )?(?:remember )?(?:that )?(?:i|my|i'm|i've)\b.*)|"
-    r"(?:^|[，,。])(?!我[们]?说)[^，,。：:]{0,8}(?:他|她|它|(?<!我)(?<!咱)们|妈|爸|哥|姐|弟|妹|板|事|友|生|师|人|婆|公|子|儿)"
-    r"(?:说|問|问|告诉我|写道|回复|表示|喊)[过了道]?[：:，,“\"]?.*|"
+    r"(?:^|[，,。])(?!我[们]?说)[^，,。：:]{0,8}(?:他|她|它|(?<!我)(?<!咱)们|妈|爸|哥|姐|弟|妹|板|事|友|生|师|人|婆|公|"
+    r"子|儿)"
+    r"(?:说|问|告诉我|写道|回复|表示|喊)[过了道]?[：:，,“\"]?.*|"
     r"[\"“][^\"”]*(?:\b(?:i|my|we|our)\b|我|咱)[^\"”]*[\"”]",
     re.IGNORECASE,
 )
@@ -46,7 +49,13 @@ _QUOTED = re.compile(
 def own_words(text: str) -> str:
     """A sentence without what only quotes another, or nothing where all of it is supposed or given to be worked on."""
     plain = text.replace("’", "'").strip()
-    return "" if _PRETENDED.match(plain) else _QUOTED.sub(" ", plain).strip()
+    read = simplified(plain)
+    if _PRETENDED.match(read):
+        return ""
+    quoted = [found.span() for found in _QUOTED.finditer(read)]
+    for start, end in reversed(quoted):
+        plain = f"{plain[:start]} {plain[end:]}"
+    return plain.strip()
 
 
 class _Kind(NamedTuple):
@@ -74,8 +83,15 @@ _KINDS: tuple[_Kind, ...] = (
     ),
     _Kind(
         "preference",
+        r"\bi(?:'m| am)(?: really| just)? (?:(?:not|no)(?: really| exactly| much of)?(?: an?| the)?(?: big| huge|"
+        r" great)? fan"
+        r"|a (?:big |huge |great )?fan|(?:not )?(?:fond|keen)) (?:of|on) (?!(?:it|that|this|you|yours?)\b)|"
+        r"\bi(?: really| absolutely| just)* (?:hate|dislike|can't stand|do not like|don't like|love|like|"
+        r"appreciate) it "
+        r"when (?!(?:\w+ (?:do|does|did|say|says|said) (?:that|this|it|so)\b|(?:this|that|it)\b))|"
         r"\bi(?:'d| would)?(?: much| really| strongly| generally| usually| still)? (?:prefer|rather)\b(?!,)"
-        r"(?! (?:not\W*$|(?:not to |not )?(?:say|answer|tell|talk|disclose|discuss|share|comment|think|wait and)\b|"
+        r"(?! (?:(?:not(?: to)?)\W*$|(?:not to |not )?(?:say|answer|tell|talk|disclose|discuss|share|comment|think|"
+        r"wait and)\b|"
         r"(?:it|that|this) ))|"
         r"\bmy (?:\w+ )?preference (?:is|are)\b|\bmy (?:all-time )?favou?rite\b|"
         r"\bi(?: really| also| quite| absolutely)? (?:like|love|enjoy|adore)\b"
@@ -91,14 +107,18 @@ _KINDS: tuple[_Kind, ...] = (
         + r"(?:don't|do not|never|always) (?:use|write|send|reply|answer|call|include|add|start|end|ask|put|give|"
         r"make|speak|"
         r"respond|say|show|format|explain|translate|mention|apologi[sz]e|wake|remind|book)\b|"
-        r"我(?:还|也|真的|真|最|更|比较|更加|特别|非常|很|不太|不|不怎么|一直|平时|一般|通常|其实)*(?:喜欢|喜愛|"
-        r"喜歡|偏好|偏爱|爱(?=喝|吃|看|听|用|玩)|"
-        r"讨厌|討厭|习惯|習慣|倾向|不想要|受不了|宁愿|常用|爱用)(?!这|那|這|你|您|它|上?了?[。！!~～\s]*$)|"
-        r"我(?:们家|一般|从来|從來|现在|平时|一直|都|也|已经|再|还)*不(?:再|太|怎么|能)?(?:吃|喝|抽|碰|穿|坐|开车|看电视|熬夜)"
-        r"(?!了|啦|这|那|完|下|饱|起|到)|我(?:从来|從來)都?不|我(?:已经)?戒[了掉]?(?:烟|酒|糖|咖啡|奶|肉)|"
+        r"我(?:还|也|真的|真|最|更|比较|更加|特别|非常|很|不太|不|不怎么|一直|平时|一般|通常|其实)*(?:喜欢|喜爱|偏好|"
+        r"偏爱|爱(?=喝|吃|看|听|用|玩)|"
+        r"讨厌|习惯|倾向|不想要|受不了|宁愿|常用|爱用)(?!这|那|你|您|它|上?了?[。！!~～\s]*$)|"
+        r"我(?:们家|一般|从来|现在|平时|一直|都|也|已经|再|还)*不(?:再|太|怎么|能)?(?:吃|喝|抽|碰|穿|坐|开车|看电视|"
+        r"熬夜)"
+        r"(?!了|啦|这|那|完|下|饱|起|到)|我从来都?不|我(?:已经)?戒[了掉]?(?:烟|酒|糖|咖啡|奶|肉)|"
         r"我(?:一般|平时|通常)?只(?:吃|喝|用|穿|看|听|坐)|我(?:个人)?的?(?:偏好|喜好|最爱|习惯)(?:是|为)|"
-        r"^(?:请|請|麻烦)?(?:你|您)?(?:以后|今后|之后|回答时|回复时|回答我时)?(?:都|请)?(?:不要|别|別|勿|不许)(?:再)?(?:总是)?"
-        r"(?:用|使用|给|在|发|叫|加|写|说|问|打扰|推荐|提)|^(?:请|請)(?:总是|始终|一直|都)?用",
+        r"^(?:请|麻烦)?(?:你|您)?(?:以后|今后|之后|回答时|回复时|回答我时)?(?:都|请)?(?:不要|别|勿|"
+        r"不许)(?:再)?(?:总是)?"
+        r"(?:用|使用|给|在|发|叫|加|写|说|问|打扰|推荐|提)|^请(?:总是|始终|一直|都)用|"
+        r"^请用[^，。！？]{1,10}?(?:单位|制|格式|语气|口吻|风格|字体|标点|缩进|称呼|敬语|编号|时区|货币)(?:回答|回复|"
+        r"写|表示|显示|输出)?(?=[。！!吧\s]*$)",
     ),
     _Kind(
         "fact",
@@ -118,11 +138,14 @@ _KINDS: tuple[_Kind, ...] = (
         r"(?:every|each) (?:\w+ )?(?:day|morning|evening|night|week|weekend|month|\w+day)s?\b|"
         r"\bi(?:'m| am) (?:allergic|vegetarian|vegan|married|divorced|single|pregnant|diabetic|"
         r"left-handed|retired|"
-        r"a[n]? (?!(?:bit|little|lot|fan|huge|big|great|few|idiot|mess)\b)\w+|\d{1,3} years)|\bi(?:'ve|"
-        r" have)(?: got)? (?:a|an|two|three|four|"
+        r"(?:[\w-]+[ -])?intolerant|asthmatic|epileptic|dyslexic|colou?r-?blind|co?eliac|a[n]? (?!(?:bit|little|lot|"
+        r"fan|huge|big|great|few|idiot|mess)\b)\w+|\d{1,3} years)|\b(?:i|we)(?:'ve|"
+        r" have)(?: got)? (?:a|an|one|two|three|four|five|"
         r"\d+) (?:\w+ )?(?:son|daughter|kid|child|brother|sister|dog|cat|wife|husband|car|bike|degree|allerg|"
         r"meeting every|house|"
-        r"flat|company|phd)\w*|\bmy (?:\w+ )?(?:wife|husband|partner|son|daughter|kids?|child|children|mother|"
+        r"flat|company|phd)\w*|\bi go by (?!(?:bus|car|train|bike|plane|"
+        r"boat|foot|tram|taxi|air|sea|the|a|an|my|that|this|it)\b)[\"“']?\w|\b(?:my|our) (?:\w+ )?(?:wife|husband|"
+        r"partner|son|daughter|kids?|child|children|mother|"
         r"father|mom|mum|dad|"
         r"brother|sister|boss|manager|colleague|team|dog|cat|company|employer|job|address|birthday|phone|e-?mail|"
         r"car|doctor|"
@@ -140,20 +163,27 @@ _KINDS: tuple[_Kind, ...] = (
         r"(?:[\w:.-]+ ){0,3}?(?:\d|noon|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|next)|"
         r"我(?:的(?:名字|全名)?)?叫(?!你)|叫我\S|我(?:现在|目前|平时|一直)?(?:住|"
         r"在(?=[^\s，。]{1,12}(?:工作|上班|生活|读书|上学|做))|"
-        r"来自|出生|毕业|就职|任职|从事)|我是(?!说|想|指|不是|觉得|认为|问|在)\S|我对.{1,20}过敏|我(?:会说|说的是|不能吃|"
+        r"来自|出生|毕业|就职|任职|从事)|我是(?!说|想|指|不是|觉得|认为|问|在)\S|我对.{1,20}(?:过敏|不耐受)|"
+        r"我[^，。！？]{0,4}(?:不耐受|不耐症)|我(?:会说|说的是|不能吃|"
         r"的母语)|"
         r"我(?:有|养了|家有|结婚|离婚|单身|今年\d|怀孕|吃素)|我(?:的|家|们家)?(?:女儿|儿子|妻子|老婆|丈夫|老公|"
         r"妈妈|爸爸|母亲|父亲|孩子|姐姐|妹妹|哥哥|弟弟|"
-        r"生日|时区|時區|语言|語言|母语|公司|工作|职业|地址|电话|邮箱|车|狗|猫|家乡|学校|老板|同事|项目|团队|血型|"
+        r"生日|时区|语言|母语|公司|工作|职业|地址|电话|邮箱|车|狗|猫|家乡|老家|故乡|籍贯|学校|老板|同事|项目|团队|血型|"
         r"医生|服务器|电脑|手机)[^，。！？]{0,16}?"
         r"(?:是|叫|在|为|有|住|：|:|喜欢|生于|出生|对)|我用的是|"
-        r"(?:我|我们|我家|我们家)[^，。！？我你他她]{0,8}?搬(?:到|去|来|進|进|回)了?(?!哪|什么)\S|"
-        r"我(?:一般|通常|都|基本)*每(?:天|周|週|个?月|年|晚|早|次|逢|个?星期|隔)(?!都?(?:很|好|觉得|想|在想))\S{2,}|"
+        r"我(?:的|家|们家)?(?:大|小|二)?(?:女儿|儿子|孩子|妻子|老婆|丈夫|老公|妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|"
+        r"爷爷|奶奶|外公|外婆|孙子|孙女|狗|猫)"
+        r"[^，。！？]{0,8}?(?:\d+|[一二三四五六七八九十两]+)(?:岁|个月大)|"
+        r"我(?:已经|早就|现在|早已)*不在[^，。！？]{1,12}?(?:工作|上班|住|读书|上学|任职|干)了|"
+        r"(?:我|我们|我家|我们家)[^，。！？我你他她]{0,8}?搬(?:到|去|来|进|回)了?(?!哪|什么)\S|"
+        r"我(?:一般|通常|都|基本)*每(?:天|周|个?月|年|晚|早|次|逢|个?星期|隔)(?!都?(?:很|好|觉得|想|在想))\S{2,}|"
         r"我(?:们)?(?:一般|通常|平时|周末|周[一二三四五六日天]|早上|晚上)+(?:都|会)*[^，。？]{0,8}"
         r"(?:起床|睡觉|跑步|健身|游泳|上课|上班|下班|锻炼|散步)|"
         r"(?:会议|例会|开会|会|约会|预约|面试|考试|航班|火车|课|聚会|婚礼|截止(?:日期|时间)?|发布|上线|演示|体检|复查)"
-        r"(?:时间|日期)?(?:已经|已|被|现在)*(?:改|推迟|延期|提前|移|挪|调整|定|安排|约|订|在|是|就是)(?:到|在|为|至|成)?了?"
-        r"[^，。？！几哪]{0,6}?(?:\d|[一二三四五六七八九十两]+(?:点|號|号|月|日)|[下本这]?(?:周|星期|礼拜)|明天|后天|中午|下午|上午|早上|晚上)"
+        r"(?:时间|日期)?(?:已经|已|被|现在)*(?:改|推迟|延期|提前|移|挪|调整|定|安排|约|订|在|是|就是)(?:到|在|为|至|"
+        r"成)?了?"
+        r"[^，。？！几哪]{0,6}?(?:\d|[一二三四五六七八九十两]+(?:点|号|月|日)|[下本这]?(?:周|星期|礼拜)|明天|后天|中午|"
+        r"下午|上午|早上|晚上)"
         r"(?!吗|几)",
     ),
 )
@@ -166,5 +196,5 @@ def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 def kind_of(text: str) -> str:
     """The kind of memory that a sentence states of the one who says it; empty when it states none."""
-    own = own_words(text)
+    own = simplified(own_words(text))
     return next((kind for kind, pattern in _kinds() if pattern.search(own)), "") if own else ""

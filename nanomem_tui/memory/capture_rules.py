@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.memory.capture_kinds import LEAD, kind_of
+from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.memory.unwanted import is_unwanted
 from nanomem_tui.sentences import split
 
 WEIGHTS = {
@@ -37,34 +39,39 @@ _QUESTION = re.compile(
     r"[?？]\s*[\"'”）)]*$|(?:吗|呢|么|嘛)[。！!.]*$|^(?:who|what|when|where|why|how|which|whose|do|does|did|is|"
     r"are|was|were|can|"
     r"could|would|will|should|shall|may|have|has|had|am)\s+(?:i|you|we|he|she|it|they|the|this|that|there|my|your|"
-    r"our|to|many|much|long|often|come|do|does|is|are|was)\b(?!.*[.!]$)|^(?:你|您)?(?:还|還)?记得.{0,30}(?:吗|么|"
-    r"什么|谁|哪|几)|(?:嗎|麼|[住下到好完懂了过白楚]没有?)[。！!.\s]*$|"
-    r"^(?:什么|为什么|为啥|怎么|怎样|如何|谁|哪|几点|多少|何时|能否|可否|是否|有没有|是不是|能不能|可不可以|会不会|要不要)|"
+    r"our|to|many|much|long|often|come|do|does|is|are|was)\b(?!.*[.!]$)|^(?:你|您)?(?:还)?记得.{0,30}(?:吗|么|"
+    r"什么|谁|哪|几)|(?:吗|么|[住下到好完懂了过白楚]没有?)[。！!.\s]*$|"
+    r"^(?:什么|为什么|为啥|怎么|怎样|如何|谁|哪|几点|多少|何时|能否|可否|是否|有没有|是不是|能不能|可不可以|会不会|"
+    r"要不要)|"
     r"^(?!.{0,4}(?:知道|清楚|明白|管|论|问|看))(?:你|您|我|他|她|它|我们|你们|这|那|今天|明天|昨天|现在)[^，。]{0,20}?"
-    r"(?:是不是|有没有|能不能|可不可以|会不会|要不要|该不该|好不好|对不对|知不知道|记不记得|记得不记得|为什么|怎么(?!也|都)|"
+    r"(?:是不是|有没有|能不能|可不可以|会不会|要不要|该不该|好不好|对不对|知不知道|记不记得|记得不记得|为什么|"
+    r"怎么(?!也|都)|"
     r"(?<!没)什么(?!都|也|的)|几点|多少钱|多久|哪(?:里|儿|个|天|家|些))|"
-    r"(?:怎么样|怎么办|怎么做|怎么回事|什么意思|是什么|叫什么|做什么|吃什么|喝什么|在哪[里儿]?|几点了?|多少钱?|多久|多大|多远|"
+    r"(?:怎么样|怎么办|怎么做|怎么回事|什么意思|是什么|叫什么|做什么|吃什么|喝什么|在哪[里儿]?|几点了?|多少钱?|多久|"
+    r"多大|多远|"
     r"是谁|什么时候|好不好|行不行|对不对|可以不|行不)[啊呀呢的了]?[。！!.\s]*$",
     re.IGNORECASE,
+)
+_NOT_FORGET = (
+    r"(?:(?:i|we)(?:'d| would| do)? (?:don't|do not|wouldn't|would not|not|never) want you to|(?:do not|don't|"
+    r"never) let me|"
+    r"(?:make sure|be sure|see to it)(?: that)? (?:you (?:do not|don't|never)|not to)|"
+    r"(?:you )?(?:must|should|may|can) ?(?:not|n't|never)|do not|don't|never)(?: ever)? forget"
+)
+_NOT_FORGET_ZH = (
+    r"(?:(?:千万|可|绝对)*(?:别|不要|不能|不许|不可以?)(?:再)?(?:让我)?|我(?:可|绝对|真的)?不(?:想|希望|愿意?)(?:让|"
+    r"叫)?(?:你|您))"
+    r"忘(?:[记掉]了|[记掉了])"
 )
 _REMEMBER = re.compile(
     LEAD + r"(?:(?:can|could|would|will) you (?:please )?)?(?:please\s+)?"
     r"(?:remember|memori[sz]e|keep in mind|bear in mind|(?:make|take) a note(?= that|:)|note(?= that\b|\s*:)|"
-    r"(?:do not|don't|never) forget)(?!\s+(?:when|how|what|where|who|why|me|us|those|the (?:time|day)s?)\b)"
-    r"(?:\s+this)?(?:\s*[:,，：]\s*|\s+that\s*[:,]?\s+|\s+)(?P<what>.+)",
+    r"note to self(?=\s*[:,])|(?:save|store|record|keep|log|(?:write|note|jot)(?: down)?)(?= (?:this|that|"
+    r"the following)"
+    rf"(?: down)?(?: for (?:me|later))?\s*[:：])|{_NOT_FORGET})(?!\s+(?:when|how|what|where|who|why|me|us|those|"
+    rf"the (?:time|day)s?)\b)"
+    r"(?:\s+this)?(?: down)?(?: for (?:me|later))?(?:\s*[:,，：]\s*|\s+that\s*[:,]?\s+|\s+)(?P<what>.+)",
     re.IGNORECASE | re.DOTALL,
-)
-_UNWANTED = re.compile(
-    r"(?<!\bi )(?<!\bwe )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwho )(?<!\bpeople )"
-    r"\b(?:(?:do not|don't|dont|do n't|never|please not|not to|need not|needn't|(?:must|should|may|can) ?(?:not|n't)|"
-    r"stop|no need to|without|rather not)\s+(?:(?:ever|please|you|try to|have to|need to|want you to)\s+)?"
-    r"(?:(?:remember(?:ing)?|memori[sz](?:e|ing)|keep(?:ing)? in mind)"
-    r"(?=\s*(?:[:,.!]|$|this|that|it\b|these|the following|anything|any of|what|my|i\b|me\b|about|where|how))|"
-    r"(?:sav|stor|not|captur|writ)(?:e|ing)(?: down)?(?=\s+(?:this|that|it|these|any of (?:this|that))\b)|"
-    r"(?:keep|record|log)(?:ing)?(?=\s+(?:this|that|it|these|any of (?:this|that))\b))|off the record)|"
-    r"(?:不要|别|別|不用|不必|无需|無需|请勿|勿|不需要|不许|不准|甭)(?:再|去|帮我|给我|替我|把.{1,12})?"
-    r"(?:记(?!错|混|恨|仇)|記(?!錯|混|恨|仇)|保存|存下|存储|写下)",
-    re.IGNORECASE,
 )
 GONE = r"(?:delete|erase|remove|drop|wipe|clear|purge|discard|scrub|get rid of)"
 KEPT = (
@@ -73,16 +80,17 @@ KEPT = (
     r"(?= (?:stored |saved )?(?:about|on|of|regarding|concerning)\b)|(?:info(?:rmation)?|data|facts?|notes?|records?|"
     r"entries)(?= (?:that )?you (?:\w+ )?(?:know|remember|have|saved|stored|noted|kept)))"
 )
-GONE_ZH = r"(?:删除|删掉|删了|删去|刪除|刪掉|清除|清空|抹掉|抹去|移除|去掉|忘掉|忘记|忘記|忘了)"
-KEPT_ZH = r"(?:记忆|記憶|记录|記錄|信息|資訊|内容|资料|印象|笔记|一切|所有|事情?)"
-MEMORY_ZH = r"(?:记忆|記憶|印象)"
-_PLEASE_ZH = r"^[\s,，]*(?:(?:请|請|麻烦|你|您|帮我|那就|还是|可以|能不能|能|现在|给我)[，,\s]*){0,5}"
+GONE_ZH = r"(?:删除|删掉|删了|删去|清除|清空|抹掉|抹去|移除|去掉|忘掉|忘记|忘了)"
+KEPT_ZH = r"(?:记忆|记录|信息|资讯|内容|资料|印象|笔记|一切|所有|事情?)"
+MEMORY_ZH = r"(?:记忆|印象)"
+_PLEASE_ZH = r"^[\s,，]*(?:(?:请|麻烦|你|您|帮我|那就|还是|可以|能不能|能|现在|给我)[，,\s]*){0,5}"
 _FORGET = re.compile(
     LEAD + r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i(?:'d like| want| would like) you to )?"
     rf"(?:please\s+|just\s+)*(?:forget\b|never ?mind\b|un-?remember\b|{GONE} (?:\w+ ){{0,3}}?{KEPT}\b)|"
-    rf"{_PLEASE_ZH}(?:把.{{1,30}})?(?:忘(?:掉|记|記|了)|算了|当我没说|當我沒說)|"
-    rf"{_PLEASE_ZH}(?:{GONE_ZH}(?:.{{0,40}}的)?(?:你)?(?:所有|全部)?(?:的)?{MEMORY_ZH}|{GONE_ZH}.{{0,4}}(?:关于|有关|對於|对于|記得|记得)|"
-    rf"(?:把|将|關於|关于|有关).{{1,40}}{GONE_ZH})",
+    rf"{_PLEASE_ZH}(?:把.{{1,30}})?(?:忘(?:掉|记|了)|算了|当我没说)|"
+    rf"{_PLEASE_ZH}(?:{GONE_ZH}(?:.{{0,40}}的)?(?:你)?(?:所有|全部)?(?:的)?{MEMORY_ZH}|{GONE_ZH}.{{0,4}}(?:关于|有关|"
+    rf"对于|记得)|"
+    rf"(?:把|将|关于|有关).{{1,40}}{GONE_ZH})",
     re.IGNORECASE,
 )
 _FORGET_ALL = re.compile(
@@ -95,9 +103,11 @@ _FORGET_ALL = re.compile(
     r"stored)))?(?: (?:about|of|on) (?:me|us|everything|myself))?(?: (?:please|now|again))*\W*$|"
     r"(?:what|all|everything|anything) (?:that )?you (?:know|remember|have(?: saved| stored)?|saved|stored) (?:about|"
     r"of|on) (?:me|us)\W*$|"
-    rf"{_PLEASE_ZH}(?:把|将)?(?:{GONE_ZH})?(?:你)?(?:关于我的|有关我的|我的|对我的|记得的|知道的|保存的)?(?:一切|所有|全部)(?:的)?"
+    rf"{_PLEASE_ZH}(?:把|将)?(?:{GONE_ZH})?(?:你)?(?:关于我的|有关我的|我的|对我的|记得的|知道的|保存的)?(?:一切|所有|"
+    rf"全部)(?:的)?"
     rf"(?:关于我的|我的)?{KEPT_ZH}?(?:都|全都|全)?(?:{GONE_ZH})?(?:了|吧|掉)*\W*$"
-    rf"|{_PLEASE_ZH}{GONE_ZH}(?:你)?(?:关于我的|有关我的|我的|对我的|你的)?(?:所有|全部|一切)?的?{MEMORY_ZH}[吧了]*\W*$",
+    rf"|{_PLEASE_ZH}{GONE_ZH}(?:你)?(?:关于我的|有关我的|我的|对我的|你的)?(?:所有|全部|"
+    rf"一切)?的?{MEMORY_ZH}[吧了]*\W*$",
     re.IGNORECASE,
 )
 _POLITE = re.compile(
@@ -105,16 +115,17 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _REMEMBER_ZH = re.compile(
-    r"^[\s,，]*(?:(?:嗯|好的?|对了|另外|还有|麻烦|请|請|帮我|你要|你|一定要|务必|给我|都|要|(?P<polite>能不能|可不可以|能|可以))"
+    r"^[\s,，]*(?:(?:嗯|好的?|对了|另外|还有|麻烦|请|帮我|你要|你|一定要|务必|给我|都|要|(?P<polite>能不能|可不可以|能|"
+    r"可以))"
     r"[，,\s]*){0,5}"
-    r"(?:记住|記住|记下来?|記下|记一下|記一下|记着|牢记|别忘了|不要忘记|不要忘了|记得(?!.{0,20}(?:吗|么|什么|谁|哪)))"
+    rf"(?:记住|记下来?|记一下|记着|牢记|{_NOT_FORGET_ZH}|记得(?!.{{0,20}}(?:吗|么|什么|谁|哪)))"
     r"(?!了?(?:多少|什么|谁|哪|几|没))(?:了|一下|这一?点|这件事)?[\s:：，,、]*(?P<what>.+)",
     re.DOTALL,
 )
 _TAG_ZH = re.compile(
-    r"[\s，,]*(?:好吗|好嗎|可以吗|行吗|好不好|行不行|可以不|好么|行么|好嘛|OK吗)[\s?？。！!]*$", re.IGNORECASE
+    r"[\s，,]*(?:好吗|可以吗|行吗|好不好|行不行|可以不|好么|行么|好嘛|OK吗)[\s?？。！!]*$", re.IGNORECASE
 )
-_ASKED_ZH = re.compile(r"(?:吗|嗎|呢|么|嘛|没有?)[\s。！!.]*$|[?？]\s*[\"'”）)]*$")
+_ASKED_ZH = re.compile(r"(?:吗|呢|么|嘛|没有?)[\s。！!.]*$|[?？]\s*[\"'”）)]*$")
 _POINTER = re.compile(
     r"(?:this|that|it|these|those|them|the following|following|all(?: of)? (?:this|that|these|it)|the below|below|"
     r"(?:these|the following|the|some|a few|my) (?:\w+ )?(?:things?|facts?|points?|items?|details?|list|notes?)|"
@@ -128,27 +139,42 @@ _BARE_HEAD = re.compile(
     LEAD
     + r"(?:(?:can|could|would|will) you )?(?:please )?(?:remember|memori[sz]e|note(?: down)?|keep in mind|save|store|"
     r"(?:(?:some )?(?:things|facts) )?to remember)(?: (?:all )?(?:of )?(?P<what>\w[\w ]{0,40}))?\s*[:：]?$|"
-    r"^[\s,，]*(?:(?:请|請|帮我|麻烦|你|要|都|给我|好的?)[，,\s]*){0,4}(?:记住|記住|记下来?|记一下|記一下|记着|牢记|记录(?:一下)?|保存)"
+    r"^[\s,，]*(?:(?:请|帮我|麻烦|你|要|都|给我|好的?)[，,\s]*){0,4}(?:记住|记下来?|记一下|记着|牢记|记录(?:一下)?|"
+    r"保存)"
     r"(?:一下)?(?P<zh>[^：:，,]{0,16})[:：]?$",
     re.IGNORECASE,
 )
 _ENTRY = re.compile(r"^\s*(?:[-*•·–]|[（(]?\d{1,2}[.)、）:：]|[①-⑳])\s*(?=\S)")
+_DO = (
+    r"(?:use|reply|answer|respond|write|send|call|include|keep|add|prefer|start|end|format|speak|ask|check|give|show|"
+    r"put|"
+    r"make|do|tell|remind|say|book|order|run|test|commit|explain|translate|be|avoid|begin|wrap|sign|cite|quote|save|"
+    r"store|"
+    r"round|convert|open|close|deploy|leave|take|set|pay|buy|choose|pick|go|let|mention|refer|review|confirm|follow|"
+    r"assume|treat|read|work|turn|bring|lock|back up|delete|stop|try|skip|stick|switch|warn|wait|notify|spell|address)"
+)
+"""What a person orders."""
 _STANDING = re.compile(
-    r"\b(?:from now on|from here on|going forward|henceforth|in (?:the )?future,|by default)\b|"
+    r"\b(?:from now on|from here on|going forward|henceforth|in (?:the )?future,)(?!\w)|"
     + LEAD.replace("^", "(?:^|[,;]\\s*)", 1)
-    + r"(?:you (?:should|must) )?always (?:use|reply|answer|respond|write|send|call|include|keep|add|prefer|start|"
-    r"end|"
-    r"format|speak|ask|check|give|show|put|make|do|tell|remind|say|book|order|run|test|commit|explain|translate|"
-    r"be|avoid|"
-    r"begin|wrap|sign|cite|quote|save|store|round|convert|open|close|deploy|leave|take|set|pay|buy|choose|pick|go|"
-    r"let|"
-    r"mention|refer|review|confirm|follow|assume|treat|read|work|turn|bring|lock|back up)\b|"
-    r"\b(?:please|should|must) always \w+|^(?:please )?default to \b|\b(?:the|my|our) default (?:\w+ ){0,3}(?:is|"
-    r"should be|will be)\b|"
-    r"\bas (?:the|my|our) default\b|^(?:(?:请|請|麻烦|那|你|您|好的?|嗯|我们|大家)[，,\s]*){0,4}"
-    r"(?:以后|以後|今后|今後|往后|从此|之后)(?:请|都|就|一律|统一|要|全部|只|请都)*(?:不要|别|不许|不用|用|使用|叫|称呼|回答|回复|说|写|给|"
-    r"把|按|先|发|默认|提醒|采用|改用|换成|跟|帮|在|每)(?!想|再说)|以后都|以后请|以後都|以後請|今后都|今后请|从现在起|从今以后|從現在起|往后都|"
-    r"长期|長期|默认|默認|"
+    + rf"(?:you (?:should|must) )?always {_DO}\b|"
+    + LEAD
+    + r"(?:next time|by default)[\s,:]+(?:(?:please|always|just|only|you (?:should|must))[\s,]+)*"
+    rf"(?:{_DO}|don't|do not|never)\b(?! (?:it|that) (?:is|was)\b)|"
+    rf"{LEAD}(?:please )?(?:always )?{_DO}\b.{{1,80}}?\b(?:by default|next time)(?=\W*$)|"
+    r"\b(?:please|should|must) always \w+|^(?:please )?default to \b|\b(?:my|our) default (?:\w+ ){0,3}(?:is|"
+    r"should be|will be)\b|\bthe default (?:\w+ ){0,3}(?:should be|will be)\b|"
+    r"\bas (?:the|my|our) default\b|^(?:(?:请|麻烦|那|你|您|好的?|嗯|我们|大家)[，,\s]*){0,4}"
+    r"(?:(?:以后|今后|往后|从此|之后)(?:请|都|就|一律|统一|要|全部|只|请都)*(?:不要|别|不许|不用|用|使用|叫|称呼|回答|"
+    r"回复|说|写|给|"
+    r"把|按|先|发|默认|提醒|采用|改用|换成|跟|帮|在|每)(?!想|再说)|"
+    r"(?:以后|今后|往后|从此|之后)[^，。！？我你他她]{1,12}?(?:都|一律|统一|全部)(?:请|要)?(?:用|写|使用|采用|按|以|发|"
+    r"放|改成|换成|回答|回复|不要|别)|"
+    r"(?:下次|下回)(?:请|记得|一定|务必|都|就|要|你)*(?:先(?=问|告诉|确认|跟|和|给|让|提醒|检查|备份|通知|说)|别|不要|"
+    r"用|使用|叫|回答|回复|"
+    r"写|给我|提醒我|问我|按|把)(?!想|再说)|"
+    r"长期(?!\w*(?:以来|来看|的)))|默认(?:情况下)?(?:请|都|要|就|，|,|\s)*(?:用|使用|采用|以|按|回答|回复|选|发|写|走|叫)|"
+    r"以后都|以后请|今后都|今后请|从现在起|从今以后|往后都|"
     r"每次都(?=要|用|请|先|给)|一律(?=用|使用)",
     re.IGNORECASE,
 )
@@ -191,21 +217,31 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(one for part in said for one in ([part] if _wish(part) else filter(None, _clauses(part))))
 
 
+def _said(sentence: str) -> str:
+    return sentence.replace("’", "'").strip()
+
+
+def _plain(sentence: str) -> str:
+    """A sentence as the patterns read it; a place in it is the same place in `_said`."""
+    return simplified(_said(sentence))
+
+
 def _clauses(sentence: str) -> list[str]:
     return [part.strip() for part in _CLAUSES.split(sentence)] if "；" in sentence else [sentence]
 
 
 def read(sentence: str) -> Said | None:
     """What a sentence says for memory, None when nothing."""
-    plain = sentence.replace("’", "'").strip()
+    plain = _plain(sentence)
     if asks_to_forget(plain) or is_unwanted(plain):
         return None
     wish = _wish(plain)
     if wish is not None:
-        what = _wanted(wish)
+        what = _wanted(wish, sentence)
         if not what:
             return None
-        return Said(what, kind_of(what) or "fact", explicit=True, intent=plain[: wish.start("what")].strip(" :：,，"))
+        intent = _said(sentence)[: wish.start("what")].strip(" :：,，")
+        return Said(what, kind_of(what) or "fact", explicit=True, intent=intent)
     if _is_question(plain):
         return None
     standing = _STANDING.search(plain)
@@ -217,29 +253,36 @@ def read(sentence: str) -> Said | None:
 
 def _wish(sentence: str) -> re.Match[str] | None:
     """The sentence as a wish that something be remembered, with `what`; a question is none but for politeness."""
-    plain = sentence.replace("’", "'").strip()
+    plain = _plain(sentence)
     wish = _REMEMBER_ZH.match(plain)
     if wish is None:
         return None if _is_question(plain, polite=True) else _REMEMBER.match(plain)
     if _ASKED_ZH.search(plain) is None or _TAG_ZH.search(plain) is not None:
         return wish
-    return wish if wish["polite"] and kind_of(_wanted(wish)) else None
+    return wish if wish["polite"] and kind_of(_wanted(wish, sentence)) else None
 
 
-def _wanted(wish: re.Match[str]) -> str:
-    """What a wish asks to be remembered; empty when it only points at it."""
-    what = _TAG_ZH.sub("", wish["what"].strip()).rstrip("?？").strip()
+def _wanted(wish: re.Match[str], sentence: str) -> str:
+    """What a wish asks to be remembered, as the sentence writes it; empty when it only points at it."""
+    what = _said(sentence)[slice(*wish.span("what"))].strip()
+    if (tag := _TAG_ZH.search(simplified(what))) is not None:
+        what = what[: tag.start()]
+    what = what.rstrip("?？").strip()
     if wish.re is _REMEMBER_ZH and wish["polite"]:
         what = what.removesuffix("吗").removesuffix("嗎")
-    what = what[found.end() :].strip() if (found := _POINTED.match(what)) is not None else what
+    what = what[found.end() :].strip() if (found := _POINTED.match(simplified(what))) is not None else what
     bare = what.strip(" .。!！?？:：,，")
-    return "" if not bare or _POINTER.fullmatch(bare) else what
+    return "" if not bare or _POINTER.fullmatch(simplified(bare)) else what
 
 
 def points_only(sentence: str) -> bool:
     """Whether a sentence asks to remember something and does not say what (“remember this”)."""
     wish = _wish(sentence)
-    return wish is not None and not _wanted(wish) and wish["what"].strip(" 。！!.~") not in ("了", "啦", "着", "了啊")
+    return (
+        wish is not None
+        and not _wanted(wish, sentence)
+        and wish["what"].strip(" 。！!.~") not in ("了", "啦", "着", "了啊")
+    )
 
 
 def said_in(text: str) -> tuple[Said, ...]:
@@ -276,7 +319,7 @@ def _listed(text: str) -> tuple[tuple[Said, ...], str]:
 
 
 def _asks_for_list(line: str) -> bool:
-    head = _BARE_HEAD.match(line.replace("’", "'")) if len(line) <= 120 and not is_unwanted(line) else None
+    head = _BARE_HEAD.match(_plain(line)) if len(line) <= 120 and not is_unwanted(line) else None
     if head is None:
         return False
     what = (head["what"] or head["zh"] or "").strip()
@@ -285,19 +328,14 @@ def _asks_for_list(line: str) -> bool:
     return line.endswith((":", "：")) or "follow" in what.lower()
 
 
-def is_unwanted(message: str) -> bool:
-    """Whether a message says that it, or something in it, is not to be remembered."""
-    return _UNWANTED.search(message.replace("’", "'")) is not None
-
-
 def asks_to_forget(sentence: str) -> bool:
     """Whether a sentence takes something back: what it tells is not what is so."""
-    return _FORGET.match(sentence.replace("’", "'").strip()) is not None
+    return _FORGET.match(_plain(sentence)) is not None
 
 
 def forgets_all(sentence: str) -> bool:
     """Whether a sentence asks to forget everything that is remembered."""
-    plain = sentence.replace("’", "'").strip()
+    plain = _plain(sentence)
     return asks_to_forget(plain) and _FORGET_ALL.search(plain) is not None
 
 
@@ -319,4 +357,4 @@ def _is_question(text: str, *, polite: bool = False) -> bool:
     """Whether a sentence asks; `polite`: “can you remember that …?” asks for nothing but to remember."""
     if polite and _POLITE.match(text):
         return False
-    return _QUESTION.search(text) is not None
+    return _QUESTION.search(simplified(text)) is not None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from nanomem_tui.memory.simplified import simplified
 from nanomem_tui.settings import Settings
 
 
@@ -54,13 +55,13 @@ _WORDS = (
     r"(?:please )?(?:fix|redo|"
     r"try) (?:it|that|this)"
     r"(?: again)?\b|"
-    r"不对|不對|错了|錯了|不是(?!吗|么|吧)|不准确|不正确|不要(?:这样|这么|再)|别(?:这样|这么|再|用)|不要用|少用|太长|太長|太短|"
+    r"不对|错了|不是(?!吗|么|吧)|不准确|不正确|不要(?:这样|这么|再)|别(?:这样|这么|再|用)|不要用|少用|太长|太短|"
     r"太啰嗦|太罗嗦|太复杂|太简单|太多|简短|简洁|短一点|短点|长一点|"
     r"详细(?:一点|点)|精简|说重点|我(?:说的|的意思|要的|问的)(?:是|不是)|你(?:理解错|搞错|弄错|记错|说错|答错|"
     r"误会)|答非所问|(?:请)?(?:用|说|讲)"
     r"(?:中文|英文|英语|汉语|日语|日文|德语|法语)|(?:请)?(?:把)?(?:你的?)?(?:回答|回复|答案|解释|说话|说|讲|写)(?:写|说|讲)?"
     r"(?:得|要|请|尽量|可以|能不能|的)?(?:再|更|太)?(?:简短|简洁|精简|详细|啰嗦|(?:短|长|简单|正式)(?:一点|点|一些|些|了))|"
-    r"应该是|應該是|纠正|更正|重新(?:来|写|说|回答)|有误|搞错了"
+    r"应该是|纠正|更正|重新(?:来|写|说|回答)|有误|搞错了"
 )
 _PREFIX = re.compile(rf"^\s*{_LEAD}(?:{_WORDS})", re.IGNORECASE)
 _NO = re.compile(r"^\W*(?:no|nope)\b", re.IGNORECASE)
@@ -70,7 +71,7 @@ _ABOUT: Mapping[str, re.Pattern[str]] = {
     "response:length": re.compile(
         r"\b(?:long|short|shorter|longer|brief|briefer|briefly|concise|verbose|wordy|detailed|rambling|lengthy|"
         r"(?:fewer|less|more|too many) (?:words|lines|detail|text|sentences)|summari[sz]e|to the point)\b|"
-        r"太长|太長|太短|太多|啰嗦|罗嗦|简短|简洁|简单点|短一点|短点|长一点|详细|精简|说重点|字数",
+        r"太长|太短|太多|啰嗦|罗嗦|简短|简洁|简单点|短一点|短点|长一点|详细|精简|说重点|字数",
         re.IGNORECASE,
     ),
     "response:language": re.compile(
@@ -83,7 +84,7 @@ _ABOUT: Mapping[str, re.Pattern[str]] = {
         r"\b(?:wrong|incorrect|inaccurate|false|not (?:true|right|correct|accurate)|mistake\w*|isn't (?:true|"
         r"right|correct)|"
         r"error|outdated|made (?:that|it) up|hallucinat\w*|actually)\b|"
-        r"不对|不對|错了|錯了|不准确|不正确|搞错|弄错|记错|说错|答错|有误|应该是|應該是|纠正|更正|不是",
+        r"不对|错了|不准确|不正确|搞错|弄错|记错|说错|答错|有误|应该是|纠正|更正|不是",
         re.IGNORECASE,
     ),
 }
@@ -93,9 +94,9 @@ _ABOUT: Mapping[str, re.Pattern[str]] = {
 _NOW_ON = re.compile(
     rf"^\s*{_LEAD}(?:(?:from (?:now|here) on|going forward|henceforth|in (?:the )?future|by default|always)[\s,:]+"
     r"(?:(?:please|always|only|you (?:should|must|have to))[\s,]+)*)(?P<en>.+)|"
-    r"^\s*(?:(?:请|請|麻烦|拜托|好的?|那|嗯)[\s，,]*)*(?:(?:你|您)\s*)?"
-    r"(?:以后|以後|今后|今後|往后|之后|从现在起|从今以后|從現在起|默认|默認)[\s，,]*"
-    r"(?:(?:请|請|你|您|都|就|一律|统一|全部|只|要|始终|一直|跟我|和我|对我|回答|回复|聊天|说话|时)[\s，,]*)*(?P<zh>.+)",
+    r"^\s*(?:(?:请|麻烦|拜托|好的?|那|嗯)[\s，,]*)*(?:(?:你|您)\s*)?"
+    r"(?:以后|今后|往后|之后|从现在起|从今以后|默认)[\s，,]*"
+    r"(?:(?:请|你|您|都|就|一律|统一|全部|只|要|始终|一直|跟我|和我|对我|回答|回复|聊天|说话|时)[\s，,]*)*(?P<zh>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 """How a wish for all answers to come begins."""
@@ -124,7 +125,7 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
 def topic(trigger: str, text: str) -> str:
     """What a correction decides for every answer, so that a later one about it takes its place; empty for none."""
     pattern = TOPICS.get(trigger)
-    return trigger if pattern is not None and pattern.search(text) else ""
+    return trigger if pattern is not None and pattern.search(simplified(text)) else ""
 
 
 _ONLY_WRONG = re.compile(
@@ -141,8 +142,8 @@ _ONLY_WRONG = re.compile(
     r"asked for|was asking)(?: for| about)?|i (?:didn't|did not) (?:ask|mean|say|want)(?: for)? (?:that|this|it)|"
     r"you(?:'re| are) (?:wrong|mistaken)|you (?:misunderstood|got (?:it|that|this|me) wrong)(?: me| it| that)?|"
     r"(?:fix|redo|try) (?:it|that|this)(?: again)?|"
-    r"不对|不對|错了|錯了|錯|错|有误|不准确|不正确|搞错了?|答非所问|纠正|更正|"
-    r"不是(?:这样|這樣|那样|这个|那个|这么回事|我(?:要|问|说|想要)的)?(?:子)?(?:的|啊|呀)?(?:意思)?|"
+    r"不对|错了|错|有误|不准确|不正确|搞错了?|答非所问|纠正|更正|"
+    r"不是(?:这样|那样|这个|那个|这么回事|我(?:要|问|说|想要)的)?(?:子)?(?:的|啊|呀)?(?:意思)?|"
     r"我(?:说|问|要|想要|想问)的不是(?:这|那)(?:个|样|些)?|我不是(?:这个|那个|这)意思|"
     r"你(?:又|都|全|完全)?(?:理解错|搞错|弄错|记错|说错|答错|误会|理解)了?(?:我)?(?:的)?(?:意思)?|"
     r"重新(?:来|写|说|回答)(?:一下|一遍|一次)?|再(?:来|试|说)一(?:次|遍)|请|啊|吧|呀|呢|了|的|嗯|哎|唉|喂|呃|又)[\W_]*)+",
@@ -154,14 +155,14 @@ _EMPTY_WORDS = (
     r"(?:(?:i(?:'m| am) )?(?:so |very |really )?sorry(?: about that| for that)?|(?:my )?apolog(?:ies|y)|i apologi[sz]e|"
     r"my (?:mistake|bad)|(?:you(?:'re| are) )?right|ok(?:ay)?|sure(?: thing)?|yes|no|nope|done|understood|got it|"
     r"thanks?(?: you)?|will do|of course|certainly|alright|noted|oops|i see|hi|hello|hey|hm+|no problem|"
-    r"you(?:'re| are) welcome|抱歉|对不起|對不起|不好意思|好的?|明白了?|知道了|收到|是的?|嗯|没问题|不客气|谢谢)"
+    r"you(?:'re| are) welcome|抱歉|对不起|不好意思|好的?|明白了?|知道了|收到|是的?|嗯|没问题|不客气|谢谢)"
 )
 _EMPTY = re.compile(rf"[\W_]*(?:{_EMPTY_WORDS}[\W_]*)*", re.IGNORECASE)
 
 
 def says_nothing(answer: str) -> bool:
     """Whether an answer is only an apology or a short word: no example of what to avoid."""
-    return len(answer) < 200 and _EMPTY.fullmatch(answer.replace("’", "'").strip()) is not None
+    return len(answer) < 200 and _EMPTY.fullmatch(simplified(answer.replace("’", "'").strip())) is not None
 
 
 def detect(text: str, settings: Settings, answer: str = "") -> Correction | None:
@@ -169,16 +170,17 @@ def detect(text: str, settings: Settings, answer: str = "") -> Correction | None
 
     `answer`: what the message follows. After a question, a plain “No, …” answers it and corrects nothing.
     """
-    line = " ".join(text.replace("’", "'").split())
-    if not line or len(line) > settings.feedback_max_message_chars:
+    said = " ".join(text.replace("’", "'").split())
+    if not said or len(said) > settings.feedback_max_message_chars:
         return None
+    line = simplified(said)
     if (_PREFIX.match(line) if settings.feedback_require_prefix else _ANYWHERE.search(line)) is None:
         standing = _of_all_answers(line)
-        return Correction(standing, line, is_standing=True) if standing else None
+        return Correction(standing, said, is_standing=True) if standing else None
     trigger = next((name for name, pattern in _ABOUT.items() if pattern.search(line)), "response:alignment")
     if trigger == "response:alignment" and answer.rstrip().endswith(("?", "？")) and _NO.match(line):
         return None
-    return Correction(trigger, line, is_empty=len(line) < 100 and _ONLY_WRONG.fullmatch(line) is not None)
+    return Correction(trigger, said, is_empty=len(line) < 100 and _ONLY_WRONG.fullmatch(line) is not None)
 
 
 def _of_all_answers(line: str) -> str:

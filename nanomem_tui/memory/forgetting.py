@@ -13,9 +13,10 @@ from functools import lru_cache
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import capture_kinds, capture_rules, replacing
+from nanomem_tui.memory import capture_kinds, capture_rules, replacing, unwanted
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
+from nanomem_tui.memory.simplified import simplified
 from nanomem_tui.operations import new_key
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
@@ -34,10 +35,10 @@ _ABOUT = (
     r"the fact that\s+|that\s+)?"
 )
 _POLITE = r"(?:(?:can|could|would|will) you |you (?:can|should|may) |i(?:'d like| want| would like) you to )?"
-_PLEASE = r"^[\s,，]*(?:(?:请|請|麻烦|你|帮我|那就|还是|可以|现在)[，,\s]*){0,4}"
+_PLEASE = r"^[\s,，]*(?:(?:请|麻烦|你|帮我|那就|还是|可以|现在)[，,\s]*){0,4}"
 _LEAD = rf"{capture_kinds.LEAD}{_POLITE}(?:please\s+|just\s+)*"
-_FORGET = "忘(?:掉|记|記)(?:了|一下)?"
-_NO_MORE = "(?:别|別|不要|不用|请勿)再(?:记|記)(?:得|住|着|录)?"
+_FORGET = "忘[掉记](?:了|一下)?"
+_NO_MORE = "(?:别|不要|不用|请勿)再记(?:得|住|着|录)?"
 _GONE, _GONE_ZH, _KEPT, _KEPT_ZH = capture_rules.GONE, capture_rules.GONE_ZH, capture_rules.KEPT, capture_rules.KEPT_ZH
 _BY_YOU = r"(?: (?:that )?(?:you|we)(?: \w+)? \w+)?"
 _ALL_ZH = "(?:所有|全部|一切|这些|这条)"
@@ -51,7 +52,10 @@ _WISHES: tuple[str, ...] = (
     rf"{_LEAD}(?:do not|don't|stop|never) remember(?:ing)? (?:that |about )?(?P<what>.+?) (?:any ?more|any longer)\b",
     rf"{_PLEASE}(?:{_FORGET}|{_NO_MORE})[\s:：，,]*(?:关于|我说过?的?)?(?P<what>.+)",
     rf"{_PLEASE}{_GONE_ZH}(?:你|您)?的?{_ALL_ZH}?(?:关于|有关|记得的|知道的)(?P<what>.+?)的?{_ALL_ZH}?(?:{_KEPT_ZH}|$)",
-    rf"{_PLEASE}{_TAKE_ZH}(?P<what>[^，。]{{1,60}}?)(?:的{_ALL_ZH}?{_KEPT_ZH})?(?:都|给|全部|全都|从记忆(?:里|中))*{_GONE_ZH}",
+    (
+        rf"{_PLEASE}{_TAKE_ZH}(?P<what>[^，。]{{1,60}}?)(?:的{_ALL_ZH}?{_KEPT_ZH})?(?:都|给|全部|全都|从记忆(?:里|"
+        rf"中))*{_GONE_ZH}"
+    ),
     rf"{_PLEASE}{_GONE_ZH}(?:你对)?(?P<what>[^，。]{{1,40}}?)的{_ALL_ZH}?{capture_rules.MEMORY_ZH}",
 )
 _NO_LONGER: tuple[str, ...] = (
@@ -70,14 +74,14 @@ _LIKING = re.compile(
     r"^(?:really |particularly |especially )?(?:lik(?:e|ing)|lov(?:e|ing)|enjoy(?:ing)?|prefer(?:ring)?|adore|want|"
     r"use|using|"
     r"eat(?:ing)?|drink(?:ing)?|fond of|into|a fan of|interested in)\s+|"
-    r"^(?:喜欢|喜歡|爱|偏好|偏爱|想要|习惯|用)(?:吃|喝|用|看|听|玩)?|^(?:吃|喝|抽)",
+    r"^(?:喜欢|爱|偏好|偏爱|想要|习惯|用)(?:吃|喝|用|看|听|玩)?|^(?:吃|喝|抽)",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(
-    r"\b(?:hate|dislike|don't|do not|not|never|avoid|can't|no longer|any ?more)\b|不|讨厌|討厭", re.IGNORECASE
+    r"\b(?:hate|dislike|don't|do not|not|never|avoid|can't|no longer|any ?more)\b|不|讨厌", re.IGNORECASE
 )
 _SIGNS = (
-    "forget", "remember", "memor", "know", "have", "忘", "记", "記", "删", "刪", "清", "抹", "移除", "去掉",
+    "forget", "remember", "memor", "know", "have", "忘", "记", "删", "清", "抹", "移除", "去掉",
     "info", "data", "note", "fact", "everything", "stored",
 )  # fmt: skip
 """What a wish has in it, one of them."""
@@ -101,39 +105,41 @@ def target_of(row: object) -> str:
 
 def wish(sentence: str) -> str:
     """What a sentence asks to be forgotten, in its words; empty when it asks for nothing, or does not say what."""
-    plain = sentence.replace("’", "'").strip()
+    said = sentence.replace("’", "'").strip()
+    plain = simplified(said)
     if not any(sign in plain.lower() for sign in _SIGNS) or capture_rules.forgets_all(plain):
         return ""
     for pattern in _compiled():
         found = pattern.match(plain)
         if found is not None:
-            what = _without_end(found["what"])
-            return "" if _NOTHING.match(what) else what
+            what = _without_end(said[slice(*found.span("what"))])
+            return "" if _NOTHING.match(simplified(what)) else what
     return ""
 
 
 def no_longer(sentence: str) -> str:
     """What a sentence says to be so no longer, as it was before; empty when it says nothing of the kind."""
-    plain = sentence.replace("’", "'").strip()
-    if not capture_kinds.own_words(plain) or plain.endswith(("?", "？")):
+    said = sentence.replace("’", "'").strip()
+    if not capture_kinds.own_words(said) or said.endswith(("?", "？")):
         return ""
+    plain = simplified(said)
     found = next(filter(None, (pattern.search(plain) for pattern in _past())), None)
-    return found["what"].strip(_MARKS) if found is not None else ""
+    return said[slice(*found.span("what"))].strip(_MARKS) if found is not None else ""
 
 
 def asks(text: str) -> bool:
     """Whether a message asks to forget something, everything, or to remember nothing: no correction of an answer."""
     said = capture_rules.sentences(text)
-    return capture_rules.is_unwanted(text) or any(wish(one) or capture_rules.forgets_all(one) for one in said)
+    return unwanted.is_unwanted(text) or any(wish(one) or capture_rules.forgets_all(one) for one in said)
 
 
 def contradicted(was: str, rows: Iterable[Item]) -> Item | None:
     """The one memory that says what is so no longer; of a liking also one that names its object as a preference."""
     held = [row for row in rows if not no_longer(row.text)]
     row = meant(was, held)
-    liked = _LIKING.match(was)
+    liked = _LIKING.match(simplified(was))
     if row is None and liked is not None and was[liked.end() :].strip():
-        of_kind = [one for one in held if one.kind == "preference" and not _AGAINST.search(one.text)]
+        of_kind = [one for one in held if one.kind == "preference" and not _AGAINST.search(simplified(one.text))]
         row = meant(was[liked.end() :], of_kind)
     return row
 
@@ -151,7 +157,7 @@ def _compiled() -> tuple[re.Pattern[str], ...]:
 def _without_end(what: str) -> str:
     """What is asked, without the words of politeness behind it."""
     bare = what.strip(_MARKS)
-    while ending := next((end for end in _ENDS if bare.lower().endswith(end)), ""):
+    while ending := next((end for end in _ENDS if simplified(bare).lower().endswith(end)), ""):
         bare = bare[: -len(ending)].rstrip(_MARKS)
     return bare
 

@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.memory.simplified import simplified
 from nanomem_tui.tokens import fold
 
 
@@ -69,12 +70,14 @@ _POINTS = frozenset(
 _ARTICLES = frozenset("a an the any some".split())
 
 _LEAD_ZH = re.compile(
-    r"(?:不对|不對|错了|錯了|请|請|麻烦|拜托|嗯|哎|喂|好的|那么|你|您|以后|以後|今后|往后|从现在起|从今以后|之后|下次|每次|"
-    r"我说过?|记住|都|就|也|还是|一定|务必|必须|应该|总是|永远|始终|一直|一律|千万|绝对|再也|要(?!不要|是)|得(?!不)|记得|:)+"
+    r"(?:不对|错了|请|麻烦|拜托|嗯|哎|喂|好的|那么|你|您|以后|今后|往后|从现在起|从今以后|之后|下次|每次|"
+    r"我说过?|记住|都|就|也|还是|一定|务必|必须|应该|总是|永远|始终|一直|一律|千万|绝对|再也|要(?!不要|是)|得(?!不)|"
+    r"记得|:)+"
 )
-_NOT_ZH = re.compile(r"(?:不要|别|別|不许|不准|不能|禁止|请勿|勿|不得)(?:再|去)?")
+_NOT_ZH = re.compile(r"(?:不要|别|不许|不准|不能|禁止|请勿|勿|不得)(?:再|去)?")
 _VERB_ZH = re.compile(
-    r"(?P<use>使用|采用|用)|(?P<add>添加|加)|回答|回复|写|说|讲|叫|称呼|发送|发|放|给|问|提到|提|列出|列|翻译|解释|总结|缩进|"
+    r"(?P<use>使用|采用|用)|(?P<add>添加|加)|回答|回复|写|说|讲|叫|称呼|发送|发|放|给|问|提到|提|列出|列|翻译|解释|"
+    r"总结|缩进|"
     r"引用|显示|包含|省略|跳过|运行|提交|推送|删除|修改|保留|提醒|附上|道歉|打招呼|重复"
 )
 _ALONE_ZH = frozenset({"", "不", "不是", "对不起"})
@@ -89,7 +92,7 @@ _OPEN_ZH = re.compile(
 @lru_cache(2_048)  # the same lessons are compared in every turn
 def stances(text: str) -> tuple[Stance, ...]:
     """What a text orders, each subject once; nothing unless all of it is plain."""
-    plain = fold(text).replace("’", "'").strip()
+    plain = simplified(fold(text)).replace("’", "'").strip()
     if len(plain) > MAX_TEXT or plain.endswith("?"):
         return ()
     found: dict[str, Stance] = {}

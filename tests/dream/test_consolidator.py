@@ -244,6 +244,16 @@ def test_what_must_not_be_archived_is_told_and_not_kept(text: str, why: str) -> 
     assert why in summary.left_out[0].why or why == "instruction"
 
 
+@pytest.mark.parametrize("asked", ["Don't remember this: I live in Rome.", "別記住：I live in Rome."])
+def test_what_a_person_asks_not_to_be_remembered_is_not_archived(asked: str) -> None:
+    rows = (said("user", asked), said("assistant", "So you live in Rome."), said("user", "I work at a bank."))
+    wide = Settings(capture_assistant=True)
+    summary = summarised(*rows, settings=wide)
+    assert "bank" in summary.text
+    assert "Rome" not in summary.text + summarised(*rows[:2], settings=wide).text
+    assert [(one.message, one.why) for one in summary.left_out] == [(0, "asked not to be remembered")]
+
+
 def test_only_a_persons_own_words_count_and_several_persons_are_told_apart() -> None:
     rows = (said("assistant", "I live in Rome."), said("tool", "I live in Rome."), said("user", "hm"))
     assert "Rome" not in summarised(*rows).text
@@ -444,6 +454,22 @@ def test_no_secret_of_a_message_is_in_a_question(home: Home, serve: Callable[...
     assert "[OpenAI key #" in server.asked[0].text
     assert not any(part in asked.text for asked in server.asked for part in (KEY_OF_OPENAI, "hunter2secret"))
     assert [one.why for one in plan.left_out] == ["it holds a secret: OpenAI key"]
+
+
+@pytest.mark.parametrize("reply", [says({"facts": []}), status(400, "no")], ids=["asked", "dumped"])
+def test_no_model_reads_and_no_dump_holds_what_is_not_to_be_remembered(
+    home: Home, serve: Callable[..., ModelServer], reply: Any
+) -> None:
+    home.write(
+        [said("user", "Please do not save this: I have gout"), said("assistant", "So you have gout."), *talk(20)]
+    )
+    server = serve(reply)
+    with open_workspace(home.workspace) as ws:
+        plan = ws.consolidator.plan(KEY, budget=800, dreamer="model")
+        ws.consolidator.apply(plan)
+    told = "".join(asked.text for asked in server.asked) + str(home.entries())
+    assert "City0" in told
+    assert "gout" not in told
 
 
 @pytest.mark.parametrize(
