@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.dream import details, prompts
 from nanomem_tui.dream.desk import Desk
 from nanomem_tui.dream.dreamer import NO_EDIT, Proposal, Watch, nobody
-from nanomem_tui.dream.edits import TITLES
-from nanomem_tui.dream.facts import Skipped
+from nanomem_tui.dream.edits import TITLES, LineEdit
+from nanomem_tui.dream.facts import MEMORY, Skipped
 from nanomem_tui.dream.guards import Refusal
 from nanomem_tui.dream.veil import Veil, hide_entries
 from nanomem_tui.errors import ModelTooLong
@@ -82,7 +82,7 @@ class ModelDreamer:
         done = _done(study.entries, waiting)
         notes = [study.analysis]
         if waiting and done == study.entries[-1].cursor:
-            notes.append(f"{steps} steps were not enough for all of it: the rest is left out.")
+            notes.append(f"{steps} steps were not enough for all of it: what is left is for a person to judge.")
         elif waiting:
             notes.append(f"{steps} steps were not enough for all of it: the entries after {done} wait.")
         ahead = sum(max(edit.evidence) > done for edit in desk.edits)
@@ -90,8 +90,10 @@ class ModelDreamer:
             notes.append(f"{ahead} of its edits are for entries after {done}, which wait for the next Dream.")
         late = [Refusal(edit, f"more than {steps} steps") for edit in desk.left_over]
         edits, hiding = veil.lifted(desk.edits)
+        left = _left_alone(study, desk)
+        late += [] if desk.finished else [Refusal(_asked_for(fact), f"{steps} steps were not enough") for fact in left]
         refused = [Refusal(veil.lift(one.edit), one.why) for one in (*desk.refused, *late)]
-        skipped = [*desk.skipped, *_left_alone(study, desk)]
+        skipped = [*desk.skipped, *(map(_no_edit, left) if desk.finished else ())]
         return Proposal(
             tuple(edit for edit in edits if max(edit.evidence) <= done),
             tuple(line for line in skipped if line.cursor <= done),
@@ -271,19 +273,41 @@ def _waiting(study: _Study, desk: Desk) -> list[int]:
     return waiting + [max(edit.evidence) for edit in desk.left_over if edit.evidence]
 
 
-def _left_alone(study: _Study, desk: Desk) -> list[Skipped]:
-    """The facts of which a model that was done made nothing: what it found is told, and not lost unseen."""
-    if not desk.finished:
-        return []
-    left = _untouched(study, desk)
-    return [Skipped(max(fact.evidence), secrets.mask(fact.text), NO_EDIT, fact=True) for fact in left]
+def _left_alone(study: _Study, desk: Desk) -> list[_Fact]:
+    """The facts of which no edit was made: what the model found is told, or waits, and is not lost unseen.
+
+    Which edit is of which fact nobody says: where there are fewer than facts of an entry, it is told by the words."""
+    left = []
+    for fact in study.facts:
+        tries = _tries(fact, desk)
+        others = [one for one in study.facts if not {*one.evidence}.isdisjoint(fact.evidence)]
+        said = details.words(fact.text)
+        if len(tries) < len(others) and not any(2 * len(said & details.words(line)) >= len(said) for line in tries):
+            left.append(fact)
+    return left
+
+
+def _no_edit(fact: _Fact) -> Skipped:
+    return Skipped(max(fact.evidence), secrets.mask(fact.text), NO_EDIT, fact=True)
+
+
+def _asked_for(fact: _Fact) -> LineEdit:
+    """The edit that a fact asks for when the model comes to none."""
+    file = fact.file if fact.file in TITLES else MEMORY
+    return LineEdit("add", file, new=f"- {fact.text}", evidence=fact.evidence, why="found and not edited in")
 
 
 def _untouched(study: _Study, desk: Desk) -> list[_Fact]:
     """The facts whose entries no edit names, made or not."""
-    reached = (*desk.edits, *(refusal.edit for refusal in desk.refused), *desk.left_over)
-    touched = {cursor for edit in reached for cursor in edit.evidence} | {line.cursor for line in desk.skipped}
-    return [fact for fact in study.facts if not touched.intersection(fact.evidence)]
+    return [fact for fact in study.facts if not _tries(fact, desk)]
+
+
+def _tries(fact: _Fact, desk: Desk) -> list[str]:
+    """The lines of the edits, made or not, that name an entry of the fact."""
+    edits = (*desk.edits, *(refusal.edit for refusal in desk.refused), *desk.left_over)
+    tried = [(edit.evidence, f"{edit.old} {edit.new}") for edit in edits]
+    tried += [((line.cursor,), line.text) for line in desk.skipped]
+    return [text for cursors, text in tried if not {*cursors}.isdisjoint(fact.evidence)]
 
 
 def _done(entries: Sequence[HistoryEntry], waiting: Sequence[int]) -> int:

@@ -304,10 +304,30 @@ def test_one_entry_that_asks_for_more_than_the_steps_does_not_block_the_next(tmp
     assert "2 steps were not enough" in result.analysis
 
 
+@pytest.mark.parametrize("status", ["more", "done"])
+def test_of_several_facts_of_one_entry_those_without_an_edit_are_named(tmp_path: Path, status: str) -> None:
+    facts = (fact("User prefers tea", 21), fact("User owns two boats", 21), fact("Office is on the 3rd floor", 21))
+    entry = "- User prefers tea\n- User owns two boats\n- Office is on the 3rd floor"
+    read = [{"file": "USER.md", "first": 1}] if status == "more" else ()
+    on = Dreaming(tmp_path, (entry,), study(*facts), step(edit("add", 21, new=TEA), read=read, status=status))
+    result = on.run(max_iterations=2)
+    assert TEA in on.user
+    waits, told = ["- User owns two boats", "- Office is on the 3rd floor"], []
+    if status == "done":
+        waits, told = told, ["User owns two boats", "Office is on the 3rd floor"]
+    assert [one.edit.new for one in result.refused] == waits
+    assert [line.text for line in result.skipped] == told
+
+
 def test_a_model_that_never_ends_is_ended(tmp_path: Path) -> None:
     on = Dreaming(tmp_path, (TEA,), study(fact("tea", 21)), step(read=[{"file": "USER.md", "first": 1}], status="more"))
     result = on.run(max_iterations=5)
     assert (len(on.asked), result.edits, on.cursor) == (6, (), "21")
+    assert [(one.edit.new, one.edit.evidence, one.why) for one in result.refused] == [
+        ("- tea", (21,), "5 steps were not enough")
+    ]
+    assert "what is left is for a person to judge" in result.analysis
+    assert [hunk.edit.new for hunk in on.bench.review.waiting()] == ["- tea"]
     again = Dreaming(tmp_path / "b", (TEA,), study(fact("tea", 21)), step(status="more"))
     again.run(max_iterations=5)
     assert len(again.asked) == 2
