@@ -66,9 +66,9 @@ def dream_once(
             result = dream_review.decided(ws, result)
         body = _result_body(ws, result, dry_run=dry_run)
     if result.unreadable:
-        from nanomem_tui.dream.run import unreadable_line
+        from nanomem_tui.dream.result import passed_over
 
-        output.notes([unreadable_line(result.unreadable)])
+        output.notes([passed_over(result.unreadable)])
     state.show(body, lambda: _result_lines(result, body["waiting"], dry_run=dry_run))
     return 0
 

@@ -64,7 +64,7 @@ class Queue(NamedTuple):
 
     @property
     def unreadable(self) -> tuple[Problem, ...]:
-        """The lines behind the cursor that are no entry, in the order of the file: a Dream ends before the first."""
+        """The lines behind the cursor that are no entry, in the order of the file."""
         entries = {entry.line for entry in self.entries}
         read = max((entry.line for entry in self.entries if entry.cursor <= self.cursor), default=0)
         follows = min((entry.line for entry in self.waiting if entry.cursor == self.cursor + 1), default=0)
@@ -72,12 +72,12 @@ class Queue(NamedTuple):
         bad = {p.line: p for p in self.problems if p.line is not None and p.line > read and p.line not in entries}
         return tuple(bad[line] for line in sorted(bad))
 
-    @property
-    def readable(self) -> tuple[HistoryEntry, ...]:
-        """Those of `waiting` that lie before the first unreadable line."""
-        bad = self.unreadable
-        end = bad[0].line if bad else None
-        return self.waiting if end is None else tuple(entry for entry in self.waiting if entry.line < end)
+    def passed(self, cursor: int) -> tuple[int, ...]:
+        """The numbers of those that a Dream up to `cursor` passes over: before what it reads, or all when it reads all."""
+        last = max((entry.line for entry in self.waiting if entry.cursor <= cursor), default=0)
+        rest = any(entry.cursor > cursor for entry in self.waiting)
+        lines = (problem.line for problem in self.unreadable if problem.line is not None)
+        return tuple(line for line in lines if line < last or not rest)
 
 
 class DreamQueue:

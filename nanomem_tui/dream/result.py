@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,14 @@ from nanomem_tui.text import counted
 _MOST_REASONS = 3
 
 
+def passed_over(lines: Sequence[int]) -> str:
+    """Which lines of the history could not be read, and what became of them."""
+    named = ", ".join(str(line) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
+    stay = "is passed over and stays there" if len(lines) == 1 else "are passed over and stay there"
+    which = counted(len(lines), "line")
+    return f"{which} of history.jsonl cannot be read ({named}): what Dreams cannot read {stay}; see `nanomem doctor`"
+
+
 @dataclass(frozen=True, slots=True)
 class DreamResult:
     """What one Dream read, changed and refused. `files`: lines (added, removed) by file. A dry run has no operation.
@@ -28,7 +36,7 @@ class DreamResult:
 
     `declined`: how many of the edits that a review showed a person neither took nor left for later.
 
-    `unreadable`: the lines of the history behind the cursor that are no entry; it read up to the first of them.
+    `unreadable`: the lines of the history that it passed over, because they are no entry.
     """
 
     read: int

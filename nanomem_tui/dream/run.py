@@ -20,7 +20,7 @@ from nanomem_tui.dream.guards import Limits, Refusal, check, discreet, evidence_
 from nanomem_tui.dream.headings import Owned, emptied, nobodys
 from nanomem_tui.dream.hunks import HunkLayer, keepable
 from nanomem_tui.dream.queue import DreamQueue, Queue
-from nanomem_tui.dream.result import DreamResult
+from nanomem_tui.dream.result import DreamResult, passed_over
 from nanomem_tui.dream.review import WAITS, asked, masked, possible, rejected_changes, waiting_changes
 from nanomem_tui.dream.rules import RulesDreamer
 from nanomem_tui.dream.tidy import day_of
@@ -75,7 +75,6 @@ class DreamRunner(DreamQueue):
         watch: Watch = nobody,
         dreamer: Dreamer | None = None,
         review: bool = False,
-        past_unreadable: bool = False,
     ) -> DreamResult:
         """One Dream over the oldest `max_batch_size` entries, with at most `max_iterations` edits, of `dreamer`.
 
@@ -83,23 +82,23 @@ class DreamRunner(DreamQueue):
         `review` every edit does. A dry run writes nothing at all; after `timeout` seconds no change is begun. A plain
         undo takes back what a person started; a schedule names itself in `started_by`.
         `watch` is told each step before it is done; an error that it raises ends the Dream, and nothing is changed.
-        A line of the history that cannot be read is not passed, the Dream ends before it, unless it is to go
-        `past_unreadable` ones. Raises NothingToDo when no entry waits, Refused while another Dream runs, when such a
-        line comes first, the cursor is ahead of the last entry, the time is up or a file holds bytes that are no UTF-8,
-        Conflict when somebody changed a line that is to be edited.
+        A line of the history that cannot be read is passed over, as by an agent, and named; a copy of it is kept.
+        Raises NothingToDo when no entry waits, Refused while another Dream runs, when the cursor is ahead of the last
+        entry, the time is up or a file holds bytes that are no UTF-8, Conflict when somebody changed a line that is to
+        be edited.
         """
         dreamer, step = dreamer or self._dreamer, _in_time(watch, timeout)
         if not dry_run:
             self._refuse_beside_the_agent()
             self._files.refuse_foreign(VERSIONED)
             self._clean_up()
-        waiting = self._waiting(self.queue(), "no history entry is new since the last Dream", past_unreadable)
+        waiting = self._waiting(self.queue(), "no history entry is new since the last Dream")
         if dry_run:
-            result = self._propose(dreamer, max_batch_size, max_iterations, step, past_unreadable)
+            result = self._propose(dreamer, max_batch_size, max_iterations, step)
             return _all_for_review(result) if review else result
         with self._alone():
             step(f"reading {counted(min(len(waiting), max_batch_size), 'entry', 'entries')}")
-            result = self._propose(dreamer, max_batch_size, max_iterations, step, past_unreadable)
+            result = self._propose(dreamer, max_batch_size, max_iterations, step)
             result = _all_for_review(result) if review else result
             step(f"writing {_summary(result)}")
             self._refuse_beside_the_agent()  # a model takes minutes, in which the agent may have begun
@@ -153,10 +152,19 @@ class DreamRunner(DreamQueue):
             return self._perform(new_operation("dream.pass", label, [change], actor="dream", meta=meta))
 
     def _commit(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal] = ()) -> DreamResult:
+        self._keep_unreadable(result.unreadable)
         made = repository.begun(self._paths, self._git())
         done = self._perform(self._operation(result, started_by, rejected))
         notes = (*made, *repository.cleaned(self._paths, self._git()))
         return replace(result, operation=done, sha=self._files.commit_of(done), notes=(*result.notes, *notes))
+
+    def _keep_unreadable(self, numbers: Sequence[int]) -> None:
+        """Copies of lines that are passed over: nobody reads them again, and who mends the archive may lose them."""
+        lines = atomic.read_stable(self._paths.history).split(b"\n") if numbers else []
+        for number in numbers:
+            if number <= len(lines):
+                name = f"history.jsonl-line-{number}"
+                atomic.quarantine(self._paths.quarantine, name, lines[number - 1] + b"\n")
 
     def _clean_up(self) -> None:
         """Finish what killed Dreams left half done, before anything is read. Raises what keeps that from being done,
@@ -187,28 +195,19 @@ class DreamRunner(DreamQueue):
         except OSError as error:
             raise from_os_error(error, "beginning a Dream") from error
 
-    def _waiting(self, queue: Queue, why_none: str, past_unreadable: bool) -> tuple[HistoryEntry, ...]:
-        """What a Dream may read now. Raises NothingToDo, or Refused when a line that cannot be read comes first, or the
-        cursor is ahead of all entries."""
-        readable = queue.waiting if past_unreadable else queue.readable
-        if readable:
-            return readable
+    def _waiting(self, queue: Queue, why_none: str) -> tuple[HistoryEntry, ...]:
+        """What a Dream may read now. Raises NothingToDo, or Refused when the cursor is ahead of all entries."""
+        if queue.waiting:
+            return queue.waiting
         if (ahead := queue.too_far(self._git())) is not None:
             raise Refused(ahead.what, ahead.where, ahead.fix)
-        if queue.unreadable:
-            first = queue.unreadable[0]
-            raise Refused(
-                f"the next line of the history cannot be read ({first.what})",
-                f"{first.where}:{first.line}",
-                "no Dream passes it: mend or remove the line; see `nanomem doctor`",
-            )
+        if lines := queue.passed(queue.cursor):
+            why_none += f"; {passed_over(lines)}"
         raise NothingToDo("nothing to dream about", "", why_none)
 
-    def _propose(
-        self, dreamer: Dreamer, max_batch_size: int, max_iterations: int, watch: Watch, past_unreadable: bool
-    ) -> DreamResult:
+    def _propose(self, dreamer: Dreamer, max_batch_size: int, max_iterations: int, watch: Watch) -> DreamResult:
         queue = self.queue()
-        batch = _batch(self._waiting(queue, "another Dream was quicker", past_unreadable), max_batch_size)
+        batch = _batch(self._waiting(queue, "another Dream was quicker"), max_batch_size)
         before = {name: self._text(name) for name in TITLES}
         if isinstance(dreamer, RulesDreamer):
             dreamer = dreamer.knowing(queue.entries, self._limits)
@@ -227,7 +226,7 @@ class DreamRunner(DreamQueue):
             refused=tuple(map(discreet, (*checked.refused, *left))),
             skipped=(*(skipped for skipped in proposal.skipped if skipped.cursor <= last), *again),
             remaining=sum(1 for entry in queue.waiting if entry.cursor > last),
-            unreadable=tuple(problem.line for problem in queue.unreadable if problem.line is not None),
+            unreadable=queue.passed(last),
             dreamer=dreamer.name,
             analysis=proposal.analysis,
             usage=proposal.usage,
@@ -327,15 +326,6 @@ def _in_time(watch: Watch, timeout: float | None) -> Watch:
     return step
 
 
-def unreadable_line(lines: Sequence[int]) -> str:
-    """Which lines of the history could not be read, and where Dreams end for that."""
-    named = ", ".join(str(line) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
-    return (
-        f"{counted(len(lines), 'line')} of history.jsonl cannot be read ({named}): Dreams read what lies "
-        f"before line {lines[0]} and stop there until it is mended or removed; see `nanomem doctor`"
-    )
-
-
 def _batch(waiting: Sequence[HistoryEntry], size: int) -> Sequence[HistoryEntry]:
     """The oldest `size` entries, and any more that carry the last one's cursor: a cursor is done as a whole."""
     size = max(1, size)
@@ -383,6 +373,8 @@ def _message(dreamer: str, result: DreamResult) -> str:
             f"{_count(removed, 'deletion', 'deletions')}(-)"
         )
     lines += ["", f"Entries {result.cursor_before + 1} to {result.cursor_after}."]
+    if result.unreadable:
+        lines.append(f"Passed over {_count(len(result.unreadable), 'line', 'lines')} that cannot be read.")
     return "\n".join(lines)
 
 

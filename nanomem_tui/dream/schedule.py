@@ -215,7 +215,6 @@ class Schedule:
                 watch=step,
                 max_batch_size=memory.size or None,
                 dreamer="rules" if memory.alone == _ALONE else None,
-                past_unreadable=self._keep_unreadable(queue),
             )
         except _Stopped as error:
             return Outcome("stopped", error.what)
@@ -261,17 +260,6 @@ class Schedule:
         said = f"entry {cursor} was passed over, no Dreamer could read it: {memory.error}"
         return self._well(plan, replace(memory, passed=passed), "passed", said)
 
-    def _keep_unreadable(self, queue: Queue) -> bool:
-        """Whether nothing but lines that cannot be read comes next; they are kept in the quarantine as they are."""
-        if queue.readable or not queue.unreadable:
-            return False
-        lines = atomic.read_stable(self._host.paths.history).split(b"\n")
-        for problem in queue.unreadable:
-            if problem.line is not None and problem.line <= len(lines):
-                name = f"history.jsonl-line-{problem.line}"
-                atomic.quarantine(self._host.paths.quarantine, name, lines[problem.line - 1] + b"\n")
-        return True
-
     def _last_dream(self) -> datetime | None:
         """When anybody's Dream moved the cursor last."""
         try:
@@ -315,6 +303,10 @@ def told(result: DreamResult) -> str:
     read = counted(result.read, "entry", "entries")
     changed = ", ".join(f"{name} +{added} -{removed}" for name, (added, removed) in result.files.items())
     more = f", {counted(len(result.refused), 'edit')} for you to judge" if result.refused else ""
+    if result.unreadable:
+        from nanomem_tui.dream.result import passed_over
+
+        more += f"; {passed_over(result.unreadable)}"
     return f"dreamt over {read}: {changed or result.unchanged}{more}"
 
 

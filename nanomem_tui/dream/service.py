@@ -158,7 +158,6 @@ class Dreams:
         watch: Callable[[str], None] | None = None,
         dreamer: str | None = None,
         review: bool = False,
-        past_unreadable: bool = False,
     ) -> DreamResult:
         """One Dream; limits and Dreamer come from the settings unless given. See `dreamer` and `DreamRunner.run`."""
         from nanomem_tui.dream.dreamer import nobody
@@ -172,7 +171,6 @@ class Dreams:
             watch=watch or nobody,
             dreamer=self.dreamer(dreamer),
             review=review,
-            past_unreadable=past_unreadable,
         )
 
     def queue(self) -> Queue:

@@ -206,7 +206,7 @@ def test_the_log_tells_what_was_refused_where_something_was(nb035: Path, run) ->
     assert f" {len(done['refused'])} " in shown[1]
 
 
-def test_a_dream_names_the_lines_that_it_could_not_read_and_stops_there(nb035: Path, run) -> None:
+def test_a_dream_names_the_lines_that_it_could_not_read_and_passes_over_them(nb035: Path, run) -> None:
     ready(nb035)
     history = nb035 / "memory" / "history.jsonl"
     lines = history.read_bytes().splitlines()
@@ -219,8 +219,14 @@ def test_a_dream_names_the_lines_that_it_could_not_read_and_stops_there(nb035: P
         assert f"1 line of history.jsonl cannot be read ({len(lines)})" in result.err
     assert (nb035 / "memory" / ".dream_cursor").read_text() == str(cursor + 1)
     result = run("--run-dream")
-    assert (result.code, result.out) == (2, "")
-    assert f"history.jsonl:{len(lines)}" in result.err
+    assert (result.code, result.out) == (1, "")
+    assert f"1 line of history.jsonl cannot be read ({len(lines)})" in result.err
+    assert f"history.jsonl:{len(lines)}" in run("doctor").out
+    entry = {"cursor": cursor + 3, "timestamp": "2026-06-01 10:00", "content": "- [durable] User prefers night trains"}
+    with history.open("a") as file:
+        file.write(json.dumps(entry) + "\n")
+    assert run("--run-dream").code == 0
+    assert run("dream", "status", "--json").json["unprocessed"] == 0
 
 
 def test_a_dream_with_nothing_to_do_is_exit_code_1(nb035: Path, run) -> None:

@@ -341,21 +341,50 @@ def damage(on: Bench, number: int) -> None:
     on.paths.history.write_bytes(b"\n".join(lines))
 
 
-def test_no_dream_passes_a_line_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_read_is_passed_over_kept_and_named(tmp_path: Path) -> None:
     on = bench(tmp_path)
     first = len(on.entries()) + 1
     on.remember("- User prefers tea", "- User prefers cake", "- User prefers rain", first=21)
     damage(on, first + 1)
+    before = on.paths.history.read_bytes()
     for dry in (True, False):
         result = on.dreams.run(dry_run=dry)
-        assert (result.read, result.cursor_after, result.remaining, result.unreadable) == (1, 21, 1, (first + 1,))
+        assert (result.read, result.cursor_after, result.remaining, result.unreadable) == (2, 23, 0, (first + 1,))
         assert result.to_json()["unreadable"] == [first + 1]
-    assert on.paths.dream_cursor.read_text() == "21"
-    for dry in (True, False):
-        with pytest.raises(Refused, match=f"history.jsonl:{first + 1}") as caught:
-            on.dreams.run(dry_run=dry)
-        assert caught.value.exit_code == 2
-    assert on.paths.dream_cursor.read_text() == "21"
+        assert on.paths.quarantine.exists() is not dry
+    assert on.paths.dream_cursor.read_text() == "23"
+    assert "Passed over 1 line that cannot be read." in on.dreams.commits()[0].message
+    assert on.paths.history.read_bytes() == before
+    assert [path.read_bytes() for path in on.paths.quarantine.iterdir()] == [before.split(b"\n")[first] + b"\n"]
+    with pytest.raises(NothingToDo):
+        on.dreams.run()
+
+
+def test_each_dream_names_the_lines_that_it_passes_over(tmp_path: Path) -> None:
+    on = bench(tmp_path)
+    first = len(on.entries()) + 1
+    on.remember(*(f"- User prefers drink {number}" for number in range(5)), first=21)
+    for number in (1, 3):
+        damage(on, first + number)
+    runs = [on.dreams.run(max_batch_size=1) for _ in range(3)]
+    assert [(result.cursor_after, result.unreadable) for result in runs] == [
+        (21, ()), (23, (first + 1,)), (25, (first + 3,)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ['{"cursor": 22.0, "timestamp": "x", "content": "- a"}', '{"cursor": 22}', '{"curs'])
+def test_what_an_agent_skips_holds_up_no_dream(tmp_path: Path, line: str) -> None:
+    on = bench(tmp_path)
+    number = len(on.entries()) + 2
+    on.remember("- User prefers tea", first=21)
+    with on.paths.history.open("a") as file:
+        file.write(line + "\n")
+    assert on.dreams.run().unreadable == (number,)
+    with pytest.raises(NothingToDo, match=rf"1 line of history.jsonl cannot be read \({number}\)"):
+        on.dreams.run()
+    on.remember("- User prefers rain", first=23)
+    result = on.dreams.run()
+    assert (result.read, result.cursor_after, result.unreadable) == (1, 23, (number,))
 
 
 def test_an_unreadable_line_before_the_cursor_holds_nothing_up(tmp_path: Path) -> None:
