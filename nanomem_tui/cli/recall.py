@@ -128,10 +128,13 @@ def recall(
             _say_why_not(state, ws, question, why_not)
             return 0
         shown = ws.engine.look(question)
-        note = "" if shown.hits or state.json else elsewhere.note(ws, text, question.audience, ours_only=True)
-        faded = 0 if shown.lessons or state.json else ws.lessons.count()["enabled"] - ws.lessons.strong()
+        silent = state.json or bool(shown.problem)
+        note = "" if shown.hits or silent else elsewhere.note(ws, text, question.audience, ours_only=True)
+        faded = 0 if shown.lessons or silent else ws.lessons.count()["enabled"] - ws.lessons.strong()
     state.show(_body(shown), lambda: _lines(shown, explain=explain))
     elsewhere.say(state, note)
+    if shown.problem and not state.json:
+        output.notes([f"Note: {shown.problem}: no turn is given anything"])
     if faded and not state.json:
         output.notes(
             [f"Note: {words.counted(faded, 'lesson')} faded and not given (--why-not LESSON_ID says since when)"]
@@ -168,7 +171,7 @@ def _say_why_not(state: State, ws: Workspace, question: Question, wanted: str) -
             )
             return
         raise
-    why = ws.recall.why_not(question, item.id)
+    why = ws.engine.look(question).problem or ws.recall.why_not(question, item.id)
     state.show({"id": item.id, "text": item.text, "recalled": not why, "why": why}, [why or "It is recalled."])
 
 
@@ -205,7 +208,8 @@ def _saved(ws: Workspace) -> Path:
 def _body(shown: Begun) -> dict[str, Any]:
     body = shown.to_json()
     named = {name: body[name] for name in ("hits", "lessons", "working", "pending", "cut", "block", "chars")}
-    return {**named, "corrected": dict(shown.found.corrected) if shown.found is not None else {}}
+    problem = {"problem": shown.problem} if shown.problem else {}
+    return {**named, "corrected": dict(shown.found.corrected) if shown.found is not None else {}, **problem}
 
 
 def _lines(shown: Begun, *, explain: bool) -> list[str]:

@@ -105,7 +105,9 @@ class Lessons:
         from nanomem_tui.memory import efficacy, learning
 
         row, now, settings = self.get(lesson_id), clock.now(), self._store.settings
-        if not (settings.memory_enabled and settings.learning_enabled):
+        if not settings.memory_enabled:
+            return "memory is switched off (memory_enabled)"
+        if not settings.learning_enabled:
             return "lessons are switched off (learning_enabled)"
         if row.waits:
             return f"waits in the inbox: nanomem inbox accept {row.id}"

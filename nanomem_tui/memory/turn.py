@@ -34,6 +34,9 @@ from nanomem_tui.text import one_line
 MAX_NOTES = 64_000
 """Bytes of MEMORY.md that are read for its header."""
 
+OFF = "memory is switched off (memory_enabled)"
+"""Why nobody is given anything, and nothing is kept."""
+
 Keep = Callable[[Operation, bool], Operation]
 """Performs an operation; True: it is acknowledged only once it survives a power cut."""
 
@@ -63,7 +66,7 @@ class Engine:
         """Write the PRE block and make the block of memory. Where nothing can be written there is a block all the same,
         and `problem` says so. Raises BadInput or the store's errors: nothing is written then."""
         if not self._settings.memory_enabled:
-            return Begun("")
+            return Begun("", problem=OFF)
         with self._lock:
             self._ready()
             given = given._replace(at=given.at or clock.iso(clock.now()))
@@ -93,6 +96,8 @@ class Engine:
         return self._look(given, question)
 
     def _look(self, given: TurnInput, question: Question) -> Begun:
+        if not self._settings.memory_enabled:
+            return Begun("", problem=OFF)
         with self._lock:
             self._ready()
             return self._block("", given, question)
@@ -212,7 +217,7 @@ class Engine:
         """Keep what came of a turn. Raises NotFound (no such turn), NothingToDo (it has ended or was declined, in this
         process or another), or the store's errors: nothing is kept then."""
         if not self._settings.memory_enabled:
-            return Ended(end.turn)
+            return Ended(end.turn, problems=(OFF,))
         with self._lock, self.traces.injections.ending():
             given, shown = self._open.of(end)
             if end.declined:
@@ -231,7 +236,7 @@ class Engine:
         if given is None:
             raise NotFound("no such turn", end.turn, "give the fields of its begin")
         if not self._settings.memory_enabled:
-            return Ended("")
+            return Ended("", problems=(OFF,))
         with self._lock:
             if end.declined:
                 return self._declined(end, given, "")

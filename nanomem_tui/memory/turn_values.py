@@ -96,7 +96,8 @@ class Begun(NamedTuple):
     """What a turn starts with: its id and the block of memory, with what is in the block and what was cut.
 
     `found` is the answer of recall that the block was made from; None for a turn that asked nothing. `problem`: why
-    nothing of the turn can be kept, empty when all is well. `problems`: what of the request was not understood.
+    nothing of the turn can be kept, or nothing is given, empty when all is well. `problems`: what of the request was
+    not understood.
     """
 
     turn: str

@@ -104,6 +104,9 @@ def injected_field(turns: Sequence[Injected]) -> Field:
 def _whole(answer: Answer, begun: Begun) -> Iterator[Block]:
     """What does not depend on the row: spelling, lessons, the block."""
     found = begun.found
+    if begun.problem:
+        yield Body(f"Nothing is given: {begun.problem}.", "warn")
+        return
     if found is not None:
         yield Heading("The question")
         yield Field("words", ", ".join(query_words(answer.asked.text).values()) or "none that say anything")

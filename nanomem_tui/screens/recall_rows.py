@@ -126,7 +126,8 @@ def answer(ws: Workspace, asked: Asked) -> Answer:
         for number, name in enumerate(parts_of(asked.profile))
     }
     shown = {hit.item.id for hit in found}
-    why = ws.recall.why_not(asked.question, asked.chosen) if asked.chosen and asked.chosen not in shown else ""
+    is_missing = asked.chosen and asked.chosen not in shown
+    why = begun.problem or ws.recall.why_not(asked.question, asked.chosen) if is_missing else ""
     return Answer(asked, begun, most, why, 0 if found else _foreign(ws))
 
 
@@ -147,7 +148,7 @@ def rows_of(answer: Answer, chosen: Item | None) -> list[RecallRow]:
     if begun is None:
         return rows
     rows += [RecallRow("given", answer, hit.item, hit, rank) for rank, hit in enumerate(begun.hits, 1)]
-    rows.append(RecallRow("rule", answer, why=_rule(begun, answer.foreign)))
+    rows.append(RecallRow("rule", answer, why=begun.problem or _rule(begun, answer.foreign)))
     after = len(begun.hits) + 1
     rows += [
         RecallRow("cut", answer, cut.hit.item, cut.hit, rank, cut.why) for rank, cut in enumerate(begun.cut, after)

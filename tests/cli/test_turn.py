@@ -180,6 +180,24 @@ def test_recall_shows_what_an_agent_would_get(workspace: Path, run: Run) -> None
     assert run("recall", "zzz").out == "Nothing is recalled.\n"
 
 
+def test_where_memory_is_switched_off_recall_says_so_and_shows_nothing(workspace: Path, run: Run, feed: Feed) -> None:
+    run("config", "set", "memory_enabled", "false", "--here")
+    shown = run("recall", "item number 2")
+    off = "memory is switched off (memory_enabled)"
+    assert (shown.out, shown.err) == ("Nothing is recalled.\n", f"Note: {off}: no turn is given anything\n")
+    found = run("recall", "item number 2", "--json").json
+    assert (found["hits"], found["lessons"], found["block"], found["problem"]) == ([], [], "", off)
+    for key in ("ltm_2", run("memory", "lessons", "list", "--json").json[0]["id"]):
+        assert run("recall", "item number 2", "--why-not", key, "--json").json["why"] == off
+    begun = feed({**ANA, "text": "item number 2"}, "turn", "begin")
+    assert (json.loads(begun.out)["block"], json.loads(begun.out)["problem"]) == ("", off)
+    assert json.loads(feed({**ANA, "text": "Remember: I like figs", "assistant": "ok"}, "turn").out)["problems"] == [
+        off
+    ]
+    run("config", "set", "memory_enabled", "true", "--here")
+    assert run("recall", "item number 2", "--json").json["hits"][0]["id"] == "ltm_2"
+
+
 def test_recall_as_a_chat_sees_only_what_is_visible_there(workspace: Path, run: Run) -> None:
     run("memory", "add", "--text", "boat of chat one", "--channel", "cli", "--chat-id", "1")
     own = run("recall", "boat", "--channel", "cli", "--chat-id", "1", "--json").json

@@ -28,6 +28,7 @@ from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.help import HelpScreen
 from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.preview import Preview
+from tests.memory.turns import settle
 from tests.screens.console import Console, console
 
 Sample = Callable[[str], Path]
@@ -63,6 +64,14 @@ def add(workspace: Path, *items: dict[str, object]) -> list[str]:
 
 
 # Asking
+
+
+async def test_where_memory_is_switched_off_it_says_so(demo: Path) -> None:
+    settle(demo, memory_enabled=False)
+    async with console(demo, "recall") as on:
+        await ask(on, "window")
+        assert given(on) == []
+        assert "memory is switched off (memory_enabled)" in on.text
 
 
 async def test_before_a_message_it_says_how_to_type_one(demo: Path) -> None:
