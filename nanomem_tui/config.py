@@ -11,18 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui.agent_keys import judged, value_at
 from nanomem_tui.errors import InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.paths import Paths, user_settings
 from nanomem_tui.settings import ABOUT, NAMES, Settings, check, from_text, nearest
 
 ENVIRONMENT = "environment"
 """How the environment is named as a source."""
-
-AGENT_SECTIONS = ("memory", "agents.memory", "agents.selfImprovement")
-"""Sections of an agent's configuration that are only about memory: a key there that nobody knows is a mistake."""
-
-RESERVED = ("memory.embedding.enabled", "memory.embedding.backend")
-"""Keys that the scoped system reserves for later and that nothing reads."""
 
 
 class Loaded(NamedTuple):
@@ -48,7 +43,8 @@ def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
     for source, found in _sources(paths, problems, forgiving=forgiving):
         for name, value in found.items():
             if name not in NAMES:
-                hint = nearest(name, NAMES)
+                inside = [f"{name}_{inner}" for inner in value] if isinstance(value, dict) else []
+                hint = next(filter(None, (nearest(one, NAMES) for one in [*inside, name])), "")
                 problems.append(Problem(f"unknown setting `{name}`", source, fix=hint, severity="warning"))
                 continue
             try:
@@ -93,7 +89,7 @@ def _line(source: str, name: str) -> int | None:
     import re
 
     try:
-        lines = Path(source).read_text("utf-8").splitlines()
+        lines = Path(source).read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
         return None
     starts = re.compile(rf"""\s*(\[\s*)?["']?{re.escape(name)}["']?\s*[\].=]""")
@@ -127,7 +123,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     import tomllib  # 5 ms, and most workspaces have no settings file
 
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidConfig(
             f"the settings do not parse ({error})", str(path), "correct that line or remove the file"
@@ -148,57 +144,17 @@ def _environment() -> dict[str, str]:
 def _agent_values(path: Path, problems: list[Problem], workspace: Path) -> dict[str, Any]:
     try:
         root = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         problems.append(Problem(f"the agent's configuration cannot be read ({error})", str(path), severity="warning"))
         return {}
     found: dict[str, Any] = {}
     for name, about in ABOUT.items():
-        value = _at(root, about.agent_key)
+        value = value_at(root, about.agent_key)
         if value is None:
             continue
         try:
             found[name] = check(name, value, str(path), workspace)
         except InvalidConfig as error:
             problems.append(Problem(error.what, f"{path} {about.agent_key}", fix=error.fix, severity="warning"))
-    problems += _unknown_keys(root, str(path))
+    problems += judged(root, str(path))
     return found
-
-
-def _at(root: Any, key: str) -> Any:
-    """The value at a dotted key, None when there is none."""
-    for part in key.split(".") if key else ["\0"]:
-        root = root.get(part) if isinstance(root, dict) else None
-    return root
-
-
-def _unknown_keys(root: Any, source: str) -> list[Problem]:
-    """A warning for each key in the agent's memory sections that no setting has, with the nearest that one has."""
-    known = {about.agent_key for about in ABOUT.values() if about.agent_key} | set(RESERVED)
-    sections = {key.rpartition(".")[0] for key in known}
-    names = tuple(sorted(known | sections))
-
-    def unknown(value: Any, at: str) -> Iterator[str]:
-        for name, inner in value.items() if isinstance(value, dict) else ():
-            key = f"{at}.{name}"
-            if key in sections:
-                yield from unknown(inner, key)
-            elif key not in known:
-                yield key
-
-    return [
-        Problem(f"unknown key `{key}`", source, fix=_hint(key, names), severity="warning")
-        for section in AGENT_SECTIONS
-        for key in unknown(_at(root, section), section)
-    ]
-
-
-def _hint(key: str, names: tuple[str, ...]) -> str:
-    """What may be meant by a key: one of its section, one of that name elsewhere, or what its section may hold."""
-    section, _, leaf = key.rpartition(".")
-    beside = tuple(name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == section)
-    if close := nearest(leaf, beside, 0.7):
-        return close.replace("`", f"`{section}.", 1)
-    elsewhere = [name for name in names if name.rpartition(".")[2] == leaf]
-    if elsewhere:
-        return f"did you mean `{elsewhere[0]}`?"
-    return f"`{section}` may hold {', '.join(beside)}"

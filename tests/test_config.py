@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import config, open_workspace, settings
+from nanomem_tui import agent_keys, config, open_workspace, settings
 from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError
 from nanomem_tui.paths import Paths, locate, user_settings
 from nanomem_tui.settings import Settings
@@ -84,11 +84,31 @@ def test_a_misspelt_name_is_only_a_warning_with_a_hint(paths: Paths) -> None:
         ("warning", "did you mean `flush_every_updates`?"),
         ("warning", ""),
     ]
+    write(paths.settings, "[recall]\nmax_results = 3")
+    assert [p.text() for p in config.load(paths).problems] == [
+        f"{paths.settings}: unknown setting `recall` (did you mean `recall_max_results`?)"
+    ]
+
+
+def test_a_settings_file_may_begin_with_a_byte_order_mark(paths: Paths) -> None:
+    write(paths.settings, "\ufeffmax_items = 7\n")
+    assert config.load(paths).settings.max_items == 7
+    write(paths.settings, "\ufeffmax_items = -7\n")
+    assert [problem.line for problem in config.load(paths, forgiving=True).problems] == [1]
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"\xff", b"[]", b"null", b'{"agents": []}', b'{"agents": {"memory": {"flushEveryUpdates": "x"}}}'],
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[]",
+        b"null",
+        b"[" * 100_000,
+        b'{"agents": []}',
+        b'{"agents": {"memory": {"flushEveryUpdates": "x"}}}',
+    ],
 )
 def test_an_agents_configuration_stops_nothing(paths: Paths, content: bytes) -> None:
     assert paths.agent_config is not None
@@ -96,7 +116,8 @@ def test_an_agents_configuration_stops_nothing(paths: Paths, content: bytes) -> 
     loaded = config.load(paths)
     assert loaded.settings == Settings()
     assert all(problem.severity == "warning" for problem in loaded.problems)
-    assert bool(loaded.problems) == (content not in (b"[]", b"null", b'{"agents": []}'))
+    assert len(loaded.problems) == 1
+    assert loaded.problems[0].where.startswith(str(paths.agent_config))
 
 
 def test_the_agents_own_settings_are_used(paths: Paths) -> None:
@@ -214,8 +235,8 @@ def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them
     assert loaded.problems == ()
     same = {"recall_backend": "sqlite_fts", "memory_db_path": "~/.nanobot/memory/longterm.db"}
     assert loaded.settings == Settings(**same)
-    given = {about.agent_key for about in settings.ABOUT.values() if about.agent_key} | set(config.RESERVED)
-    assert len(loaded.sources) == len(given) - len(config.RESERVED) - 4  # all but the four of the Dream
+    given = {about.agent_key for about in settings.ABOUT.values() if about.agent_key} | set(agent_keys.RESERVED)
+    assert len(loaded.sources) == len(given) - len(agent_keys.RESERVED) - 4  # all but the four of the Dream
 
 
 @pytest.mark.parametrize(
@@ -261,6 +282,49 @@ def test_an_unknown_key_of_the_agents_memory_is_named_with_the_nearest(paths: Pa
         "unknown key `memory.maxResults`": "did you mean `memory.recall.maxResults`?",
         "unknown key `agents.selfImprovement.maxLesson`": "did you mean `agents.selfImprovement.maxLessons`?",
     }
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ([], ["the agent's configuration must be an object, not []"]),
+        ({"memory": []}, ["`memory` must be an object, not [] (`memory` may hold backend, capture, dbPath, "]),
+        (
+            {"memory": {"recall": "on", "wal": None}},
+            ['`memory.recall` must be an object, not "on" (`memory.recall` may'],
+        ),
+        ({"agents": {"defaults": {"dream": 2}}}, ["`agents.defaults.dream` must be an object, not 2"]),
+        ({"learning": {"enabled": 0}}, ["key `learning.enabled` (did you mean `agents.selfImprovement.enabled`?)"]),
+        ({"lessons": {"enabled": 0}}, ["key `lessons.enabled` (did you mean `agents.selfImprovement.enabled`?)"]),
+        (
+            {"agents": {"defaults": {"memory": {"shortTermTurns": 3}}}, "recall": True},
+            [
+                "unknown key `recall` (`memory.recall` may hold",
+                "key `agents.defaults.memory.shortTermTurns` (did you mean `agents.memory.shortTermTurns`?)",
+            ],
+        ),
+        ({"shortTermTurns": 3}, ["unknown key `shortTermTurns` (did you mean `agents.memory.shortTermTurns`?)"]),
+        ({"agents": {"wal": {"enabeld": True}}}, ["`agents.wal.enabeld` (did you mean `memory.wal.enabled`?)"]),
+    ],
+)
+def test_a_wrong_shape_and_a_wrong_place_in_the_agents_configuration_are_named(
+    paths: Paths, body: object, says: list[str]
+) -> None:
+    loaded = agent_says(paths, body)
+    assert loaded.settings == Settings()
+    assert len(loaded.problems) == len(says)
+    for problem, words in zip(loaded.problems, says, strict=True):
+        assert problem.text().startswith(f"{paths.agent_config}: ")
+        assert words in problem.text()
+
+
+def test_what_an_agent_keeps_for_itself_is_no_mistake(paths: Paths) -> None:
+    body = {
+        "agents": {"defaults": {"model": "x", "contextWindowTokens": 5, "dream": {"modelOverride": "y"}}},
+        "channels": {"enabled": True},
+        "tools": {"web": {"search": {"maxResults": 5}}, "mcpServers": {"memory": {"enabled": True}}},
+    }
+    assert agent_says(paths, body).problems == ()
 
 
 @pytest.mark.parametrize(
