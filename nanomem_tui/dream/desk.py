@@ -111,8 +111,8 @@ class Desk:
         if why:
             self._tell(edit, why)
             return
-        others = self.files.get(edit.file, "")
-        why = support.unsupported(edit, self._cited(edit), self._today, others, self._around(edit, before))
+        text, around = before.get(edit.file, ""), self._around(edit, before)
+        why = support.unsupported(edit, self._cited(edit), self._today, text, around)
         if why and not orders_the_agent(edit.new):
             self.files = before
             self._forget(edit)

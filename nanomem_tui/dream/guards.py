@@ -68,17 +68,17 @@ class Gate:
 
     def admit(self, edit: LineEdit) -> str:
         """Make the edit and return "", or return why it must not be made."""
-        limits = self._limits
-        if why := _content(edit, self.files, limits):
+        limits, before = self._limits, self.files
+        if why := _content(edit, before, limits):
             return why
         try:
-            after = apply_edits(self.files, [edit])
+            after = apply_edits(before, [edit])
         except (BadInput, Conflict) as error:
             return error.what
-        loses = _loses(edit, after)
+        loses = _loses(edit, before)
         if loses and self._allowed.get(edit.file, 0) < 1:
             return f"more than {limits.lost_share:.0%} of the file's lines would go"
-        why = _unaccounted(edit, after, self._evidence, self._today) or _too_big(edit, self.files, after, limits)
+        why = _unaccounted(edit, before, after, self._evidence, self._today) or _too_big(edit, before, after, limits)
         if not why:
             self.files = after
             if loses:
@@ -175,21 +175,23 @@ def _secrets(text: str) -> set[tuple[str, str]]:
     return {(secret.kind, secret.fingerprint) for secret in secrets.find(text)}
 
 
-def _loses(edit: LineEdit, after: Mapping[str, str]) -> bool:
+def _loses(edit: LineEdit, before: Mapping[str, str]) -> bool:
     """Whether a line goes: removed with no copy left, replaced by one that has little to do with it, or moved away."""
     if edit.op == "move":
         return edit.to_file not in ("", edit.file)
     if edit.op != "replace" or edit.supersedes:
-        return edit.op == "remove" and not tidy.has_copy(after.get(edit.file, ""), edit.old)
+        return edit.op == "remove" and not tidy.has_copy(before.get(edit.file, ""), edit)
     old, new = details.words(edit.old), details.words(edit.new)
     return bool(old) and len(old & new) * 2 < len(old)
 
 
-def _unaccounted(edit: LineEdit, after: Mapping[str, str], evidence: Mapping[int, str], today: str) -> str:
+def _unaccounted(
+    edit: LineEdit, before: Mapping[str, str], after: Mapping[str, str], evidence: Mapping[int, str], today: str
+) -> str:
     """The names, numbers, dates and addresses that would be nowhere: in no file, and in no entry that asks for it."""
     if edit.op not in ("replace", "remove"):
         return ""
-    if edit.op == "remove" and (dates.is_over(edit.old, today) or tidy.has_copy(after.get(edit.file, ""), edit.old)):
+    if edit.op == "remove" and (dates.is_over(edit.old, today) or tidy.has_copy(before.get(edit.file, ""), edit)):
         return ""
     if not edit.evidence:
         return "no history entry asks for it"

@@ -27,11 +27,11 @@ OTHER_LANGUAGE = "it is written in another language than its entries"
 _ONE_SCRIPT = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}  # what is written together
 
 
-def unsupported(edit: LineEdit, said: str, today: str, others: str, around: str = "") -> str:
+def unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = "") -> str:
     """Why a person must look at the edit; "" when `said`, the entries that it cites, bear it out.
 
-    `today` is the newest day of the history; `others` the text of the files without the line; `around` what the line
-    stands under, and the name of the owner.
+    `today` is the newest day of the history; `text` that of the file before the edit; `around` what the line stands
+    under, and the name of the owner.
     """
     near = details.words(around)
     if edit.op in ("add", "replace"):
@@ -43,7 +43,7 @@ def unsupported(edit: LineEdit, said: str, today: str, others: str, around: str 
         return why or _unasked(edit, said)
     if edit.op == "move" and edit.to_file not in ("", edit.file):
         return _moved(edit, said) or _unasked(edit, said)
-    if edit.op == "remove" and not _may_go(edit, today, others) and (why := witness.kept(edit, said, near)):
+    if edit.op == "remove" and not _may_go(edit, today, text) and (why := witness.kept(edit, said, near)):
         return OTHER_LANGUAGE if _is_foreign(edit.old, said) else why
     return ""
 
@@ -117,10 +117,10 @@ def _lost(edit: LineEdit, said: str) -> str:
     return f"the entries that it cites say nothing of {', '.join(_as_written(edit.old, lost)[:4])}"
 
 
-def _may_go(edit: LineEdit, today: str, others: str) -> bool:
-    """Whether a line may go whatever is said: it says nothing, is over, or stands elsewhere too."""
+def _may_go(edit: LineEdit, today: str, text: str) -> bool:
+    """Whether a line may go whatever is said: it says nothing, is over, or stands in its list twice."""
     about = content(edit.old) or details.words(edit.old)
-    return not about or dates.is_over(edit.old, today) or tidy.has_copy(others, edit.old)
+    return not about or dates.is_over(edit.old, today) or tidy.has_copy(text, edit)
 
 
 def _as_written(text: str, words: frozenset[str]) -> list[str]:

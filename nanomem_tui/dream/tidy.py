@@ -1,32 +1,32 @@
 """What a Dream clears away in the files themselves: copies of a line, and lines that say they are over.
 
-Owns finding them. Careful by intent: two lines are copies when they say the same words in the same order, and stand
-under one heading or say enough to mean the same anywhere. Lines that only resemble each other are for a person. Pure.
+Owns finding them. Careful by intent: two lines are copies when they are the same, and entries of the same list: what
+stands under another heading, another line or another name is said of another. Steps of a numbered list are never
+cleared, and lines that only resemble each other are for a person. Pure.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.dream import dates, details
+from nanomem_tui.dream import dates
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import HistoryEntry
-from nanomem_tui.tokens import fold
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_ENOUGH = 4  # words with a meaning, and a line means the same under any heading; `- see below` does not
+_NUMBERED = re.compile(r"\s*\d")
 
 
 class _Line(NamedTuple):
+    """A list line; `over` are the numbers of the lines that tell what it is an entry of."""
+
     number: int
     whole: str
     text: str
-    section: int
+    over: tuple[int, ...]
 
 
 def day_of(entries: Sequence[HistoryEntry]) -> str:
@@ -40,47 +40,31 @@ def tidied(files: Mapping[str, str], cursor: int, today: str) -> Iterator[LineEd
 
     `cursor` is the entry that tells the day. The first of two copies stays."""
     for name, text in files.items():
-        seen: dict[tuple[int | None, str], _Line] = {}
+        seen: dict[tuple[tuple[int, ...], str], _Line] = {}
         for line in _lines(text):
+            first = seen.setdefault((line.over, _said(line.text)), line)
             if today and dates.is_over(line.text, today):
                 why = f"over since before {today}"
-            elif (first := _copied(seen, line)) is not None:
+            elif first is not line:
                 why = f"a copy of line {first.number}"
             else:
                 continue
             yield LineEdit("remove", name, line=line.number, old=line.whole, evidence=(cursor,), why=why)
 
 
-def has_copy(text: str, old: str) -> bool:
-    """Whether a list line of `text` says what the line `old` said, which is no longer in it."""
-    said, raw = _said(_bare(old)), text.split("\n")
-    near = [at for at, line in enumerate(raw) if said in _plain(line)]
-    if near and markdown.has_blocks(text):
-        return any(_said(line.text) == said for line in _lines(text))
-    found = (bullet._replace(line=at + 1) for at in near for bullet in markdown.bullets(raw[at]))
-    return any(_said(bullet.text) == said and _alone(bullet, raw) for bullet in found)
-
-
-def _copied(seen: dict[tuple[int | None, str], _Line], line: _Line) -> _Line | None:
-    said = _said(line.text)
-    anywhere = len(details.words(line.text)) >= _ENOUGH
-    for key in ((line.section, said), (None, said)) if anywhere else ((line.section, said),):
-        if key in seen:
-            return seen[key]
-    seen[line.section, said] = line
-    if anywhere:
-        seen[None, said] = line
-    return None
+def has_copy(text: str, edit: LineEdit) -> bool:
+    """Whether the line of `text` that `edit` removes stands another time in the same list."""
+    said = _said(_bare(edit.old))
+    if text.count(said) < 2:
+        return False
+    same = [line for line in _lines(text) if _said(line.text) == said]
+    gone = min(same, key=lambda line: abs(line.number - (edit.line or 1)), default=None)
+    return gone is not None and any(line.over == gone.over for line in same if line is not gone)
 
 
 def _said(text: str) -> str:
-    """What makes two lines the same: the words in their order, whatever their case, width and emphasis."""
-    return _plain(text).strip(" .。")
-
-
-@lru_cache(maxsize=16384)
-def _plain(text: str) -> str:
-    return fold(text.replace("*", ""))
+    """What makes two lines the same: all of it but emphasis around it and a full stop."""
+    return text.strip("*_ .。")
 
 
 def _bare(whole: str) -> str:
@@ -89,14 +73,22 @@ def _bare(whole: str) -> str:
 
 
 def _lines(text: str) -> list[_Line]:
-    """The list lines that stand alone: no check boxes, none that has lines of its own below."""
-    found, raw = markdown.bullets(text), text.split("\n")
-    heads = [section.start_line for section in markdown.sections(text) if section.level]
-    result = []
-    for bullet in found:
-        if _alone(bullet, raw):
-            section = heads[at - 1] if (at := bisect(heads, bullet.line)) else 0
-            result.append(_Line(bullet.line, raw[bullet.line - 1].removesuffix("\r"), bullet.text, section))
+    """The list lines that stand alone: no steps, no check boxes, none that has lines of its own below."""
+    raw = text.split("\n")
+    bullets = {bullet.line: bullet for bullet in markdown.bullets(text)}
+    result: list[_Line] = []
+    opened, above = 0, list[markdown.Bullet]()
+    for number, whole in enumerate(raw, 1):
+        bullet = bullets.get(number)
+        if bullet is None:
+            if whole.strip() and not whole[:1].isspace():  # a heading, a name in bold: what comes is of that
+                opened, above = number, []
+            continue
+        above = [one for one in above if one.indent < bullet.indent]
+        if _alone(bullet, raw) and not _NUMBERED.match(whole):
+            over = (opened, *(one.line for one in above))
+            result.append(_Line(number, whole.removesuffix("\r"), bullet.text, over))
+        above.append(bullet)
     return result
 
 
