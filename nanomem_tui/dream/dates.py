@@ -1,9 +1,9 @@
 """Relative dates made absolute: what `yesterday` meant when it was said, so that a memory does not rot.
 
 Owns English and Chinese expressions of days, weeks, months and years. What is told exactly becomes a date; what has two
-readings (`on Friday`, `in 3 days`) stays and the line says when it was said. Nothing inside quotes, code or an address
-is touched, and no sentence that tells a habit. Pure functions; the reference is the entry's own time, never the clock,
-so that a Dream gives the same any day.
+readings (`on Friday`, `in 3 days`) stays and the line says when it was said. Nothing inside quotes, code, an address or
+a name (`USA Today`, `today.md`) is touched, and no sentence that tells a habit. Pure functions; the reference is the
+entry's own time, never the clock, so that a Dream gives the same any day.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class _Telling:
 
     def of(self, text: str) -> str:
         """The text with dates; where a reading is open, with the day on which it was told at its end."""
-        parts = _kept().split(text)  # every second part is what is never touched
-        said = "".join(part if at % 2 else self._plain(part) for at, part in enumerate(parts))
+        kept = iter(_kept().findall(text))  # what is never touched stands as one mark where it was
+        said = _MARK.sub(lambda _: next(kept), self._plain(_kept().sub("\0", text)))
         if not self._unsure or self._day.isoformat() in said:
             return said
         end = re.search(r"[.!。！]*\s*$", said)
@@ -63,16 +63,20 @@ class _Telling:
         return "".join(one if _habit().search(one) else _relative().sub(self._one, one) for one in sentences)
 
     def _one(self, found: re.Match[str]) -> str:
+        if _is_name(found):
+            return found[0]
         kind = found.lastgroup or ""
         try:
             told = _TELL[kind](self._day, found)
         except (OverflowError, ValueError):
             told = ""
-        if not told:
+        if not told or _is_open(found):
             self._unsure = True
             return found[0]
         lead, when = told.partition(" ")[::2] if told.startswith(("on ", "in ")) else ("", told)
         before = found.string[: found.start()].rstrip().rsplit(" ", 1)[-1].casefold()
+        if before.endswith((":", "：")) and _ends(found):
+            return when
         if lead and before not in _PREPOSITIONS and found.string[found.end() : found.end() + 2] not in ("'s", "’s"):
             when = f"{lead} {when}"
         return when[:1].upper() + when[1:] if found[0][:1].isupper() else when
@@ -176,6 +180,54 @@ def _month(day: date, months: int) -> str:
     return f"{index // 12}-{index % 12 + 1:02}"
 
 
+def _is_name(found: re.Match[str]) -> bool:
+    """Whether what was found is, or is part of, what something is called: with a capital within a sentence, as a noun,
+    or joined to other characters."""
+    text, start, end = found.string, found.start(), found.end()
+    if not found[0].isascii():
+        return _CALLED_CHINESE.search(text[:start]) is not None or _NAME_CHINESE.match(text, end) is not None
+    if _JOINED_BEFORE.search(text[:start]) or _JOINED.match(text, end) or _CALLED.search(text[:start]):
+        return True
+    before = text[:start].rstrip(" *_(“‘\"'")
+    if not found[0][:1].isupper() or not before or before[-1] in ".!?;\n":
+        return _TITLE.match(text, end) is not None and found[0][:1].isupper()
+    return before[-1] not in ":：" or (_ends(found) and _DUE.search(before) is None)
+
+
+def _is_open(found: re.Match[str]) -> bool:
+    """Whether it may be a name, and may be a time: `Yesterday is …`, `the song yesterday`."""
+    is_subject = found[0][:1].isupper() and re.match(r" (?:is|was)\b", found.string[found.end() :]) is not None
+    return is_subject or _MAYBE_CALLED.search(found.string[: found.start()]) is not None
+
+
+def _ends(found: re.Match[str]) -> bool:
+    return not found.string[found.end() :].strip(" .!*")
+
+
+_MARK = re.compile("\0")
+_JOINED_BEFORE = re.compile(r"[\w./@#\\$=&+-]$")
+_JOINED = re.compile(r"[./\\_=@&+-]\w|[_(]|['’](?!s\b)\w")
+_CALLED = re.compile(
+    r"\b(?:(?:is|are|was|be|been) (?:called|named|titled|entitled)|the|a|an|my|our|your|their)\s+[*_]*$", re.IGNORECASE
+)
+"""Before a name, or a noun: `the app is called tonight`, `the today list`."""
+_MAYBE_CALLED = re.compile(
+    r"\b(?:called|named|titled|branch|folder|file|tag|channel|label|column|function|variable|command|script|app|song|film|"
+    r"movie|album|band|game|song is|band is)\s+[*_]*$",
+    re.IGNORECASE,
+)
+_TITLE = re.compile(
+    r" by (?:[A-Z]|the )| (?:Ltd|Inc|GmbH|AG|Corp|LLC|Co|Group|Show|News|Magazine|Tonight|Today|Tomorrow)\b"
+)
+"""Behind what begins a sentence and is called so: `Tomorrow Ltd`, `Yesterday by the Beatles`."""
+_DUE = re.compile(
+    r"\b(?:due|deadline|date|when|starts?|ends?|meeting|appointment|call|visit|flight|delivery|exam|interview|event|"
+    r"said|says|wrote|replied|update|status|note|news|plan|plans|todo|reminder)\W*$",
+    re.IGNORECASE,
+)
+"""The key of a time: `Deadline: Tomorrow`."""
+_CALLED_CHINESE = re.compile(r"(?:叫做?|名为|名叫|歌曲?|电影|应用)$")
+_NAME_CHINESE = re.compile(r"头条|[晚早日]?报(?!告|名|销|警)|系(?!统)|控股|集团|公司|[./_-]\w")
 _PREPOSITIONS = frozenset(
     "on in at since by until till from before after of for during through to between around about and".split()
 )
@@ -214,7 +266,10 @@ def _relative() -> re.Pattern[str]:
 
 @lru_cache(1)
 def _kept() -> re.Pattern[str]:
-    return re.compile(r"(`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|《[^》\n]*》|[a-z][a-z0-9+.-]*://\S+)")
+    return re.compile(
+        r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|‘[^’\n]*’|(?<!\w)'[^'\n]+'(?!\w)|«[^»\n]*»|「[^」\n]*」|『[^』\n]*』|《[^》\n]*》|"
+        r"\]\([^()\n]*\)|[a-z][a-z0-9+.-]*://\S+|\0"
+    )
 
 
 @lru_cache(1)

@@ -62,6 +62,46 @@ def test_names_habits_and_code_stay(text: str) -> None:
     assert absolute(text, SAID) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana reads USA Today and works at Tomorrow Ltd",
+        "Ana's favourite song is Yesterday by the Beatles",
+        "Ana's favourite song: Yesterday",
+        "Yesterday by the Beatles is her song",
+        "Tomorrow Ltd hired Bob",
+        "The notes are in today.md",
+        "The app is called Tonight",
+        "The app is called tonight",
+        "The log is yesterday.log or /srv/today/log, the tag #today, the folder notes_today",
+        "The today list is long",
+        "She likes 'yesterday' and ‘tomorrow’ and «today» and [notes](today notes.md)",
+        "Ana watches Last Week Tonight",
+        "Ana works at This Morning",
+        "今日头条的编辑",
+        "应用叫明天",
+    ],
+)
+def test_what_is_called_like_a_time_keeps_its_name(text: str) -> None:
+    assert absolute(text, SAID) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Yesterday Ana read USA Today", "On 2026-04-02 Ana read USA Today"),
+        ("today.md was written today", "today.md was written on 2026-04-03"),
+        ("Deadline: Tomorrow", "Deadline: 2026-04-04"),
+        ("Ana wrote 'today' yesterday, and tomorrow she flies",
+         "Ana wrote 'today' on 2026-04-02, and 2026-04-04 she flies"),
+        ("Tomorrow is Ana's birthday", "Tomorrow is Ana's birthday (as of 2026-04-03)"),
+        ("Bob heard the song yesterday", "Bob heard the song yesterday (as of 2026-04-03)"),
+    ],
+)  # fmt: skip
+def test_beside_a_name_a_time_is_told_and_in_doubt_its_words_stay(text: str, told: str) -> None:
+    assert absolute(text, SAID) == told
+
+
 @pytest.mark.parametrize("said", ["", "soon", "2026-13-45"])
 def test_without_a_time_nothing_is_guessed(said: str) -> None:
     assert absolute("User moved yesterday", said) == "User moved yesterday"
