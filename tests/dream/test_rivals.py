@@ -103,8 +103,6 @@ NESTED = [
     ("## People\n- Bob\n  - City: Lisbon", "- [durable] City: Porto", "add"),
     ("Bob:\n- City: Lisbon", "- [durable] City: Porto", "add"),
     ("**Bob**\n\n- Likes tea\n- City: Lisbon", "- [durable] City: Porto", "add"),
-    ("## Notes\n- City: Lisbon", "- [durable] Trip to Spain in May:\n  - [durable] City: Porto", "add"),
-    ("## Notes\n- City: Lisbon", "Bob:\n- [correction] City: Porto", "add"),
     ("## Notes\n- Identity\n  - City: Lisbon", "User details:\n- [durable] City: Porto", "replace"),
     ("## Falcon\n- Deadline: 2026-12-20", "Falcon:\n- [durable] Deadline: 2027-01-15", "replace"),
     ("- Falcon\n  - Deadline: 2026-12-20\n- Sparrow\n  - Deadline: 2026-12-25",
@@ -119,6 +117,19 @@ def test_what_a_line_is_an_entry_of_tells_whose_it_is(memory: str, said: str, op
     assert [edit.op for edit in edits] == [op]
     held = dream(said, files=there).refused
     assert [refusal.edit.op for refusal in held] == (["remove"] if op == "add" else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "new"),
+    [
+        ("- [durable] Trip to Spain in May:\n  - [durable] City: Porto", "- Trip to Spain in May – City: Porto"),
+        ("Bob:\n- [correction] City: Porto", "- Bob City: Porto"),
+    ],
+)
+def test_what_a_list_says_of_another_is_written_as_that_and_contradicts_nothing(said: str, new: str) -> None:
+    proposal = dream(said, files=files(memory="## Notes\n- City: Lisbon"))
+    assert [(edit.op, edit.new) for edit in proposal.edits] == [("add", new)]
+    assert proposal.refused == ()
 
 
 def test_what_two_lists_say_of_two_is_no_contradiction() -> None:
