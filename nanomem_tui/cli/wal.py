@@ -64,7 +64,11 @@ def _list_lines(found: Sequence[WalInfo]) -> list[str]:
             str(info.open_turns),
             words.size(info.size),
             words.when(info.updated_at),
-            words.counted(info.problems, "problem") if info.problems else "",
+            ", ".join(
+                words.counted(number, one)
+                for number, one in ((len(info.others), "more file"), (info.problems, "problem"))
+                if number
+            ),
         )
         for info in found
     ]

@@ -205,17 +205,17 @@ def _turns(paths: Paths, agent: Presence, wal: WalStates) -> Iterator[Problem]:
         began = since(paths, agent)
         lost = [turn for turn in lost if not may_go_on(turn, began)]
     for info in wal.list():
-        where, key = paths.relative(Path(info.path)), info.session_key
+        key = info.session_key
         begun = [turn for turn in lost if turn.session_key == key]
         if begun:
             what = f"{counted(len(begun), 'turn')} of {key} began and never ended: no answer is known"
             fix = f"`nanomem wal recover {key}` makes them pending items, `nanomem wal show {key}` tells what was asked"
-            yield Problem(what, where, begun[0].line, fix, "warning")
-        number = sum(turn.session_key == key for turn in recovered)
-        if number:
-            were, items = ("was", "a pending item") if number == 1 else ("were", "pending items")
-            what = f"{counted(number, 'turn')} of {key} began and never ended, and {were} recovered into {items}"
-            yield Problem(what, where, None, f"`nanomem wal show {key}` tells what was asked", "note")
+            yield Problem(what, begun[0].path, begun[0].line, fix, "warning")
+        known = [turn for turn in recovered if turn.session_key == key]
+        if known:
+            were, items = ("was", "a pending item") if len(known) == 1 else ("were", "pending items")
+            what = f"{counted(len(known), 'turn')} of {key} began and never ended, and {were} recovered into {items}"
+            yield Problem(what, known[0].path, None, f"`nanomem wal show {key}` tells what was asked", "note")
 
 
 def _questions(paths: Paths) -> Iterator[Problem]:

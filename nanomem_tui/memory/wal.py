@@ -1,11 +1,15 @@
-"""WAL state: the logs of turns of the scoped system, and the turns that began and never ended. Reads only."""
+"""WAL state: the logs of turns of the scoped system, and the turns that began and never ended. Reads only.
+
+Several logs may name one session (a copy, or one of each of two systems): they are told as one, by the time of their
+turns. A turn that stands in two of them by its id is told once.
+"""
 
 from __future__ import annotations
 
 import builtins
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,7 +45,8 @@ def usual_or_named(paths: Paths, setting: str) -> Path:
 
 
 class WalInfo(NamedTuple):
-    """One log. `path` is absolute, `size` in bytes, `updated_at` UTC ISO of the last block, else of the file."""
+    """The log of one session. `path` is absolute, `size` in bytes, `updated_at` UTC ISO of the last block, else of the
+    file. `others`: the paths of further logs of that session, which count in all of this."""
 
     session_key: str
     path: str
@@ -50,11 +55,12 @@ class WalInfo(NamedTuple):
     size: int
     updated_at: str
     problems: int
+    others: tuple[str, ...] = ()
 
 
 class OpenTurn(NamedTuple):
     """A turn that began and never ended: what was asked when the agent stopped. `at` is UTC ISO; `id` is empty for
-    turns of others."""
+    turns of others; `line` is one of the log `path`."""
 
     session_key: str
     number: int
@@ -62,6 +68,7 @@ class OpenTurn(NamedTuple):
     user: str
     line: int
     id: str = ""
+    path: str = ""
 
 
 def may_go_on(turn: OpenTurn, since: datetime | None) -> bool:
@@ -75,6 +82,24 @@ def may_go_on(turn: OpenTurn, since: datetime | None) -> bool:
     return at is not None and at >= since - _MARGIN
 
 
+class _Log(NamedTuple):
+    """One file; `unreadable`: why nothing of it is known. `updated_at` as in `WalInfo`."""
+
+    path: Path
+    size: int
+    updated_at: str
+    state: WalState
+    unreadable: Problem | None
+
+
+class _Session(NamedTuple):
+    """All logs of one session, the last written first, and what they say together. `paths`: of each turn its file."""
+
+    logs: tuple[_Log, ...]
+    state: WalState
+    paths: tuple[str, ...]
+
+
 class WalStates:
     """The turn logs of one workspace, each parsed once for every state of its file."""
 
@@ -85,33 +110,40 @@ class WalStates:
         self._parsed = Parsed(_parse)
 
     def list(self) -> builtins.list[WalInfo]:
-        """Every log, the last written first."""
-        infos = [info for info, _, _ in self._read()]
+        """The log of every session, the last written first."""
+        infos = [
+            WalInfo(
+                session_key=session.state.session_key,
+                path=str(session.logs[0].path),
+                turns=len(session.state.turns),
+                open_turns=sum(not is_known for _, is_known in self._open(session)),
+                size=sum(log.size for log in session.logs),
+                updated_at=session.logs[0].updated_at,
+                problems=len(session.state.problems) + sum(log.unreadable is not None for log in session.logs),
+                others=tuple(str(log.path) for log in session.logs[1:]),
+            )
+            for session in self._sessions()
+        ]
         return sorted(infos, key=lambda info: info.updated_at, reverse=True)
 
     def get(self, session_key: str) -> WalState:
         """The log of a session. Raises NotFound."""
-        for info, state, _ in self._read():
-            if info.session_key == session_key:
-                return state
+        for session in self._sessions():
+            if session.state.session_key == session_key:
+                return session.state
         raise NotFound("no turn log of that session", session_key, "`nanomem wal list` shows them all")
 
     def check(self) -> builtins.list[OpenTurn]:
         """Every turn that began and never ended, the newest first; without those that were recovered."""
-        found = [
-            OpenTurn(state.session_key, turn.number, turn.at_pre, turn.pre.get("user", ""), turn.line, turn.id)
-            for _, state, _ in self._read()
-            for turn in self._open(state)
-        ]
-        return sorted(found, key=lambda turn: turn.at, reverse=True)
+        return self._never_ended(recovered=False)
 
     def recovered(self) -> builtins.list[OpenTurn]:
         """Every turn that never ended and was recovered into a pending item, the newest first."""
+        return self._never_ended(recovered=True)
+
+    def _never_ended(self, *, recovered: bool) -> builtins.list[OpenTurn]:
         found = [
-            OpenTurn(state.session_key, turn.number, turn.at_pre, turn.pre.get("user", ""), turn.line, turn.id)
-            for _, state, _ in self._read()
-            for turn in state.open_turns
-            if self.is_recovered(state.session_key, turn)
+            turn for session in self._sessions() for turn, is_known in self._open(session) if is_known is recovered
         ]
         return sorted(found, key=lambda turn: turn.at, reverse=True)
 
@@ -123,9 +155,9 @@ class WalStates:
 
     def counts(self) -> dict[str, int]:
         """How many `files` and `turns` there are, and how many turns are `open`."""
-        infos = [info for info, _, _ in self._read()]
+        infos = self.list()
         return {
-            "files": len(infos),
+            "files": sum(1 + len(info.others) for info in infos),
             "turns": sum(info.turns for info in infos),
             "open": sum(info.open_turns for info in infos),
         }
@@ -133,21 +165,29 @@ class WalStates:
     def problems(self) -> builtins.list[Problem]:
         """What could not be read, line by line."""
         return [
-            problem
-            for _, state, unreadable in self._read()
-            for problem in (*state.problems, unreadable)
-            if problem is not None
+            problem for log in self._logs() for problem in (*log.state.problems, log.unreadable) if problem is not None
         ]
 
     def unreadable(self) -> builtins.list[Problem]:
         """The logs that cannot be read at all: nobody knows which turns are in them."""
-        return [unreadable for _, _, unreadable in self._read() if unreadable is not None]
+        return [log.unreadable for log in self._logs() if log.unreadable is not None]
 
-    def _open(self, state: WalState) -> builtins.list[Turn]:
-        """The open turns of a session that nobody recovered."""
-        return [turn for turn in state.open_turns if not self.is_recovered(state.session_key, turn)]
+    def _open(self, session: _Session) -> Iterator[tuple[OpenTurn, bool]]:
+        """The turns of a session that never ended, each with whether it was recovered."""
+        key = session.state.session_key
+        for turn, path in zip(session.state.turns, session.paths, strict=True):
+            if turn.open:
+                asked = turn.pre.get("user", "")
+                found = OpenTurn(key, turn.number, turn.at_pre, asked, turn.line, turn.id, path)
+                yield found, self.is_recovered(key, turn)
 
-    def _read(self) -> Iterator[tuple[WalInfo, WalState, Problem | None]]:
+    def _sessions(self) -> builtins.list[_Session]:
+        logs: dict[str, builtins.list[_Log]] = {}
+        for log in self._logs():
+            logs.setdefault(log.state.session_key, []).append(log)
+        return [_joined(sorted(of, key=lambda log: log.updated_at, reverse=True)) for of in logs.values()]
+
+    def _logs(self) -> Iterator[_Log]:
         for name, at in regular_files(self._folder, ".md"):
             path = self._folder / name
             state, unreadable = self._parsed.get(path, self._paths.relative(path))
@@ -155,16 +195,27 @@ class WalStates:
                 state = state._replace(channel="", chat_id="", turns=(), problems=())
             last = state.turns[-1] if state.turns else None
             spoken = clock.parse(last.at_post or last.at_pre) if last else None
-            info = WalInfo(
-                session_key=state.session_key,
-                path=str(path),
-                turns=len(state.turns),
-                open_turns=len(self._open(state)),
-                size=at.st_size,
-                updated_at=clock.iso(spoken or datetime.fromtimestamp(at.st_mtime, UTC)),
-                problems=len(state.problems) + (unreadable is not None),
-            )
-            yield info, state, unreadable
+            updated_at = clock.iso(spoken or datetime.fromtimestamp(at.st_mtime, UTC))
+            yield _Log(path, at.st_size, updated_at, state, unreadable)
+
+
+def _joined(logs: Sequence[_Log]) -> _Session:
+    """The logs of one session as one."""
+    first = logs[0].state
+    told = [(turn, str(log.path)) for log in logs for turn in log.state.turns]
+    if len(logs) > 1:
+        ended = {turn.id for turn, _ in told if turn.id and not turn.open}
+        left = [(turn, path) for turn, path in told if not (turn.open and turn.id in ended)]
+        once = {turn.id or (path, turn.number): (turn, path) for turn, path in left}
+        told = sorted(once.values(), key=lambda one: one[0].at_pre or one[0].at_post or "")
+        named = next((log.state for log in logs if log.state.chat_id), first)
+        first = first._replace(
+            channel=named.channel,
+            chat_id=named.chat_id,
+            turns=tuple(turn._replace(number=number) for number, (turn, _) in enumerate(told, 1)),
+            problems=tuple(problem for log in logs for problem in log.state.problems),
+        )
+    return _Session(tuple(logs), first, tuple(path for _, path in told))
 
 
 def _parse(data: bytes, where: str) -> WalState:

@@ -214,7 +214,7 @@ def _facts(row: WalInfo, state: WalState, recovered: Collection[int], where: str
         Field("session", state.session_key),
         Field("channel", state.channel),
         Field("chat", state.chat_id),
-        Field("file", f"{where} ({row.size:,} bytes)"),
+        Field("file", f"{where} ({row.size:,} bytes{f', with {len(row.others):,} more' if row.others else ''})"),
     ]
     if recovered:
         blocks.append(Field("recovered", f"{counted(len(recovered), 'turn')}, told to the agent in its next turn"))

@@ -12,13 +12,15 @@ from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.formats.sessions import key_to_name
-from nanomem_tui.formats.wal_state import dump_pre
+from nanomem_tui.formats.wal_state import dump_header, dump_pre
+from nanomem_tui.memory import recovery
 from nanomem_tui.memory.health import examine
 from nanomem_tui.memory.health_store import has_wal_reset_fix
 from nanomem_tui.memory.wal import OpenTurn, may_go_on
 from nanomem_tui.operations import new_key
 from nanomem_tui.paths import locate
 from nanomem_tui.store.presence import Presence
+from tests.store.homes import make_home
 
 OLD = time.time() - 7200
 
@@ -197,6 +199,21 @@ def test_turns_that_never_ended_are_a_warning_with_the_command_that_shows_them(s
     problem = one(found, "memory/session-state/feishu_oc_a.md")
     assert problem.what.startswith("3 turns of feishu:oc_a began and never ended")
     assert "`nanomem wal recover feishu:oc_a`" in problem.fix
+
+
+def test_turns_of_one_session_in_several_logs_are_told_once_each_in_its_place(tmp_path):
+    folder = make_home(tmp_path) / "memory" / "session-state"
+    folder.mkdir()
+    for name, number in (("telegram_1.md", 1), ("zz.md", 2)):
+        begun = dump_pre(f"2026-03-0{number}T10:00:00+00:00", {"user": f"question {number}"})
+        (folder / name).write_bytes(dump_header("telegram:1", "telegram", "1") + begun)
+    with open_workspace(folder.parents[1]) as ws:
+        (told,) = [problem for problem in ws.doctor() if "never ended" in problem.what]
+        assert (told.what.partition(" began")[0], told.where) == ("2 turns of telegram:1", "memory/session-state/zz.md")
+        recovery.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+        (told,) = [problem for problem in ws.doctor() if "never ended" in problem.what]
+        assert told.what == "2 turns of telegram:1 began and never ended, and were recovered into pending items"
+        assert [item.text for item in ws.traces.pending.of("telegram:1")] == ["question 1", "question 2"]
 
 
 def test_all_turns_of_an_agent_that_runs_may_go_on_and_none_of_one_that_ended(sample_copy):

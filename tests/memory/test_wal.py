@@ -56,6 +56,32 @@ def test_the_last_written_comes_first(folder, wal):
     assert [(turn.session_key, turn.number, turn.user) for turn in wal.check()] == [("cli:a", 2, "question 2")]
 
 
+def test_several_logs_of_one_session_are_one(folder, wal):
+    (folder / "telegram_1.md").write_bytes(dump_header("telegram:1", "telegram", "1") + turn(1) + turn(4, post=False))
+    (folder / "zz.md").write_bytes(dump_header("telegram:1", "", "") + turn(2, post=False) + turn(3))
+    (info,) = wal.list()
+    assert (info.session_key, info.turns, info.open_turns) == ("telegram:1", 4, 2)
+    assert [os.path.basename(path) for path in (info.path, *info.others)] == ["telegram_1.md", "zz.md"]
+    state = wal.get("telegram:1")
+    assert (state.channel, state.chat_id) == ("telegram", "1")
+    assert [(turn.number, turn.pre["user"]) for turn in state.turns] == [(n, f"question {n}") for n in (1, 2, 3, 4)]
+    assert [(turn.number, turn.user, os.path.basename(turn.path)) for turn in wal.check()] == [
+        (4, "question 4", "telegram_1.md"),
+        (2, "question 2", "zz.md"),
+    ]
+    assert wal.counts() == {"files": 2, "turns": 4, "open": 2}
+
+
+def test_a_turn_that_stands_in_a_copy_too_is_told_once(folder, wal):
+    begun = dump_header("telegram:1", "telegram", "1") + dump_pre(
+        "2026-03-01T10:00:00+00:00", {"user": "one"}, "turn_1"
+    )
+    (folder / "copy.md").write_bytes(begun)
+    (folder / "telegram_1.md").write_bytes(begun + dump_post("2026-03-01T10:00:05+00:00", "done", turn="turn_1"))
+    assert [(turn.assistant, turn.open) for turn in wal.get("telegram:1").turns] == [("done", False)]
+    assert wal.check() == []
+
+
 def test_what_the_agent_appends_appears(folder, wal):
     path = folder / "a.md"
     path.write_bytes(dump_header("cli:a", "cli", "a") + turn(1, post=False))
