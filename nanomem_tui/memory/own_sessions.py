@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.jsonl import dump_line
-from nanomem_tui.formats.session_names import SUFFIX, key_to_name
+from nanomem_tui.formats.session_names import key_to_own_name
 from nanomem_tui.formats.sessions import Session, compact, parse_session
 from nanomem_tui.memory import secrets
 from nanomem_tui.memory.appending import opened, read_from
@@ -26,7 +25,6 @@ from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic
 
 ROLES = ("user", "assistant", "tool", "system")
-MAX_NAME = 255
 
 
 class OwnCompaction(NamedTuple):
@@ -133,10 +131,7 @@ class OwnSessions:
         """The transcript of `key`; nothing is written before its first message is saved. Raises BadInput."""
         session = self._sessions.get(key)
         if session is None:
-            name = key_to_name(key)
-            if len(name) > MAX_NAME:
-                name = f"{sha256(key.encode()).hexdigest()}{SUFFIX}"  # the metadata line says whose it is
-            session = OwnSession(key, self.folder / name, self._settings, self.compacted.append)
+            session = OwnSession(key, self.folder / key_to_own_name(key), self._settings, self.compacted.append)
             self._sessions[key] = session
         return session
 

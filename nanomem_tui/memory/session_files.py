@@ -20,6 +20,7 @@ from nanomem_tui.formats.session_compaction import OFFSET_KEYS, is_metadata, is_
 from nanomem_tui.formats.session_names import (
     CHECKPOINT_SUFFIX,
     SUFFIX,
+    is_own_name,
     key_to_lossy_name,
     lossy_name_to_key,
     name_to_key,
@@ -94,6 +95,8 @@ def hidden_reason(file: SessionFile, header: Mapping[str, Any] | None, layout: L
     if not file.current:
         return "lies in the folder of an older release, where this agent does not look"
     named, key = name_to_key(name), text_of((header or {}).get("key"))
+    if is_own_name(name, key):
+        return ""
     if layout.session_naming == "base64url":
         if named is None:
             return "its file name is of an older release, which this agent ignores"

@@ -6,8 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.own_sessions import OwnSessions
+from nanomem_tui.memory.turn_values import turn_end
 from nanomem_tui.settings import Settings
 
 SMALL = Settings(session_compact_threshold_messages=40, session_keep_messages=30)
@@ -124,6 +126,20 @@ def test_a_key_is_never_a_path(sessions, key):
     assert session.path.parent == sessions.folder
     assert session.read().key == key
     assert len(session.path.name) <= 255
+
+
+@pytest.mark.parametrize("chat", ["ü" * 200, "群" * 150, "x" * 450])
+def test_a_transcript_of_a_long_key_is_found_whoever_asks(tmp_path, chat):
+    workspace = tmp_path / "home" / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    told = {"channel": "telegram", "chat_id": chat, "text": "hello there", "assistant": "Good day."}
+    with open_workspace(workspace) as ws:
+        ws.engine.whole_turn(turn_end(told, whole=True))
+    with open_workspace(workspace) as ws:
+        (info,) = ws.sessions.list()
+        assert (info.key, info.messages, info.hidden_reason) == (f"telegram:{chat}", 2, "")
+        assert [problem.what for problem in ws.doctor() if "session" in problem.what] == []
+        assert [message.content for message in ws.sessions.get(info.key).messages] == ["hello there", "Good day."]
 
 
 def test_bad_messages_are_refused_and_nothing_is_written(sessions):
