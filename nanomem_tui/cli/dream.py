@@ -331,6 +331,12 @@ def status(state: State) -> None:
         ("Cursor", _line(ahead) if ahead else f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
         ("Running", "yes" if found["running"] else "no"),
         ("Versions", f"cannot be read: {_line(problem)}" if problem else "kept in git" if found["git"] else "none yet"),
+        (
+            "Not kept",
+            f"versions of {', '.join(found['unversioned'])}: what Dreams would change there waits in the inbox"
+            if found["unversioned"]
+            else "",
+        ),
         ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
         *_schedule_pairs(found["schedule"]),
     ]

@@ -73,7 +73,7 @@ class Queue(NamedTuple):
         return tuple(bad[line] for line in sorted(bad))
 
     def passed(self, cursor: int) -> tuple[int, ...]:
-        """The numbers of those that a Dream up to `cursor` passes over: before what it reads, or all when it reads all."""
+        """The numbers of those that a Dream up to `cursor` passes over: before what it reads, all when it reads all."""
         last = max((entry.line for entry in self.waiting if entry.cursor <= cursor), default=0)
         rest = any(entry.cursor > cursor for entry in self.waiting)
         lines = (problem.line for problem in self.unreadable if problem.line is not None)

@@ -1,24 +1,55 @@
 """The repository around a Dream: made where there is none, put in order where something was left, and what to say.
 
-Must not know an edit or run a Dream.
+Which edits it cannot keep a version of is known here. Must not run a Dream.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nanomem_tui.dream.edits import LineEdit, apply_edits
+from nanomem_tui.dream.guards import Checked, Refusal
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import git_tidy
 from nanomem_tui.store.git_history import GitHistory, probe
+
+_NESTED = "no version is kept: a folder above the workspace is a git repository, and none is made inside of one"
 
 
 def begun(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
     """See to it that versions are kept; a line to tell where one was begun, or none can be. Raises OSError's errors."""
     if git is not None:
         return ()
-    if paths.is_versioned:
-        return tuple(f"no version is kept: {one.where}: {one.what}" for one in probe(paths).problems)
     if GitHistory.init(paths) is None:
-        return ("no version is kept: a folder above the workspace is a git repository, and none is made inside of one",)
+        return (_NESTED,)
     return (f"made a git repository in {paths.workspace}; its first commit holds the memory files as they were before",)
+
+
+def foreseen(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:
+    """What to tell before a Dream is run: that it would be refused, or that not all of it would have a version."""
+    if git is not None:
+        names = " and ".join(git.unversioned())
+        waits = f"keeps no versions of {names}: what Dreams would change there waits in the inbox"
+        return (f"{paths.relative(git.git_dir)} {waits}",) if names else ()
+    if paths.is_versioned:
+        return tuple(f"a Dream would be refused: {problem.text()}" for problem in probe(paths).problems)
+    return (_NESTED,) if any(os.path.lexists(folder / ".git") for folder in paths.workspace.parents) else ()
+
+
+def with_versions(checked: Checked, before: Mapping[str, str], paths: Paths, git: GitHistory | None) -> Checked:
+    """What a Dream writes by itself: an edit of a file that no commit can hold is refused, and waits for a person."""
+    if git is None or not (names := git.unversioned()):
+        return checked
+    kept, refused = list[LineEdit](), list(checked.refused)
+    for edit in checked.edits:
+        name = next((name for name in (edit.file, edit.to_file) if name in names), None)
+        if name is None:
+            kept.append(edit)
+        else:
+            refused.append(Refusal(edit, f"{paths.relative(git.git_dir)} keeps no versions of {name}"))
+    return replace(checked, edits=tuple(kept), files=apply_edits(before, kept), refused=tuple(refused))
 
 
 def cleaned(paths: Paths, git: GitHistory | None) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class DreamRestore:
                 raise BadInput("one file is brought back as of a commit, and nothing else", "", "name only the file")
             return self._as_of(git, commit, full_name(file))
         if commit.parent is None:
-            raise Refused("the first commit cannot be taken back", commit.short, "there is nothing before it")
+            raise Refused("the first commit cannot be taken back", commit.short, "there is nothing before it here")
         if whole and (file, hunk, edit) != (None, None, None):
             raise Refused("a whole restore takes every file back", commit.short, "leave out the file")
         if hunk is not None and edit is not None:

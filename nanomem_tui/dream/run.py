@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -95,6 +95,7 @@ class DreamRunner(DreamQueue):
         waiting = self._waiting(self.queue(), "no history entry is new since the last Dream")
         if dry_run:
             result = self._propose(dreamer, max_batch_size, max_iterations, step)
+            result = replace(result, notes=(*result.notes, *repository.foreseen(self._paths, self._git())))
             return _all_for_review(result) if review else result
         with self._alone():
             step(f"reading {counted(min(len(waiting), max_batch_size), 'entry', 'entries')}")
@@ -153,7 +154,7 @@ class DreamRunner(DreamQueue):
 
     def _commit(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal] = ()) -> DreamResult:
         self._keep_unreadable(result.unreadable)
-        made = repository.begun(self._paths, self._git())
+        made = repository.begun(self._paths, self._git()) or repository.foreseen(self._paths, self._git())
         done = self._perform(self._operation(result, started_by, rejected))
         notes = (*made, *repository.cleaned(self._paths, self._git()))
         return replace(result, operation=done, sha=self._files.commit_of(done), notes=(*result.notes, *notes))
@@ -168,8 +169,8 @@ class DreamRunner(DreamQueue):
 
     def _clean_up(self) -> None:
         """Finish what killed Dreams left half done, before anything is read. Raises what keeps that from being done,
-        Refused when the versions of the files are damaged."""
-        file_commits.refuse_damaged(self._paths)
+        Refused when the versions of the files cannot be read."""
+        file_commits.refuse_unreadable(self._paths)
         if self._settle is not None:
             self._settle()
         repository.cleaned(self._paths, self._git())
@@ -218,6 +219,7 @@ class DreamRunner(DreamQueue):
         refused = [*dropped, *proposal.refused]
         edits, left, again = self._not_asked_before(edits, refused, dreamer.name)
         checked = check(before, edits, evidence_of(batch), self._limits, day_of(queue.entries))
+        checked = repository.with_versions(checked, before, self._paths, self._git())
         result = DreamResult(
             read=sum(1 for entry in batch if entry.cursor <= last),
             cursor_before=queue.cursor,
@@ -288,7 +290,7 @@ class DreamRunner(DreamQueue):
         changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
         changes += rejected_changes(rejected, result.dreamer)
         meta = {  # every edit with its evidence: blame is to name the entries of each line that a Dream wrote
-            "commit": _message(result.dreamer, result),
+            "commit": _message(result.dreamer, result, git.unversioned() if (git := self._git()) else ()),
             "started_by": started_by,
             "dreamer": result.dreamer,
             "entries": result.read,
@@ -360,14 +362,17 @@ def _why_fewer(batch: Sequence[HistoryEntry], last: int, limit: int) -> tuple[st
     return (f"{of}: the rest asks for more than {counted(limit, 'edit')} in all, and waits for the next Dream",)
 
 
-def _message(dreamer: str, result: DreamResult) -> str:
-    """The commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes them."""
+def _message(dreamer: str, result: DreamResult, elsewhere: Collection[str]) -> str:
+    """The commit message: a prefix that the agent's own log looks for, then lines by file as the agent writes them.
+
+    Files `elsewhere` are not in the commit."""
     lines = [f"dream: nanomem {dreamer}, {_count(result.read, 'entry', 'entries')}"]
-    if result.files:
-        added = sum(counts[0] for counts in result.files.values())
-        removed = sum(counts[1] for counts in result.files.values())
-        lines += ["", *(f"{name}: +{counts[0]} -{counts[1]}" for name, counts in result.files.items())]
-        changed = _count(len(result.files), "memory file", "memory files")
+    files = {name: counts for name, counts in result.files.items() if name not in elsewhere}
+    if files:
+        added = sum(counts[0] for counts in files.values())
+        removed = sum(counts[1] for counts in files.values())
+        lines += ["", *(f"{name}: +{counts[0]} -{counts[1]}" for name, counts in files.items())]
+        changed = _count(len(files), "memory file", "memory files")
         lines.append(
             f"{changed} changed, {_count(added, 'insertion', 'insertions')}(+), "
             f"{_count(removed, 'deletion', 'deletions')}(-)"

@@ -99,7 +99,8 @@ class Dreams:
 
         `problem` (`what`, `where`, `fix`, else None) says why versions that are there cannot be read; then `runs` and
         `commits` are None: how many there are is not known. `ahead` (`cursor`, `by` and a problem's fields,
-        else None) says that the cursor file names one that lies so many entries beyond the last.
+        else None) says that the cursor file names one that lies so many entries beyond the last. `unversioned` are
+        the memory files that no commit of the repository can hold: what Dreams would change there waits in the inbox.
         """
         queue = self._queue.queue()
         commits: list[Commit] = []
@@ -117,6 +118,7 @@ class Dreams:
             "latest": queue.latest,
             "unprocessed": len(queue.waiting),
             "git": self._opened is not None,
+            "unversioned": list(self._opened.unversioned()) if self._opened and not problem else [],
             "problem": problem,
             "ahead": {"cursor": queue.stated, "by": queue.ahead, **ahead.to_json()} if ahead else None,
             "running": self._queue.running(),

@@ -41,18 +41,12 @@ def has_commit(git: GitHistory, operation: Operation, holds: Callable[[str], boo
     return False
 
 
-def refuse_damaged(paths: Paths) -> None:
-    """Raise Refused when there is a repository that is damaged: nothing goes on as if there were none."""
-    found = probe(paths) if paths.is_versioned else None
-    if found is not None and found.damaged:
-        raise _refusal(found.problems[0])
-
-
 def refuse_unreadable(paths: Paths) -> None:
-    """Raise Refused when there is a repository that is damaged or not followed: what is in it is not nothing."""
+    """Raise Refused when there is a repository that is damaged or not used: nothing goes on as if there were none."""
     found = probe(paths) if paths.is_versioned else None
     if found is not None and found.problems:
-        raise _refusal(found.problems[0])
+        problem = found.problems[0]
+        raise Refused(f"the versions of the memory files: {problem.what}", problem.where, problem.fix)
 
 
 def history_for(paths: Paths, git: GitHistory | None, operation: Operation) -> tuple[GitHistory | None, Problem | None]:
@@ -63,7 +57,7 @@ def history_for(paths: Paths, git: GitHistory | None, operation: Operation) -> t
     keys = [change.key for change in operation.changes if change.layer == "file"]
     if git is None:
         if operation.meta.get("commit"):
-            refuse_damaged(paths)
+            refuse_unreadable(paths)
         found = probe(paths)
         problem = found.problems[0] if found.problems and any(key in VERSIONED for key in keys) else None
         return found.history, problem and problem._replace(severity="warning")
@@ -74,7 +68,3 @@ def history_for(paths: Paths, git: GitHistory | None, operation: Operation) -> t
             raise
         return None, Problem(error.what, paths.relative(git.git_dir), fix=MENDING, severity="warning")
     return git, None
-
-
-def _refusal(problem: Problem) -> Refused:
-    return Refused(f"the versions of the memory files: {problem.what}", problem.where, problem.fix)

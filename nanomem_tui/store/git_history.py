@@ -24,7 +24,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import AccessDenied, Conflict, NotFound, Problem, Refused, from_os_error, in_words
 from nanomem_tui.formats.commit_ids import decode_short_id
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import git_refs
+from nanomem_tui.store import git_foreign, git_refs
 from nanomem_tui.store.git_objects import (
     FILE_MODE,
     FOLDER_MODE,
@@ -48,7 +48,6 @@ VERSIONED = (*TRACKED_FILES, DREAM_CURSOR)
 _AGENT = "nanobot <nanobot@dream>"
 INIT_MESSAGE = "init: nanobot memory store"
 MENDING = "`git fsck` in the workspace says what is lost; bring .git back from a copy, or move it away to begin anew"
-_NOT_FOLLOWED = "no version is shown or kept until .git is a folder in the workspace, and holds what is in it"
 _MAX_DIFF = 4 * 1024 * 1024
 
 
@@ -60,14 +59,10 @@ BlobChange = tuple[str, str | None, str | None]
 
 
 class Opened(NamedTuple):
-    """What was found: a readable history or none, and why one that is there cannot be read.
-
-    `damaged`: it is one that an agent could use as little; else it is sound, and not followed.
-    """
+    """What was found: a readable history or none, and why one that is there cannot be read or is not used."""
 
     history: GitHistory | None
     problems: tuple[Problem, ...] = ()
-    damaged: bool = False
 
 
 def probe(paths: Paths) -> Opened:
@@ -77,8 +72,8 @@ def probe(paths: Paths) -> Opened:
             continue
         where = paths.relative(git_dir)
         try:
-            if reason := _unusable(git_dir, paths.workspace):
-                return Opened(None, (Problem(reason, where, fix=_NOT_FOLLOWED),))
+            if reason := git_foreign.why_not(git_dir, paths.workspace):
+                return Opened(None, (Problem(reason[0], where, fix=reason[1]),))
             if not (git_dir / "objects").is_dir():
                 raise DamagedGit("not a git repository: it has no objects")
             history = GitHistory(git_dir, "memory/" if git_dir.parent == paths.memory else "")
@@ -87,18 +82,8 @@ def probe(paths: Paths) -> Opened:
         except (DamagedGit, OSError) as error:
             said = in_words(error, "reading the git repository")
             fix = said.fix if isinstance(said, AccessDenied) else MENDING
-            return Opened(None, (Problem(said.what, where, fix=fix),), True)
+            return Opened(None, (Problem(said.what, where, fix=fix),))
     return Opened(None)
-
-
-def _unusable(git_dir: Path, workspace: Path) -> str | None:
-    if not git_dir.is_dir():
-        return "a .git that is no folder (a worktree or a submodule) is not followed"
-    inside = os.path.realpath(workspace)
-    for part in (git_dir, git_dir / "objects", git_dir / "refs", git_dir / "HEAD", git_dir / "index"):
-        if os.path.commonpath([os.path.realpath(part), inside]) != inside:
-            return f"{part.name} of the git repository leads out of the workspace"
-    return None
 
 
 class GitHistory:
@@ -186,6 +171,10 @@ class GitHistory:
         head = self.head()
         entry = self._entry(self._objects.commit(head).tree, path) if head else None
         return entry.is_file if entry is not None else path in VERSIONED
+
+    def unversioned(self) -> tuple[str, ...]:
+        """The memory files that no commit here can hold: it is the repository of another folder. Raises DamagedGit."""
+        return tuple(name for name in TRACKED_FILES if not self.tracks(name))
 
     def _local(self, path: str) -> str | None:
         return path.removeprefix(self.prefix) if path.startswith(self.prefix) else None

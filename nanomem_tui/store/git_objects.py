@@ -14,6 +14,7 @@ import weakref
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -148,11 +149,20 @@ class ObjectStore:
         self._commits: dict[str, CommitObject] = {}
 
     def commit(self, sha: str) -> CommitObject:
-        """The commit `sha`. Raises DamagedGit."""
+        """The commit `sha`; where a shallow clone ends, without parents. Raises DamagedGit."""
         found = self._commits.get(sha)
         if found is None:
-            found = self._commits[sha] = parse_commit(self._read(sha, "commit"), sha)
+            found = parse_commit(self._read(sha, "commit"), sha)
+            found = self._commits[sha] = found._replace(parents=()) if sha in self._shallow else found
         return found
+
+    @cached_property
+    def _shallow(self) -> frozenset[str]:
+        """The commits whose parents a shallow clone does not hold."""
+        try:
+            return frozenset((self._folder.parent / "shallow").read_text("ascii").split())
+        except (OSError, ValueError):
+            return frozenset()
 
     def tree(self, sha: str) -> dict[str, TreeEntry]:
         """The entries of the tree `sha`; not to be changed by the caller. Raises DamagedGit."""

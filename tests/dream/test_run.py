@@ -326,7 +326,7 @@ def test_without_history_or_repository_everything_says_so(tmp_path: Path) -> Non
     on = fresh(tmp_path)
     assert on.dreams.status() == {
         "runs": 0, "commits": 0, "cursor": 0, "latest": 0, "unprocessed": 0, "git": False, "running": False,
-        "last": None, "problem": None, "ahead": None,
+        "last": None, "problem": None, "ahead": None, "unversioned": [],
     }  # fmt: skip
     assert (on.dreams.runs(), on.dreams.commits()) == ([], [])
     for act in (on.dreams.show, on.dreams.restore_preview, on.dreams.restore):

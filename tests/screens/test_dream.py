@@ -372,6 +372,6 @@ async def test_versions_that_cannot_be_read_are_said_and_never_called_none(demo:
     (demo / ".git").rename(demo / "elsewhere")
     (demo / ".git").write_text("gitdir: elsewhere\n")
     async with console(demo, "dream", size) as on:
-        await on.shows("versions of the memory files", "is not followed", "no version is shown or kept until")
+        await on.shows("versions of the memory files", "is not followed", "and no Dream runs")
         assert " .git " in on.text
         assert "No Dream has run" not in on.text
