@@ -65,6 +65,8 @@ def consolidate(
     }
     left = [f"Left as it is: {plan.key} ({plan.refused})" for plan in plans if plan.refused]
     notes = [f"{plan.key}: {plan.note}" for _, plan in done if plan.note]
+    if yes:  # else the preview named them
+        notes += [line for _, plan in done for line in _left_out(plan)]
     state.show(body, [*(f"{op.label}, {_entries(plan)}" for op, plan in done), *notes, *left])
 
 
@@ -119,10 +121,14 @@ def _lines(plans: Sequence[Consolidation]) -> list[str]:
             lines += ["", entry.timestamp, *paragraph(entry.content, output.terminal_width())]
     for plan in plans:
         lines += [f"{plan.key}: {plan.note}"] if plan.note else []
-        lines += [f"Left out (#{one.message}, {one.why}): {one_line(one.text, 120)}" for one in plan.left_out[:_SHOWN]]
-        more = len(plan.left_out) - _SHOWN
-        lines += [f"… and {more:,} more"] if more > 0 else []
+        lines += _left_out(plan)
     return lines
+
+
+def _left_out(plan: Consolidation) -> list[str]:
+    lines = [f"Left out (#{one.message}, {one.why}): {one_line(one.text, 120)}" for one in plan.left_out[:_SHOWN]]
+    more = len(plan.left_out) - _SHOWN
+    return [*lines, f"… and {more:,} more"] if more > 0 else lines
 
 
 def _entries(plan: Consolidation) -> str:

@@ -253,7 +253,7 @@ class Consolidator:
         from nanomem_tui.model.client import ModelClient
         from nanomem_tui.model.settings import model_config
 
-        return ModelSummariser(ModelClient(model_config(self._paths, self._settings)))
+        return ModelSummariser(ModelClient(model_config(self._paths, self._settings)), self._settings)
 
     # -- doing ----------------------------------------------------------------------------------------------------
 

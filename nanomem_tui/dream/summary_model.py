@@ -1,31 +1,46 @@
 """A language model summarises a slice of a conversation, question by question; when it fails, a dump takes its place.
 
-Owns what of the model's answers is believed: a fact names the message that says it, and no name, number, date or
-address that no message gives. Messages are shown fenced, as data. Must not know the archive or the disk.
+Owns what of the model's answers is believed: a fact names the message that says it, and says no more than that. What
+people said and the model left out is archived as the rules do it. Messages are shown fenced, as data. Must not know the
+archive or the disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.dream import details
+from nanomem_tui.dream import details, summary_checks
 from nanomem_tui.dream.facts import MAX_FACT
 from nanomem_tui.dream.prompts import Fence
-from nanomem_tui.dream.summary import MARKS, LeftOut, Line, Summary, Watch, ending, refused, rememberable
+from nanomem_tui.dream.summary import (
+    MARKS,
+    LeftOut,
+    Line,
+    RulesSummariser,
+    Summary,
+    Watch,
+    ending,
+    refused,
+    rememberable,
+)
 from nanomem_tui.dream.veil import hidden, hide
 from nanomem_tui.errors import ModelError, ModelTooLong
 from nanomem_tui.formats.session_slices import archivable, dump, fits_dump, without_thoughts
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.memory import secrets
+from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
-    from nanomem_tui.model.client import ModelClient
+    from nanomem_tui.model.client import ModelClient, Usage
+    from nanomem_tui.settings import Settings
 
 MAX_FACTS = 40
 _OURS = 1000  # tokens of our own words and of the shape
 _LEAST = 400
 _HALVINGS = 3
+_REASONS = 3
 _MANY = 200  # numbers that are worth naming in a shape
 _CHARS_A_TOKEN = 2  # fewer than any script has: a piece never holds more tokens than it may
 
@@ -59,22 +74,21 @@ class ModelSummariser:
 
     name = "model"
 
-    def __init__(self, client: ModelClient) -> None:
+    def __init__(self, client: ModelClient, settings: Settings) -> None:
         self._client = client
+        self._rules = RulesSummariser(settings)
 
     def summarise(self, messages: Sequence[Message], ends: Sequence[int], watch: Watch) -> Summary:
         """The facts of the messages, or of those before the turn at which the model failed."""
         before = self._client.usage
-        lines: list[Line] = []
-        left_out: list[LeftOut] = []
+        found = _Found()
         done, why = messages[0].index, ""
         try:
             for turns in self._parts(messages, ends):
                 asked = rememberable(archivable(turns))
                 watch(f"summarising the messages {turns[0].index} to {turns[-1].index}")
-                found, not_found = self._facts(asked, watch) if asked else ([], [])
-                lines += found
-                left_out += not_found
+                if asked:
+                    found.add(self._facts(asked, watch))
                 done = turns[-1].index + 1
         except ModelError as error:
             why = error.line()
@@ -82,13 +96,28 @@ class ModelSummariser:
             self._client.close()
         usage = self._client.usage - before
         if not why or done > messages[0].index:
-            note = f"the model failed at message {done}, what follows waits: {why}" if why else ""
-            wanted = archivable([message for message in messages if message.index < done])
-            kept = tuple(dict.fromkeys(lines)) or ((ending(wanted),) if wanted else ())
-            return Summary(done, kept, tuple(left_out), note=note, usage=usage)
+            return self._summary(
+                [message for message in messages if message.index < done], done, found, why, usage, watch
+            )
         end = _dumpable(messages, ends)
         text = secrets.mask(dump(rememberable([message for message in messages if message.index < end])))
         return Summary(end, raw=text, note=f"the model failed, so the messages stand as they are: {why}", usage=usage)
+
+    def _summary(
+        self, messages: Sequence[Message], end: int, found: _Found, why: str, usage: Usage, watch: Watch
+    ) -> Summary:
+        """What the model made of the messages before `end`, and what people said, by the rules, that is not in it."""
+        wanted = archivable(messages)
+        rules = self._rules.summarise(messages, [end], watch)
+        told = {one.message for one in found.left_out}
+        left_out = [*found.left_out, *(one for one in rules.left_out if one.message not in told)]
+        kept = list(dict.fromkeys(found.lines))
+        missed = summary_checks.left_over(rules.lines[:-1], kept)
+        missed += summary_checks.left_over(dict.fromkeys(found.own), [*kept, *missed])
+        notes = [f"the model failed at message {end}, what follows waits: {why}"] if why else []
+        notes += _told(found, len(missed))
+        lines = (*kept, *missed) or ((ending(wanted),) if wanted else ())
+        return Summary(end, lines, tuple(left_out), note="; ".join(notes), usage=usage)
 
     def _parts(self, messages: Sequence[Message], ends: Sequence[int]) -> list[list[Message]]:
         """Whole turns together, as many as fit into one question; a longer turn alone."""
@@ -111,53 +140,81 @@ class ModelSummariser:
                 size = cost
         return parts
 
-    def _facts(self, messages: Sequence[Message], watch: Watch) -> tuple[list[Line], list[LeftOut]]:
+    def _facts(self, messages: Sequence[Message], watch: Watch) -> _Found:
         """The facts of one part, asked in pieces where it is too long for one question."""
         room = self._room()
         size = sum(len(_shown(message)) for message in messages) // _CHARS_A_TOKEN
         for halving in range(_HALVINGS + 1):
             try:
-                lines: list[Line] = []
-                left_out: list[LeftOut] = []
+                found = _Found()
                 for piece in _pieces(messages, room * _CHARS_A_TOKEN):
-                    found, not_found = self._asked(piece, messages, watch)
-                    lines += found
-                    left_out += not_found
-                return lines, left_out
+                    found.add(self._asked(piece, messages, watch))
+                return found
             except ModelTooLong:  # the question, or all that there is to answer
                 room = min(room, size) // 2
                 if halving == _HALVINGS or room < _LEAST:
                     raise
         raise AssertionError("unreachable")
 
-    def _asked(self, piece: str, messages: Sequence[Message], watch: Watch) -> tuple[list[Line], list[LeftOut]]:
+    def _asked(self, piece: str, messages: Sequence[Message], watch: Watch) -> _Found:
         fence = Fence(piece)
         question = [
             {"role": "system", "content": _PROMPT.format(fence=fence.mark)},
             {"role": "user", "content": f"{fence.around('messages', piece)}\n\nName the facts."},
         ]
-        numbers = {message.index for message in messages}
-        answer = self._client.ask(question, shape(sorted(numbers)), "archive", watch=watch)
+        by_index = {message.index: message for message in messages}
+        answer = self._client.ask(question, shape(sorted(by_index)), "archive", watch=watch)
         source = "".join(map(_shown, messages))
-        lines: list[Line] = []
-        left_out: list[LeftOut] = []
+        found = _Found()
         for fact in answer.value["facts"]:
             text = " ".join(without_thoughts(fact["text"]).split()).removeprefix("- ")
-            mark = fact.get("mark") if fact.get("mark") in MARKS else "durable"
+            mark = str(fact.get("mark") if fact.get("mark") in MARKS else "durable")
+            cited = by_index.get(fact["message"])
             invented = details.unaccounted(text, source)
             why = refused(text) or _hidden(text) or (f"no message says {', '.join(invented[:4])}" if invented else "")
-            at = fact["message"] if fact["message"] in numbers else messages[-1].index
-            why = why or ("" if fact["message"] in numbers else "it names no message of these")
-            if text and not why:
-                lines.append(Line(str(mark), text, at))
+            why = why or ("" if cited else "it names no message of these")
+            if text and cited and not why and (why := summary_checks.unsaid(text, mark, cited, messages)):
+                found.own += summary_checks.own_words(text, cited)
+            if text and cited and not why:
+                found.lines.append(Line(mark, text, cited.index))
             elif text:
-                left_out.append(LeftOut(at, secrets.mask(text)[:160], why))
-        return lines, left_out
+                at = cited.index if cited else messages[-1].index
+                found.left_out.append(LeftOut(at, secrets.mask(text)[:160], why))
+        return found
 
     def _room(self) -> int:
         """How many tokens of messages go into one question."""
         config = self._client.config
         return max(_LEAST, config.context_tokens - config.max_tokens - _OURS)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a model made of some messages: the facts that are believed, the others, and what was said of these."""
+
+    lines: list[Line] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    own: list[Line] = field(default_factory=list)
+
+    def add(self, other: _Found) -> None:
+        """And what it made of others."""
+        self.lines += other.lines
+        self.left_out += other.left_out
+        self.own += other.own
+
+
+def _told(found: _Found, missed: int) -> list[str]:
+    """What a person should know of a summary that is not what the model made it."""
+    notes = []
+    if missed:
+        what = "a fact that the model left out is" if missed == 1 else f"{missed:,} facts that the model left out are"
+        notes.append(f"{what} archived as said")
+    if found.left_out:
+        reasons = list(dict.fromkeys(one.why for one in found.left_out))
+        more = ", …" if len(reasons) > _REASONS else ""
+        number = counted(len(found.left_out), "fact")
+        notes.append(f"{number} of the model left out: {', '.join(reasons[:_REASONS])}{more}")
+    return notes
 
 
 def _hidden(text: str) -> str:

@@ -60,7 +60,7 @@ def unsaid_heading(title: str, new: str, said: str) -> str:
     """Why no edit may make the heading `title` above the line `new`; "" when it is a general one, or `said`."""
     unsaid = missing(titles.telling(unmasked(title)), details.words(said) | details.words(new))
     if unsaid or denies(title):
-        words = ", ".join(_as_written(title, unsaid)[:4]) if unsaid else title
+        words = ", ".join(as_written(title, unsaid)[:4]) if unsaid else title
         return f"it would make a heading, and no entry that it cites says {words}"
     return ""
 
@@ -99,7 +99,7 @@ def _unsaid(edit: LineEdit, said: str) -> str:
     unsaid = missing(wanted, details.words(said))
     if not wanted or len(wanted) - len(unsaid) >= ENOUGH * len(wanted):
         return ""
-    return f"the entries that it cites do not say {', '.join(_as_written(edit.new, unsaid)[:4])}"
+    return f"the entries that it cites do not say {', '.join(as_written(edit.new, unsaid)[:4])}"
 
 
 def _lost(edit: LineEdit, said: str) -> str:
@@ -114,7 +114,7 @@ def _lost(edit: LineEdit, said: str) -> str:
     there = details.words(said)
     if len(missing(lost, there)) < len(lost) or len(missing(old - lost, there)) < len(old - lost):
         return ""
-    return f"the entries that it cites say nothing of {', '.join(_as_written(edit.old, lost)[:4])}"
+    return f"the entries that it cites say nothing of {', '.join(as_written(edit.old, lost)[:4])}"
 
 
 def _may_go(edit: LineEdit, today: str, text: str) -> bool:
@@ -123,7 +123,7 @@ def _may_go(edit: LineEdit, today: str, text: str) -> bool:
     return not about or dates.is_over(edit.old, today) or tidy.has_copy(text, edit)
 
 
-def _as_written(text: str, words: frozenset[str]) -> list[str]:
+def as_written(text: str, words: frozenset[str]) -> list[str]:
     """The words as the line has them."""
     written = [word.strip("*`_\"'()[].,;:!") for word in text.split()]
     found = [word for word in dict.fromkeys(written) if words & frozenset(tokens(word))]

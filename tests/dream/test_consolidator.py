@@ -48,6 +48,15 @@ def talk(turns: int) -> list[dict[str, Any]]:
     return rows
 
 
+def asked(turns: int, **told: str) -> list[dict[str, Any]]:
+    """The same turns, in which nobody tells anything but at the messages `m0=…`."""
+    rows = [{**row, "content": row["content"].removeprefix("I moved to ").replace(" last week. Is", ": is")}
+            if row["role"] == "user" else row for row in talk(turns)]  # fmt: skip
+    for name, text in told.items():
+        rows[int(name[1:])] = {**rows[int(name[1:])], "content": text}
+    return rows
+
+
 class Home:
     """One agent's home with sessions of the newest layout."""
 
@@ -424,7 +433,7 @@ def fact(text: str, message: int, mark: str = "durable") -> dict[str, Any]:
 
 
 def test_a_model_names_the_facts(home: Home, serve: Callable[..., ModelServer]) -> None:
-    home.write(talk(12))
+    home.write(asked(12, m0="I moved to City0 last week.", m16="I prefer trains to planes. You too?"))
     facts = [
         fact("The user moved to City0 last week", 0), fact("Prefers  trains\nto planes", 16, "permanent"),
         fact("Moved to Atlantis", 0), fact(f"The key is {KEY_OF_OPENAI}", 0), fact("odd", 999, "SKILL"),
@@ -511,7 +520,7 @@ def test_a_dump_holds_no_secret_and_of_many_sessions_one_is_dumped(
 
 
 def test_what_was_made_before_the_model_failed_is_kept(home: Home, serve: Callable[..., ModelServer]) -> None:
-    home.write(talk(60))
+    home.write(asked(60, m0="I moved to City0."))
     serve(says({"facts": [fact("User moved to City0", 0)]}), status(400, "no"), context=6000)
     with open_workspace(home.workspace) as ws:
         plan = ws.consolidator.plan(KEY, budget=800, dreamer="model")
@@ -545,8 +554,56 @@ def test_an_answer_that_is_cut_is_asked_for_in_parts(home: Home, serve: Callable
         assert len(server.asked) - asked_before <= 4
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("User hates boat number 0", "says the opposite"),
+        ("User likes boat number 0", "says it otherwise"),
+        ("User sold boat number 0", "does not say sold"),
+        ("User's mother owns boat number 0", "does not say mother"),
+    ],
+)
+def test_what_a_model_makes_of_a_message_is_held_against_its_words(
+    home: Home, serve: Callable[..., ModelServer], text: str, why: str
+) -> None:
+    home.write(asked(12, m0="I own boat number 0."))
+    serve(says({"facts": [fact(text, 0, "permanent")]}))
+    with open_workspace(home.workspace) as ws:
+        plan = ws.consolidator.plan(KEY, budget=800, dreamer="model")
+    assert "I own boat number 0." in plan.entries[0].content
+    assert text not in str(plan.entries)
+    assert [(one.message, one.text, one.why) for one in plan.left_out] == [(0, text, f"message 0 {why}")]
+    assert f"1 fact of the model left out: message 0 {why}" in plan.note
+    assert "a fact that the model left out is archived as said" in plan.note
+
+
+def test_what_people_said_and_a_model_leaves_out_is_archived_as_said(
+    home: Home, serve: Callable[..., ModelServer]
+) -> None:
+    home.write(asked(12, m0="I own a red boat.", m4="I am allergic to nuts.", m8="My sister is called Mei."))
+    serve(says({"facts": [fact("The user is allergic to nuts", 4, "permanent")]}))
+    with open_workspace(home.workspace) as ws:
+        plan = ws.consolidator.plan(KEY, budget=800, dreamer="model")
+        ws.consolidator.apply(plan)
+    told = "\n".join(row["content"] for row in home.entries())
+    for line in ("The user is allergic to nuts", "I own a red boat.", "My sister is called Mei."):
+        assert line in told
+    assert "I am allergic" not in told
+    assert plan.note == "2 facts that the model left out are archived as said"
+
+
+def test_what_was_said_stands_in_for_what_the_rules_would_not_have_read(
+    home: Home, serve: Callable[..., ModelServer]
+) -> None:
+    home.write(asked(12, m0="Stand-up: half past nine, room Oslo."))
+    serve(says({"facts": [fact("Stand-up was cancelled in room Oslo", 0)]}))
+    with open_workspace(home.workspace) as ws:
+        plan = ws.consolidator.plan(KEY, budget=800, dreamer="model")
+    assert "- [durable] Stand-up: half past nine, room Oslo." in plan.entries[0].content
+
+
 def test_a_model_that_finds_nothing_leaves_a_trace(home: Home, serve: Callable[..., ModelServer]) -> None:
-    home.write(talk(12))
+    home.write(asked(12))
     serve(says({"facts": []}))
     with open_workspace(home.workspace) as ws:
         plan = ws.consolidator.plan(KEY, budget=800, dreamer="model")
