@@ -117,7 +117,7 @@ def _plan_body(plan: ImportPlan) -> dict[str, Any]:
 def _plan_lines(plan: ImportPlan) -> list[str]:
     """The counts, what wants a look, and what could not be read."""
     told = [f"{count:,} {_TOLD[name]}" for name, count in plan.counts.items() if count]
-    lines = [f"{plan.path.name} ({plan.format}): {', '.join(told) or 'nothing in it'}.", *plan.notes]
+    lines = [f"{plan.name} ({plan.format}): {', '.join(told) or 'nothing in it'}.", *plan.notes]
     lines += [plan.over_cap.line()] if plan.over_cap is not None else []
     order = {"conflict": 0, "inbox": 1, "deleted": 2, "update": 3, "new": 4}
     shown = sorted((entry for entry in plan.entries if entry.verdict in order), key=lambda entry: order[entry.verdict])

@@ -20,11 +20,15 @@ _decode = json.JSONDecoder().raw_decode
 _PATIENCE = 100
 _WINDOW = 2048
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
+_LOST = "damaged"
+_DAMAGED = object()
+"""Stands for an element that cannot be read."""
 _FIX = "every item that could be read is shown; the next change of an item sets this file aside and writes a whole one"
 
 
 class LtmItem(NamedTuple):
-    """One long-term item; times are naive local ISO. `origin` is its object as read, which keeps order and form."""
+    """One long-term item; times are naive local ISO. `origin` is its object as read, which keeps order and form;
+    `number` its place in the file, counted from 1 (0: in none)."""
 
     id: str
     text: str
@@ -35,13 +39,14 @@ class LtmItem(NamedTuple):
     hits: int = 0
     extra: Mapping[str, Any] = NOTHING
     origin: Mapping[str, Any] = NOTHING
+    number: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The object to write: as it was read where nothing changed, unknown keys kept."""
         return merged(self.origin, _known(self), _known(LtmItem.from_dict(self.origin)), self.extra)
 
     @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> LtmItem:
+    def from_dict(cls, value: Mapping[str, Any], number: int = 0) -> LtmItem:
         """The item in an object of the file; a missing or strange field has its default."""
         return cls(
             id=text_of(value.get("id")),
@@ -53,6 +58,7 @@ class LtmItem(NamedTuple):
             hits=whole(value.get("hits")),
             extra=unknown(value, _KNOWN),
             origin=value,
+            number=number,
         )
 
 
@@ -98,16 +104,25 @@ def _snapshot(top: Mapping[str, Any], values: Sequence[object], where: str, prob
     items: list[LtmItem] = []
     damaged = bool(problems)
     for number, value in enumerate(values, 1):
+        if value is _DAMAGED:
+            continue
         if why := _fault(value, damaged):
             problems.append(Problem(f"item {number} {why}", where, fix=_FIX))
         elif isinstance(value, dict):
-            items.append(LtmItem.from_dict(value))
+            items.append(LtmItem.from_dict(value, number))
+    complete = not problems
+    seen: set[str] = set()
+    for item in items:
+        if item.id in seen:
+            what = f"the id of item {item.number}, {item.id}, comes twice"
+            problems.append(Problem(what, where, severity="warning"))
+        seen.add(item.id)
     return LtmSnapshot(
         items=tuple(items),
         version=whole(top.get("version"), VERSION),
         updated_at=text_of(top.get("updated_at")),
         extra=unknown(top, _TOP),
-        complete=not problems,
+        complete=complete,
         problems=tuple(problems),
         origin={key: [] if key == "items" else value for key, value in top.items()},
     )
@@ -147,6 +162,7 @@ def _salvaged(text: str, where: str, problems: list[Problem]) -> LtmSnapshot:
             continue
         line, counted = line + text.count("\n", counted, position), position
         problems.append(Problem(f"{value} after item {len(values)}", where, line, _FIX))
+        values += [_DAMAGED] if value == _LOST else []
     if len(problems) == found:
         what = "the file is empty" if not text.strip() else f"broken after item {len(values)}"
         problems.append(Problem(what, where, text.count("\n") + 1, _FIX))
@@ -198,7 +214,7 @@ def _elements(text: str, at: int) -> Iterator[tuple[object, int]]:
             yield "a comma is missing", at
             continue
         following = starts.search(text, at if length else at + 1)
-        yield ("damaged" if following else "the file ends in the middle"), at
+        yield (_LOST if following else "the file ends in the middle"), at
         if following is None:
             return
         at = following.end() - 1 if starts is _INDENTED_ITEM else following.start()

@@ -166,7 +166,7 @@ async def _preview(screen: WorkspaceScreen[Any], path: str) -> None:
         start(screen, lambda: _do(screen, what, lambda ws: ws.transfer.run(plan, tell=_until(asked)), asked))
 
     refused = "" if count else "Nothing to import: all of it is here, was deleted here, or could not be read."
-    title = f"Import {counted(count, 'row')} from {plan.path.name}" if count else f"Import from {plan.path.name}"
+    title = f"Import {counted(count, 'row')} from {plan.name}" if count else f"Import from {plan.name}"
     reason = "One operation, which u takes back. The file itself is never written."
     screen.confirm(title, plan_blocks(plan), do, reason=reason, refused=refused)
 

@@ -23,7 +23,7 @@ ITEMS = st.builds(
 )
 SNAPSHOTS = st.builds(
     lambda **fields: LtmSnapshot(**fields),
-    items=st.lists(ITEMS, max_size=5).map(tuple),
+    items=st.lists(ITEMS, max_size=5, unique_by=lambda item: item.id).map(tuple),
     updated_at=TEXT,
     extra=st.dictionaries(
         TEXT.filter(lambda key: key not in {"version", "updated_at", "items"}), st.integers(), max_size=2
@@ -41,7 +41,7 @@ def test_a_snapshot_survives_its_file(snapshot):
     again = parse_snapshot(data, "s")
     assert again.complete
     assert again.problems == ()
-    items = tuple(item._replace(origin={}) for item in again.items)
+    items = tuple(item._replace(origin={}, number=0) for item in again.items)
     assert again._replace(items=items, origin={}) == snapshot
     assert dump_snapshot(again) == data
 
@@ -124,6 +124,18 @@ def test_damage_in_the_middle_costs_the_item_it_sits_in():
             "ltm_5",
         ]
         assert snapshot.problems
+
+
+def test_an_id_that_comes_twice_is_warned_of_and_places_are_those_of_the_file():
+    values = [{"id": "a", "text": "1"}, 5, {"id": "a", "text": "2"}, {"id": "b", "text": "3"}]
+    snapshot = parse_snapshot(json.dumps({"items": [values[0], *values[2:]]}).encode(), "s")
+    assert (len(snapshot.items), snapshot.complete) == (3, True)
+    assert [(problem.what, problem.severity) for problem in snapshot.problems] == [
+        ("the id of item 2, a, comes twice", "warning")
+    ]
+    snapshot = parse_snapshot(json.dumps({"items": values}).encode(), "s")
+    assert [item.number for item in snapshot.items] == [1, 3, 4]
+    assert not snapshot.complete
 
 
 def test_a_missing_comma_costs_no_item():

@@ -509,7 +509,8 @@ def test_a_database_of_several_workspaces_gives_one(ws: Workspace, tmp_path: Pat
 
 
 def test_an_id_that_comes_twice_is_taken_once(ws: Workspace, tmp_path: Path) -> None:
-    plan = ws.transfer.preview(scoped_database(tmp_path / "x.db", {"id": "a"}, {"id": "a"}, {"content": "text 0"}))
+    again = {"id": "a", "content": "text 0"}
+    plan = ws.transfer.preview(scoped_database(tmp_path / "x.db", {"id": "a"}, again, {"content": "text 0"}))
     assert [entry.verdict for entry in plan.entries] == ["new", "same", "same"]
     assert plan.entries[1].why == "that id comes twice"
 

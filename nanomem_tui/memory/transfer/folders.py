@@ -57,7 +57,7 @@ def _beside(folder: Path, taken: Sequence[Path]) -> list[Path]:
 def left(folder: Path, taken: Sequence[Path], refused: Mapping[Path, str]) -> list[str]:
     """What else a folder holds that is not imported, in sentences for a person. `refused`: files with the reason."""
     names = [path.relative_to(folder.resolve()).as_posix() for path in taken if path.is_relative_to(folder.resolve())]
-    told = [f"Found in {folder.name or folder}: {', '.join(names)}."] if names else []
+    told = [f"Found in {folder.resolve().name or folder}: {', '.join(names)}."] if names else []
     home = _home(folder)
     if home is None:
         inside = [path for path in sorted(folder.iterdir()) if path.name[0] != "." and path.is_dir()]

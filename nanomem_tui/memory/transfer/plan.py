@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from nanomem_tui.memory.transfer.values import Entry, Found, Prefer, Reading
+from nanomem_tui.memory.transfer.values import DOES, Entry, Found, Prefer, Reading
 from nanomem_tui.store.values import Item, Lesson, Row
 from nanomem_tui.text import normalised, one_line
 
@@ -42,11 +42,16 @@ class Planner:
 
     def entries(self, reading: Reading, flag: Flag) -> Iterable[Entry]:
         """The verdicts on the rows of a reading, in its order; `flag` says which should wait for a person."""
+        words: dict[str, tuple[str, ...]] = {}
         for found in reading.rows:
             entry = self._entry(found, reading, flag)
+            key = key_of(found.row)
+            if words.setdefault(found.row.id, key) != key:
+                why = "that id comes twice, with other words: the first is taken"
+                entry = Entry("conflict", masked(found.row), found.place, why, entry.present)
             if found.note:
                 entry = entry._replace(why="; ".join(filter(None, (entry.why, found.note))))
-            if entry.verdict in ("new", "inbox"):
+            if entry.verdict in DOES:
                 self._coming[entry.row.id] = entry.row
                 self._texts.setdefault(key_of(entry.row), entry.row)
             yield entry

@@ -8,7 +8,7 @@ from typing import Any
 from nanomem_tui.errors import Problem
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
-from nanomem_tui.store.exchange import SOURCES, Source
+from nanomem_tui.store.exchange import SOURCES, Raw, Source
 from nanomem_tui.store.values import Item, Lesson, Row
 
 SNAPSHOT, LESSONS = SOURCES
@@ -21,20 +21,32 @@ LOST = {
 
 def read(source: Source, data: bytes, where: str, workspace_id: str) -> Reading:
     """The rows in a file of the agent; what it cannot say is as its defaults are (docs/decisions)."""
-    parsed = source.parse(data, where)
+    raws, read = _raws_in(source, data, where)
     found: list[Found] = []
-    problems = list(parsed.problems)
-    for number, (key, raw) in enumerate(parsed.rows.items(), 1):
-        place = f"{'item' if source is SNAPSHOT else 'lesson'} {number}"
+    problems = list(read)
+    for place, raw in raws:
         row = source.to_row(raw, workspace_id)
         try:
             checked, note = _checked(row, workspace_id)
         except rows.BadRow as error:
-            problems.append(Problem(f"{place} ({key[:60]}): {error}", where))
+            problems.append(Problem(f"{place} ({row.id[:60]}): {error}", where))
         else:
             found.append(Found(checked, place, note))
     name = "ltm-snapshot" if source is SNAPSHOT else "lessons"
     return Reading(name, found, problems, fields=frozenset(source.fields))
+
+
+def _raws_in(source: Source, data: bytes, where: str) -> tuple[list[tuple[str, Raw]], tuple[Problem, ...]]:
+    """The rows of a file with their places, also those whose id another has, and what could not be read."""
+    if source is SNAPSHOT:
+        from nanomem_tui.formats.ltm_snapshot import parse_snapshot
+
+        snapshot = parse_snapshot(data, where)
+        return [(f"item {item.number}", item.to_dict()) for item in snapshot.items], snapshot.problems
+    from nanomem_tui.formats.lessons import parse_lessons
+
+    learned = parse_lessons(data, where)
+    return [(f"line {lesson.line}", lesson.to_dict()) for lesson in learned.lessons], learned.problems
 
 
 def _checked(row: Row, workspace_id: str) -> tuple[Row, str]:

@@ -118,7 +118,7 @@ class Transfer:
             counted(number, noun) for number, noun in ((items, "item"), (len(rows) - items, "lesson")) if number
         )
         meta = {"started_by": "human", "path": str(plan.path), "format": plan.format}
-        label = f"import {what} from {plan.path.name}"
+        label = f"import {what} from {plan.name}"
         if plan.over_cap is not None:
             self._perform(cap.notice(plan.over_cap))
         return self._perform(new_operation(KIND, label, changes, actor="import", meta=meta))

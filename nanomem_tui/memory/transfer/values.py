@@ -5,6 +5,7 @@ Values only; `rows` checks fields, `plan` decides, `service` does.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -76,6 +77,11 @@ class ImportPlan(NamedTuple):
     notes: tuple[str, ...] = ()
     over_cap: Overflow | None = None
     """That there would be more items than `max_items` has room for."""
+
+    @property
+    def name(self) -> str:
+        """What the file or folder is called, however its path was written."""
+        return Path(os.path.abspath(self.path)).name or str(self.path)
 
     @property
     def counts(self) -> dict[str, int]:
