@@ -36,48 +36,41 @@ WIDE_PER_WORD = 1.6
 
 _CLAUSES = re.compile(r"(?<=；)")
 _QUESTION = re.compile(
-    r"[?？]\s*[\"'”）)]*$|(?:吗|呢|么|嘛)[。！!.]*$|^(?:who|what|when|where|why|how|which|whose|do|does|did|is|"
-    r"are|was|were|can|"
-    r"could|would|will|should|shall|may|have|has|had|am)\s+(?:i|you|we|he|she|it|they|the|this|that|there|my|your|"
-    r"our|to|many|much|long|often|come|do|does|is|are|was)\b(?!.*[.!]$)|^(?:你|您)?(?:还)?记得.{0,30}(?:吗|么|"
-    r"什么|谁|哪|几)|(?:吗|么|[住下到好完懂了过白楚]没有?)[。！!.\s]*$|"
-    r"^(?:什么|为什么|为啥|怎么|怎样|如何|谁|哪|几点|多少|何时|能否|可否|是否|有没有|是不是|能不能|可不可以|会不会|"
-    r"要不要)|"
-    r"^(?!.{0,4}(?:知道|清楚|明白|管|论|问|看))(?:你|您|我|他|她|它|我们|你们|这|那|今天|明天|昨天|现在)[^，。]{0,20}?"
-    r"(?:是不是|有没有|能不能|可不可以|会不会|要不要|该不该|好不好|对不对|知不知道|记不记得|记得不记得|为什么|"
-    r"怎么(?!也|都)|"
-    r"(?<!没)什么(?!都|也|的)|几点|多少钱|多久|哪(?:里|儿|个|天|家|些))|"
-    r"(?:怎么样|怎么办|怎么做|怎么回事|什么意思|是什么|叫什么|做什么|吃什么|喝什么|在哪[里儿]?|几点了?|多少钱?|多久|"
-    r"多大|多远|"
-    r"是谁|什么时候|好不好|行不行|对不对|可以不|行不)[啊呀呢的了]?[。！!.\s]*$",
+    r"[?？]\s*[\"'”）)]*$|(?:吗|呢|么|嘛)[。！!.]*$|^(?:who|what|when|where|why|how|which|whose|do|does|did|is|are|was|"
+    r"were|can|could|would|will|should|shall|may|have|has|had|am)\s+(?:i|you|we|he|she|it|they|the|this|that|there|my|"
+    r"your|our|to|many|much|long|often|come|do|does|is|are|was)\b(?!.*[.!]$)|^(?:你|您)?(?:还)?记得.{0,30}(?:吗|么|"
+    r"什么|谁|哪|几)|(?:吗|么|[住下到好完懂了过白楚]没有?)[。！!.\s]*$|^(?:什么|为什么|为啥|怎么|怎样|如何|谁|哪|几点|"
+    r"多少|何时|能否|可否|是否|有没有|是不是|能不能|可不可以|会不会|要不要)|^(?!.{0,4}(?:知道|清楚|明白|管|论|问|"
+    r"看))(?:你|您|我|他|她|它|我们|你们|这|那|今天|明天|昨天|现在)[^，。]{0,20}?(?:是不是|有没有|能不能|可不可以|"
+    r"会不会|要不要|该不该|好不好|对不对|知不知道|记不记得|记得不记得|为什么|怎么(?!也|都)|(?<!没)什么(?!都|也|的)|"
+    r"几点|多少钱|多久|哪(?:里|儿|个|天|家|些))|(?:怎么样|怎么办|怎么做|怎么回事|什么意思|是什么|叫什么|做什么|吃什么|"
+    r"喝什么|在哪[里儿]?|几点了?|多少钱?|多久|多大|多远|是谁|什么时候|好不好|行不行|对不对|可以不|"
+    r"行不)[啊呀呢的了]?[。！!.\s]*$",
     re.IGNORECASE,
 )
 _NOT_FORGET = (
-    r"(?:(?:i|we)(?:'d| would| do)? (?:don't|do not|wouldn't|would not|not|never) want you to|(?:do not|don't|"
-    r"never) let me|"
-    r"(?:make sure|be sure|see to it)(?: that)? (?:you (?:do not|don't|never)|not to)|"
-    r"(?:you )?(?:must|should|may|can) ?(?:not|n't|never)|do not|don't|never)(?: ever)? forget"
+    r"(?:(?:i|we)(?:'d| would| do)? (?:don't|do not|wouldn't|would not|not|never) want you to|(?:do not|don't|never) "
+    r"let me|(?:make sure|be sure|see to it)(?: that)? (?:you (?:do not|don't|never)|not to)|(?:you )?(?:must|should|"
+    r"may|can) ?(?:not|n't|never)|do not|don't|never)(?: ever)? forget"
 )
 _NOT_FORGET_ZH = (
     r"(?:(?:千万|可|绝对)*(?:别|不要|不能|不许|不可以?)(?:再)?(?:让我)?|我(?:可|绝对|真的)?不(?:想|希望|愿意?)(?:让|"
-    r"叫)?(?:你|您))"
-    r"忘(?:[记掉]了|[记掉了])"
+    r"叫)?(?:你|您))忘(?:[记掉]了|[记掉了])"
 )
 _REMEMBER = re.compile(
     LEAD + r"(?:(?:can|could|would|will) you (?:please )?)?(?:please\s+)?"
-    r"(?:remember|memori[sz]e|keep in mind|bear in mind|(?:make|take) a note(?= that|:)|note(?= that\b|\s*:)|"
-    r"note to self(?=\s*[:,])|(?:save|store|record|keep|log|(?:write|note|jot)(?: down)?)(?= (?:this|that|"
-    r"the following)"
-    rf"(?: down)?(?: for (?:me|later))?\s*[:：])|{_NOT_FORGET})(?!\s+(?:when|how|what|where|who|why|me|us|those|"
-    rf"the (?:time|day)s?)\b)"
+    r"(?:remember|memori[sz]e|keep in mind|bear in mind|(?:make|take) a note(?= that|:)|note(?= that\b|\s*:)|note to "
+    r"self(?=\s*[:,])|(?:save|store|record|keep|log|(?:write|note|jot)(?: down)?)(?= (?:this|that|the following)"
+    rf"(?: down)?(?: for (?:me|later))?\s*[:：])|{_NOT_FORGET})(?!\s+(?:when|how|what|where|who|why|me|us|those|the "
+    rf"(?:time|day)s?)\b)"
     r"(?:\s+this)?(?: down)?(?: for (?:me|later))?(?:\s*[:,，：]\s*|\s+that\s*[:,]?\s+|\s+)(?P<what>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 GONE = r"(?:delete|erase|remove|drop|wipe|clear|purge|discard|scrub|get rid of)"
 KEPT = (
     r"(?:memor(?:y|ies)|(?:what|everything|anything|all|whatever)(?: that)? (?:you|we) (?:\w+ )?(?:know|remember|have|"
-    r"learned|learnt|saved|stored|noted|kept|recorded)|(?:info(?:rmation)?|facts?|everything|anything|all)"
-    r"(?= (?:stored |saved )?(?:about|on|of|regarding|concerning)\b)|(?:info(?:rmation)?|data|facts?|notes?|records?|"
+    r"learned|learnt|saved|stored|noted|kept|recorded)|(?:info(?:rmation)?|facts?|everything|anything|all)(?= "
+    r"(?:stored |saved )?(?:about|on|of|regarding|concerning)\b)|(?:info(?:rmation)?|data|facts?|notes?|records?|"
     r"entries)(?= (?:that )?you (?:\w+ )?(?:know|remember|have|saved|stored|noted|kept)))"
 )
 GONE_ZH = r"(?:删除|删掉|删了|删去|清除|清空|抹掉|抹去|移除|去掉|忘掉|忘记|忘了)"
@@ -89,25 +82,20 @@ _FORGET = re.compile(
     rf"(?:please\s+|just\s+)*(?:forget\b|never ?mind\b|un-?remember\b|{GONE} (?:\w+ ){{0,3}}?{KEPT}\b)|"
     rf"{_PLEASE_ZH}(?:把.{{1,30}})?(?:忘(?:掉|记|了)|算了|当我没说)|"
     rf"{_PLEASE_ZH}(?:{GONE_ZH}(?:.{{0,40}}的)?(?:你)?(?:所有|全部)?(?:的)?{MEMORY_ZH}|{GONE_ZH}.{{0,4}}(?:关于|有关|"
-    rf"对于|记得)|"
-    rf"(?:把|将|关于|有关).{{1,40}}{GONE_ZH})",
+    rf"对于|记得)|(?:把|将|关于|有关).{{1,40}}{GONE_ZH})",
     re.IGNORECASE,
 )
 _FORGET_ALL = re.compile(
     LEAD + rf"(?:(?:can|could|would|will) you |i(?:'d like| want| would like) you to )?(?:please\s+|just\s+)*(?:forget|"
     rf"{GONE}) "
     r"(?:(?:absolutely |about )?(?:everything|all)|(?:all|the whole|your|my|the|our)(?: of)?(?: (?:your|my|the|our|"
-    r"saved|stored|"
-    r"whole|entire)){0,3} (?:memor(?:y|ies)|data|facts|notes))(?: (?:that )?(?:you|we)(?: \w+)?(?: (?:know|remember|"
-    r"have|learned|saved|"
-    r"stored)))?(?: (?:about|of|on) (?:me|us|everything|myself))?(?: (?:please|now|again))*\W*$|"
-    r"(?:what|all|everything|anything) (?:that )?you (?:know|remember|have(?: saved| stored)?|saved|stored) (?:about|"
-    r"of|on) (?:me|us)\W*$|"
+    r"saved|stored|whole|entire)){0,3} (?:memor(?:y|ies)|data|facts|notes))(?: (?:that )?(?:you|we)(?: \w+)?(?: "
+    r"(?:know|remember|have|learned|saved|stored)))?(?: (?:about|of|on) (?:me|us|everything|myself))?(?: (?:please|now|"
+    r"again))*\W*$|(?:what|all|everything|anything) (?:that )?you (?:know|remember|have(?: saved| stored)?|saved|"
+    r"stored) (?:about|of|on) (?:me|us)\W*$|"
     rf"{_PLEASE_ZH}(?:把|将)?(?:{GONE_ZH})?(?:你)?(?:关于我的|有关我的|我的|对我的|记得的|知道的|保存的)?(?:一切|所有|"
-    rf"全部)(?:的)?"
-    rf"(?:关于我的|我的)?{KEPT_ZH}?(?:都|全都|全)?(?:{GONE_ZH})?(?:了|吧|掉)*\W*$"
-    rf"|{_PLEASE_ZH}{GONE_ZH}(?:你)?(?:关于我的|有关我的|我的|对我的|你的)?(?:所有|全部|"
-    rf"一切)?的?{MEMORY_ZH}[吧了]*\W*$",
+    rf"全部)(?:的)?(?:关于我的|我的)?{KEPT_ZH}?(?:都|全都|全)?(?:{GONE_ZH})?(?:了|吧|掉)*\W*$|"
+    rf"{_PLEASE_ZH}{GONE_ZH}(?:你)?(?:关于我的|有关我的|我的|对我的|你的)?(?:所有|全部|一切)?的?{MEMORY_ZH}[吧了]*\W*$",
     re.IGNORECASE,
 )
 _POLITE = re.compile(
@@ -116,8 +104,7 @@ _POLITE = re.compile(
 )
 _REMEMBER_ZH = re.compile(
     r"^[\s,，]*(?:(?:嗯|好的?|对了|另外|还有|麻烦|请|帮我|你要|你|一定要|务必|给我|都|要|(?P<polite>能不能|可不可以|能|"
-    r"可以))"
-    r"[，,\s]*){0,5}"
+    r"可以))[，,\s]*){0,5}"
     rf"(?:记住|记下来?|记一下|记着|牢记|{_NOT_FORGET_ZH}|记得(?!.{{0,20}}(?:吗|么|什么|谁|哪)))"
     r"(?!了?(?:多少|什么|谁|哪|几|没))(?:了|一下|这一?点|这件事)?[\s:：，,、]*(?P<what>.+)",
     re.DOTALL,
@@ -128,9 +115,9 @@ _TAG_ZH = re.compile(
 _ASKED_ZH = re.compile(r"(?:吗|呢|么|嘛|没有?)[\s。！!.]*$|[?？]\s*[\"'”）)]*$")
 _POINTER = re.compile(
     r"(?:this|that|it|these|those|them|the following|following|all(?: of)? (?:this|that|these|it)|the below|below|"
-    r"(?:these|the following|the|some|a few|my) (?:\w+ )?(?:things?|facts?|points?|items?|details?|list|notes?)|"
-    r"(?:了|吗|呢|吧|啊|哦|呀|的|没有?|住)+|(?:以下|下面|如下|这些|这几|这|那|那些|它|他们?说的)(?:的|几|两|三|\d)*"
-    r"(?:个|点|条|件|件事|句话|些|话|事|内容|信息|事项|事情|东西|资料)?)(?: (?:about me|for me|for later|please))*",
+    r"(?:these|the following|the|some|a few|my) (?:\w+ )?(?:things?|facts?|points?|items?|details?|list|notes?)|(?:了|"
+    r"吗|呢|吧|啊|哦|呀|的|没有?|住)+|(?:以下|下面|如下|这些|这几|这|那|那些|它|他们?说的)(?:的|几|两|三|\d)*(?:个|点|"
+    r"条|件|件事|句话|些|话|事|内容|信息|事项|事情|东西|资料)?)(?: (?:about me|for me|for later|please))*",
     re.IGNORECASE,
 )
 """What points at what is to be remembered, and is not it."""
@@ -140,18 +127,16 @@ _BARE_HEAD = re.compile(
     + r"(?:(?:can|could|would|will) you )?(?:please )?(?:remember|memori[sz]e|note(?: down)?|keep in mind|save|store|"
     r"(?:(?:some )?(?:things|facts) )?to remember)(?: (?:all )?(?:of )?(?P<what>\w[\w ]{0,40}))?\s*[:：]?$|"
     r"^[\s,，]*(?:(?:请|帮我|麻烦|你|要|都|给我|好的?)[，,\s]*){0,4}(?:记住|记下来?|记一下|记着|牢记|记录(?:一下)?|"
-    r"保存)"
-    r"(?:一下)?(?P<zh>[^：:，,]{0,16})[:：]?$",
+    r"保存)(?:一下)?(?P<zh>[^：:，,]{0,16})[:：]?$",
     re.IGNORECASE,
 )
 _ENTRY = re.compile(r"^\s*(?:[-*•·–]|[（(]?\d{1,2}[.)、）:：]|[①-⑳])\s*(?=\S)")
 _DO = (
     r"(?:use|reply|answer|respond|write|send|call|include|keep|add|prefer|start|end|format|speak|ask|check|give|show|"
-    r"put|"
-    r"make|do|tell|remind|say|book|order|run|test|commit|explain|translate|be|avoid|begin|wrap|sign|cite|quote|save|"
-    r"store|"
-    r"round|convert|open|close|deploy|leave|take|set|pay|buy|choose|pick|go|let|mention|refer|review|confirm|follow|"
-    r"assume|treat|read|work|turn|bring|lock|back up|delete|stop|try|skip|stick|switch|warn|wait|notify|spell|address)"
+    r"put|make|do|tell|remind|say|book|order|run|test|commit|explain|translate|be|avoid|begin|wrap|sign|cite|quote|"
+    r"save|store|round|convert|open|close|deploy|leave|take|set|pay|buy|choose|pick|go|let|mention|refer|review|"
+    r"confirm|follow|assume|treat|read|work|turn|bring|lock|back up|delete|stop|try|skip|stick|switch|warn|wait|notify|"
+    r"spell|address)"
 )
 """What a person orders."""
 _STANDING = re.compile(
@@ -160,28 +145,23 @@ _STANDING = re.compile(
     + rf"(?:you (?:should|must) )?always {_DO}\b|"
     + LEAD
     + r"(?:next time|by default)[\s,:]+(?:(?:please|always|just|only|you (?:should|must))[\s,]+)*"
-    rf"(?:{_DO}|don't|do not|never)\b(?! (?:it|that) (?:is|was)\b)|"
-    rf"{LEAD}(?:please )?(?:always )?{_DO}\b.{{1,80}}?\b(?:by default|next time)(?=\W*$)|"
-    r"\b(?:please|should|must) always \w+|^(?:please )?default to \b|\b(?:my|our) default (?:\w+ ){0,3}(?:is|"
-    r"should be|will be)\b|\bthe default (?:\w+ ){0,3}(?:should be|will be)\b|"
-    r"\bas (?:the|my|our) default\b|^(?:(?:请|麻烦|那|你|您|好的?|嗯|我们|大家)[，,\s]*){0,4}"
-    r"(?:(?:以后|今后|往后|从此|之后)(?:请|都|就|一律|统一|要|全部|只|请都)*(?:不要|别|不许|不用|用|使用|叫|称呼|回答|"
-    r"回复|说|写|给|"
-    r"把|按|先|发|默认|提醒|采用|改用|换成|跟|帮|在|每)(?!想|再说)|"
-    r"(?:以后|今后|往后|从此|之后)[^，。！？我你他她]{1,12}?(?:都|一律|统一|全部)(?:请|要)?(?:用|写|使用|采用|按|以|发|"
-    r"放|改成|换成|回答|回复|不要|别)|"
-    r"(?:下次|下回)(?:请|记得|一定|务必|都|就|要|你)*(?:先(?=问|告诉|确认|跟|和|给|让|提醒|检查|备份|通知|说)|别|不要|"
-    r"用|使用|叫|回答|回复|"
-    r"写|给我|提醒我|问我|按|把)(?!想|再说)|"
-    r"长期(?!\w*(?:以来|来看|的)))|默认(?:情况下)?(?:请|都|要|就|，|,|\s)*(?:用|使用|采用|以|按|回答|回复|选|发|写|走|叫)|"
-    r"以后都|以后请|今后都|今后请|从现在起|从今以后|往后都|"
-    r"每次都(?=要|用|请|先|给)|一律(?=用|使用)",
+    rf"(?:{_DO}|don't|do not|never)\b(?! (?:it|that) (?:is|was)\b)|{LEAD}(?:please )?(?:always "
+    rf")?{_DO}\b.{{1,80}}?\b(?:by default|next time)(?=\W*$)|"
+    r"\b(?:please|should|must) always \w+|^(?:please )?default to \b|\b(?:my|our) default (?:\w+ ){0,3}(?:is|should be|"
+    r"will be)\b|\bthe default (?:\w+ ){0,3}(?:should be|will be)\b|\bas (?:the|my|our) default\b|^(?:(?:请|麻烦|那|你|"
+    r"您|好的?|嗯|我们|大家)[，,\s]*){0,4}(?:(?:以后|今后|往后|从此|之后)(?:请|都|就|一律|统一|要|全部|只|"
+    r"请都)*(?:不要|别|不许|不用|用|使用|叫|称呼|回答|回复|说|写|给|把|按|先|发|默认|提醒|采用|改用|换成|跟|帮|在|"
+    r"每)(?!想|再说)|(?:以后|今后|往后|从此|之后)[^，。！？我你他她]{1,12}?(?:都|一律|统一|全部)(?:请|要)?(?:用|写|"
+    r"使用|采用|按|以|发|放|改成|换成|回答|回复|不要|别)|(?:下次|下回)(?:请|记得|一定|务必|都|就|要|你)*(?:先(?=问|"
+    r"告诉|确认|跟|和|给|让|提醒|检查|备份|通知|说)|别|不要|用|使用|叫|回答|回复|写|给我|提醒我|问我|按|把)(?!想|再说)|"
+    r"长期(?!\w*(?:以来|来看|的)))|默认(?:情况下)?(?:请|都|要|就|，|,|\s)*(?:用|使用|采用|以|按|回答|回复|选|发|写|走|"
+    r"叫)|以后都|以后请|今后都|今后请|从现在起|从今以后|往后都|每次都(?=要|用|请|先|给)|一律(?=用|使用)",
     re.IGNORECASE,
 )
 
 _REQUEST = re.compile(
-    r"^(?:thanks|thank you|ok|okay|yes|no|sure|great|cool|hi|hello|hey|good (?:morning|night|evening)|bye|lol|"
-    r"好的?|谢谢|你好|嗯|行|可以|收到|没问题|再见|早上好|晚安)\b[\s\w,!.，。！]{0,24}$",
+    r"^(?:thanks|thank you|ok|okay|yes|no|sure|great|cool|hi|hello|hey|good (?:morning|night|evening)|bye|lol|好的?|"
+    r"谢谢|你好|嗯|行|可以|收到|没问题|再见|早上好|晚安)\b[\s\w,!.，。！]{0,24}$",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힯]|[^\W_]+")

@@ -33,16 +33,15 @@ _MEMORY = (
     r"(?:your |the |long[- ]term |permanent )*(?:memor(?:y|ies)|notes?|notebook|records?|profile|files|logs?|database)"
 )
 _RECALL = (
-    r"(?:remember(?:ing)?|memori[sz](?:e|ing)|keep(?:ing)? in mind|bear(?:ing)? in mind)"
-    r"(?=\s*(?:[:,.!;—–-]|$|this|that|it\b|these|those|them|the following|anything|any of|what|my|our|i\b|me\b|about|"
-    r"where|how|any))"
+    r"(?:remember(?:ing)?|memori[sz](?:e|ing)|keep(?:ing)? in mind|bear(?:ing)? in mind)(?=\s*(?:[:,.!;—–-]|$|this|"
+    r"that|it\b|these|those|them|the following|anything|any of|what|my|our|i\b|me\b|about|where|how|any))"
 )
 _RECORD = (
     rf"(?:(?:sav|stor|captur|archiv|retain|not)(?:e|ing)?|record(?:ing)?|log(?:ging)?|hold(?:ing)? on to) {_WHAT}|"
-    rf"(?:writ|jott?|tak|not)(?:e|ing)? (?:down {_WHAT}|(?:{_OBJECT}|(?:my|our) [\w' ]{{2,30}}?) down\b)|"
-    rf"(?:keep|writ)(?:e|ing)? (?:{_MINE}|{_OBJECT}(?=\s*(?:[:,.;!—–-]|$)|\s+(?:in {_MEMORY}|in mind|on (?:file|"
-    r"record)|anywhere|for later|please|and|but|because)\b))|"
-    r"(?:mak|tak|keep)(?:e|ing)? (?:a |any |no )?(?:mental )?(?:note|record|memo|log)s?\b|"
+    rf"(?:writ|jott?|tak|not)(?:e|ing)? (?:down {_WHAT}|(?:{_OBJECT}|(?:my|our) [\w' ]{{2,30}}?) down\b)|(?:keep|"
+    rf"writ)(?:e|ing)? (?:{_MINE}|{_OBJECT}(?=\s*(?:[:,.;!—–-]|$)|\s+(?:in {_MEMORY}|in mind|on (?:file|"
+    r"record)|anywhere|for later|please|and|but|because)\b))|(?:mak|tak|keep)(?:e|ing)? (?:a |any |no )?(?:mental "
+    r")?(?:note|record|memo|log)s?\b|"
     rf"(?:put|add|commit|enter|writ|sav|stor|keep)\w* (?:[\w']+ ){{1,4}}(?:to|in|into) {_MEMORY}\b"
 )
 _KEEP = rf"(?:{_RECALL}|{_RECORD})"
@@ -54,17 +53,15 @@ _KEPT = (
 _NOT_YOU = r"(?:didn't|did not|don't|do not|not(?: to)?|never|wouldn't|would not|won't|will not|can't|cannot|couldn't)"
 _ORDER = (
     r"(?:do not|don't|dont|do n't|never|please not|not to|need not|needn't|(?:must|should|may|can|shall) ?(?:not|n't)|"
-    r"(?:can|could|would|will) you (?:please |kindly |just )?not|mind not|better not|stop|quit|avoid|refrain from|"
-    r"no (?:need|reason|point)(?: for you)? to|no need for|not (?:allowed|supposed|permitted|meant) to|without|"
-    r"rather not)"
-    r"\s+(?:(?:ever|please|try to|have to|need to|want you to|bother to|dare(?: to)?|go and|just|even|you dare(?: to)?)"
-    r"\s+){0,2}"
+    r"(?:can|could|would|will) you (?:please |kindly |just )?not|mind not|better not|stop|quit|avoid|refrain from|no "
+    r"(?:need|reason|point)(?: for you)? to|no need for|not (?:allowed|supposed|permitted|meant) to|without|rather "
+    r"not)\s+(?:(?:ever|please|try to|have to|need to|want you to|bother to|dare(?: to)?|go and|just|even|you dare(?: "
+    r"to)?)\s+){0,2}"
 )
 _I_WISH = (
     r"(?:\bi(?:'d| would|'ll| do)?(?: really| much| strongly| also)* (?:rather|prefer|like|appreciate|love|wish|hope|"
-    r"want|"
-    r"ask|request|need|be (?:glad|happy|happier|grateful|obliged))|(?:better|best|nice|kind|great|good|please|mind) if|"
-    r"make sure|ensure|promise(?: me)?|beg you|ask you)(?: (?:it|that|if|for|to)){0,3}"
+    r"want|ask|request|need|be (?:glad|happy|happier|grateful|obliged))|(?:better|best|nice|kind|great|good|please|"
+    r"mind) if|make sure|ensure|promise(?: me)?|beg you|ask you)(?: (?:it|that|if|for|to)){0,3}"
 )
 _I_DO_NOT_WISH = (
     r"\b(?:i|we)(?:'d| would)?(?: really| also| definitely| absolutely| strongly| just| still)* (?:don't|dont|do not|"
@@ -72,28 +69,44 @@ _I_DO_NOT_WISH = (
     r"authori[sz]e|expect)(?: for| to)?"
 )
 _SUBJECT = (
-    r"(?:this|that|it|these|those|the (?:following|above)|any(?:thing)? of this|(?:my|our) [\w' ]{2,30}?|"
-    r"what i [\w' ]{2,40}?)"
+    r"(?:this|that|it|these|those|the (?:following|above)|any(?:thing)? of this|(?:my|our) [\w' ]{2,30}?|what i "
+    r"[\w' ]{2,40}?)"
 )
-_ENGLISH = (
-    rf"\b(?P<order>{_ORDER}){_KEEP}|"
-    rf"{_I_WISH} (?:you|u|nanobot) {_NOT_YOU}(?: ever| even)? {_KEEP}|"
-    rf"{_I_WISH} {_SUBJECT} (?:wasn't|weren't|isn't|not|was not|were not|never)(?: to)?(?: be)? {_KEPT}|"
-    rf"\b(?:rather|prefer to|prefer) not (?:to )?have {_SUBJECT} {_KEPT}|"
-    rf"{_I_DO_NOT_WISH} (?:you|u|nanobot|anyone|anybody) (?:to )?(?:ever )?{_KEEP}|"
-    rf"{_I_DO_NOT_WISH} {_SUBJECT} (?:to )?(?:be |being |get )?{_KEPT}|"
-    rf"\b{_SUBJECT} (?:(?:should|must|may|can|shall|ought|needs?|does|do)(?: ?not|n't| never)(?: to| need to|"
-    rf" have to)?|"
-    rf"(?:is|are) not (?:meant |supposed |allowed )?to) be {_KEPT}|"
-    rf"\b(?:none|nothing) of (?:this|that|it|what i \w+)\b.{{0,20}}?{_KEPT}|"
-    r"\boff the record\b|\bnot (?:for|on) the record\b|\bnot for your (?:memory|notes)\b|"
-    rf"\b(?:keep|leave|exclude|omit) (?:{_OBJECT}|(?:my|our) [\w' ]{{2,30}}?) (?:out of|off|from) {_MEMORY}\b|"
-    r"\bkeep (?:this|that|it) to yourself\b"
+_WILL = "|".join(
+    (
+        rf"\b(?P<order>{_ORDER})",
+        rf"{_I_WISH} (?:you|u|nanobot) {_NOT_YOU} (?:(?:ever|even) )?",
+        rf"{_I_DO_NOT_WISH} (?:you|u|nanobot|anyone|anybody) (?:to )?(?:ever )?",
+    )
+)
+_PASSIVE = "|".join(
+    (
+        rf"{_I_WISH} {_SUBJECT} (?:wasn't|weren't|isn't|not|was not|were not|never)(?: to)?(?: be)?",
+        rf"\b(?:rather|prefer to|prefer) not (?:to )?have {_SUBJECT}",
+        rf"{_I_DO_NOT_WISH} {_SUBJECT}(?: to)?(?: be| being| get)?",
+        (
+            rf"\b{_SUBJECT} (?:(?:should|must|may|can|shall|ought|needs?|does|do)(?: ?not|n't| never)(?: to| need to| "
+            r"have to)?|(?:is|are) not (?:meant |supposed |allowed )?to) be"
+        ),
+        r"\b(?:none|nothing) of (?:this|that|it|what i \w+)\b.{0,20}?",
+    )
+)
+_ENGLISH = "|".join(
+    (
+        f"(?:{_WILL}){_KEEP}",
+        f"(?:{_PASSIVE}) {_KEPT}",
+        r"\boff the record\b|\bnot (?:for|on) the record\b|\bnot for your (?:memory|notes)\b",
+        (
+            rf"\b(?:keep|leave|exclude|omit) (?:{_OBJECT}|(?:my|our) [\w' ]{{2,30}}?) (?:out of|off|from) "
+            rf"{_MEMORY}\b"
+        ),
+        r"\bkeep (?:this|that|it) to yourself\b",
+    )
 )
 _TOLD = re.compile(
-    r"\b(?:i|we|he|she|they|who|people|everyone|everybody|most|why|parents|kids|children|friends|colleagues|"
-    r"(?:my|our|his|her|their|the|some|many) \w+s)(?: (?:really|just|usually|often|always|still|simply|also|mostly|"
-    r"generally|sometimes|probably|honestly|normally|typically))?\s+$",
+    r"\b(?:i|we|he|she|they|who|people|everyone|everybody|most|why|parents|kids|children|friends|colleagues|(?:my|our|"
+    r"his|her|their|the|some|many) \w+s)(?: (?:really|just|usually|often|always|still|simply|also|mostly|generally|"
+    r"sometimes|probably|honestly|normally|typically))?\s+$",
     re.IGNORECASE,
 )
 """Before an order: somebody of whom it is told, so that it is none."""
@@ -102,29 +115,37 @@ _REPROACH = re.compile(r"(?:do not|don't|dont|never)\s+(?:(?:ever|even)\s+)?reme
 
 _NO_ZH = (
     r"(?:不要|(?<![特区级分性识辨个告差类派职])别|不用|不必|不需要?|无需|无须|请?勿|不许|不准|甭|没必要|用不着|禁止|"
-    r"拒绝|"
-    r"(?:你|您|这个?|那个?|此事|它|事|话|内容|信息|也|都|绝对|千万)(?:不能|不可以?|不得|不该|不应该?))"
+    r"拒绝|(?:你|您|这个?|那个?|此事|它|事|话|内容|信息|也|都|绝对|千万)(?:不能|不可以?|不得|不该|不应该?))"
 )
 _WISH_ZH = r"(?:不想要?|不愿意?|不希望|不同意|不允许|不乐意|不喜欢|不打算|不准备|不接受|不赞成)"
 _BY_YOU_ZH = r"(?:让|叫|请|由)?(?:你|您|AI|机器人|系统|助手|任何人|谁)"
 _OFTEN_ZH = r"(?:再|去|来|帮我|给我|替我|为我|把它|将它|擅自|自动|偷偷|随便|一直|长期|都|给|往|也)*"
 _KEEP_ZH = (
     r"(?:记(?!错|混|恨|仇|者|忆力|性|录片)|保存|保留(?!意见)|存储|储存|存档|存下|留存|留底|收录|录入|归档|写下|"
-    r"写[进入到]|抄下|"
-    r"存(?=\s*(?:[：:，,。.！!；;]|$)|[这那我它你了起进入到在着])|(?:留|留下|做|作)(?:任何)?(?:记录|存档|备份|笔记)|"
-    r"(?:放|加|添加|收)[进入到].{0,6}?(?:记忆|备忘|笔记|档案|资料))"
+    r"写[进入到]|抄下|存(?=\s*(?:[：:，,。.！!；;]|$)|[这那我它你了起进入到在着])|(?:留|留下|做|作)(?:任何)?(?:记录|"
+    r"存档|备份|笔记)|(?:放|加|添加|收)[进入到].{0,6}?(?:记忆|备忘|笔记|档案|资料))"
 )
 _KEPT_ENDS_ZH = (
-    r"(?:记|记录|保存|保留|存储|储存|存|写|留|抄|录)(?:下来?|住|着|起来|[进入到在][^，。：；！？]{0,8})?"
-    r"(?=\s*(?:[：:，,。.！!；;]|$)|[了吧啊哦呀])"
+    r"(?:记|记录|保存|保留|存储|储存|存|写|留|抄|录)(?:下来?|住|着|起来|"
+    r"[进入到在][^，。：；！？]{0,8})?(?=\s*(?:[：:，,。.！!；;]|$)|[了吧啊哦呀])"
 )
 _CHINESE = (
-    rf"(?:{_NO_ZH}|{_WISH_ZH}{_BY_YOU_ZH}){_OFTEN_ZH}{_KEEP_ZH}|"
-    rf"(?:{_NO_ZH}|{_WISH_ZH}(?:{_BY_YOU_ZH})?)(?:再|去|帮我|"
-    rf"给我)?[把将][^，。：:；！？忘丢弄搞]{{1,20}}?{_KEPT_ENDS_ZH}|"
-    rf"{_WISH_ZH}[^，。：:；！？忘]{{0,12}}?被(?:你|您|系统|长期|永久)?{_KEEP_ZH}|"
-    rf"不(?:做|作|留|存)(?:任何)?(?:记录|存档|备案)"
+    rf"(?:{_NO_ZH}|{_WISH_ZH}{_BY_YOU_ZH}){_OFTEN_ZH}{_KEEP_ZH}|(?:{_NO_ZH}|{_WISH_ZH}(?:{_BY_YOU_ZH})?)(?:再|去|帮我|"
+    rf"给我)?[把将][^，。：:；！？忘丢弄搞]{{1,20}}?{_KEPT_ENDS_ZH}|{_WISH_ZH}[^，。：:；！？忘]{{0,12}}?被(?:你|您|"
+    rf"系统|长期|永久)?{_KEEP_ZH}|不(?:做|作|留|存)(?:任何)?(?:记录|存档|备案)"
 )
+
+
+_KEEPING = (
+    "remember", "memor", "mind", "sav", "stor", "keep", "kept", "record", "log", "captur", "retain", "archiv", "note",
+    "noting", "down", "hold", "put", "add", "commit", "enter", "记", "存", "保", "录", "留", "写", "抄", "档",
+    "放", "加", "收",
+)  # fmt: skip
+_REFUSING = (
+    "not", "n't", "dont", "never", "stop", "quit", "avoid", "refrain", "no ", "without", "rather", "none", "nothing",
+    "off ", "from", "out of", "yourself", "不", "别", "勿", "甭", "没", "禁止", "拒绝", "无",
+)  # fmt: skip
+"""Of both of these such a wish holds one; most messages do not, and cost no pattern."""
 
 
 @lru_cache(1)
@@ -132,9 +153,13 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(f"{_ENGLISH}|{_CHINESE}", re.IGNORECASE)
 
 
+@lru_cache(16)  # a message is asked several times in one turn
 def is_unwanted(message: str) -> bool:
     """Whether a message says that it, or something in it, is not to be remembered."""
     plain = simplified(" ".join(message.replace("’", "'").split()))
+    lower = plain.lower()
+    if not all(any(sign in lower for sign in signs) for signs in (_KEEPING, _REFUSING)):
+        return False
     return any(_is_wish(plain, found) for found in _pattern().finditer(plain))
 
 

@@ -13,12 +13,30 @@ STATED = {
         From now on answer in metric units | I'd rather not eat meat | I really dislike phone calls
         我不吃猪肉 | 我从来不喝酒 | 我讨厌香菜 | 我更喜欢坐火车 | 我平时不看电视 | 我最喜欢绿色 | 我已经戒烟了
         请你以后不要用表情符号
+        Next time use metric. | Next time, ask me before deleting files. | In future, always sign mails with "Ana"
+        I hate it when you apologise all the time. | I am not a fan of long emails. | I'm not keen on long calls
+        I love it when people are on time | I can't stand it when meetings start late
+        By default answer in metric units
+        Next time please don't delete files | Use metric units by default | Going forward, dates should be ISO.
+        I'm a big fan of Bach | I'm fond of old maps | By default, use tabs | 今后代码注释都写英文。
+        今后都用英文写注释。
+        下次先问我再删文件。 | 下次别删我的文件 | 往后别再用感叹号。 | 以后邮件都用英文写 | 默认使用公制单位
+        回答默认用中文 | 请一直用公制 | 请用公制单位
+        以後別用感嘆號了 | 我不喜歡香菜。 | 下次先問我再刪檔案。 | 今後程式註解都用英文 | 我討厭開會 | 我從來不喝酒
+        默認使用公制單位
         以后用公制单位 | 请以后用中文回答 | 今后都用敬语 | 请不要用感叹号 | 我一般只喝茶 | 我不坐飞机 | 回答时不要用表格
     """,
     "fact": """
         I moved to Lyon last year | I get up at six | The meeting moved to 3pm | My interview is on Tuesday at 10
         We moved to Porto in May | I go to the gym every Monday | The standup was moved to 9:30
         I run 5 km every morning
+        I'm lactose intolerant. | I'm gluten-intolerant | I am coeliac | I go by "Kit". | we have two kids, Ben and Lea
+        We have a dog | our anniversary is on 3 May | Our daughter is called Lea | I'm severely allergic to bees
+        I'm allergic to peanuts and shellfish. | 我对海鲜过敏。 | 我乳糖不耐受 | 我女儿五岁。 | 我儿子今年12岁了
+        我老家在四川成都。
+        我已经不在腾讯工作了，现在在字节。 | 我对青霉素有点过敏 | 我的猫三岁
+        我對花生過敏。 | 我對海鮮過敏。 | 我女兒五歲。 | 我住在台北市大安區。 | 我叫陳大文。 | 叫我阿明。 | 我老家在台南
+        我兒子今年十二歲 | 我已經不在台積電工作了 | 我有兩個孩子 | 我在銀行工作 | 會議改到下午三點 | 我每週一去健身房
         My sister lives in Oslo | I'm allergic to nuts | I own a bakery | Our flight is on Friday | I have two kids
         我去年搬到了成都 | 我每天六点起床 | 会议改到下午三点 | 面试定在下周二上午 | 我们家上个月搬到了杭州
         我每周一去健身房
@@ -31,7 +49,8 @@ STATED = {
         We're switching to uv | We chose Rust | Our decision is to wait | We've settled on Berlin
         我们选了 React | 就用方案B吧 | 那就选第二个方案 | 我们决定周五发布 | 还是用 SQLite 吧 | 咱们定了周五出发
         我们最后选了蓝色 | 改用 Rust 吧
-        团队同意延期 | 那我们就用公制
+        团队同意延期 | 那我们就用公制 | 我决定用 PostgreSQL。 | 我已经决定辞职了 | 我决定去北京读书
+        我決定用 PostgreSQL。 | 我們決定用 Rust | 那就選第二個方案 | 還是用 SQLite 吧 | I decided to use Postgres
     """,
     "episodic": """
         Yesterday I went to the dentist | This morning we saw a fox in the garden
@@ -47,6 +66,11 @@ NOISE = """
     Should I always use tabs? | Let's say I work at a bank | I'd rather not talk about it | I dislike that one
     "I prefer tea" is a sentence | Rewrite this: my name is Anna | Is the meeting on Friday? | I can't stand it
     How do you say I like tea in German | Pretend that I am a pirate | Anna says I like rain
+    I would prefer not to. | I'd prefer not | By default, the server listens on port 8080. | The default port is 8080
+    I hate it when that happens | I'm not a fan of it | I go by bus to work | I'm not fond of you
+    Next time we meet I will bring the book | Next time it was closed | 请用筷子造句 | 请用这个词写一首诗 | 下次再说
+    下次见
+    默认端口是8080 | 服务器默认监听 8080 端口 | 以后我们都会老 | 我决定不了 | 請用筷子造句 | 下次再說 | 我決定不了
     记住了吗? | 记住了吗 | 记住了 | 你记住了没有 | 你能记住多少 | 还记得我吗 | 我喜欢这个主意 | 我讨厌这样
     我喜欢你 | 我喜欢！
     他说：记住我喜欢派 | 她说我喜欢猫 | 老板说我讨厌加班 | 翻译：我喜欢猫 | 帮我翻译成英文：我住在上海
@@ -66,6 +90,24 @@ def test_a_sentence_states_what_it_states_in_both_languages(kind: str, text: str
     found = taken(text)
     assert [(row.item.kind, row.item.enabled) for row in found.rows] == [(kind, True)], found.dropped
     assert text in found.rows[0].item.text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Save this: the wifi at the cabin is called PineNet.", "the wifi at the cabin is called PineNet."),
+        ("note to self: buy batteries", "buy batteries"),
+        ("Please write this down: the code of the gate is 4-2", "the code of the gate is 4-2"),
+        ("Keep this for later: the bin is green", "the bin is green"),
+        ("請記住：門禁密碼貼在冰箱上。", "門禁密碼貼在冰箱上。"),
+        ("記得給我媽打電話。", "給我媽打電話。"),
+        ("幫我記一下，車位號是 B12", "車位號是 B12"),
+    ],
+)
+def test_a_wish_to_keep_something_is_kept_in_its_own_characters(text: str, kept: str) -> None:
+    found = taken(text)
+    assert [(row.item.text, row.item.source) for row in found.rows] == [(kept, "explicit_user")], found
+    assert found.durable
 
 
 @pytest.mark.parametrize("text", told(NOISE))
