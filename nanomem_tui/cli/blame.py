@@ -141,10 +141,9 @@ def _writer(writer: Writer, verb: str) -> tuple[str, str]:
 
 
 def _why(line: BlamedLine, width: int | None) -> list[str]:
-    origin = line.origin
+    doubt = paragraph(line.doubt, width) if line.doubt else []
     if not line.entries:
-        dreamt = origin is not None and origin.dreamt
-        return ["", "No entry that this Dream read says so." if dreamt else "No Dream wrote it."]
+        return ["", *doubt]
     sure = "History entries that asked for it (it named them):"
     likely = "History entries that may have asked for it (a guess, by the words they share: no Dream recorded them):"
     rows = ["", likely if line.guessed else sure]
@@ -153,6 +152,7 @@ def _why(line: BlamedLine, width: int | None) -> list[str]:
         said = entry.text or "(no longer in the archive)"
         rows += paragraph(f"  #{entry.cursor} {entry.timestamp}{session}: {one_line(said, _SHOWN)}", width)
     rows += [
+        *doubt,
         "",
         "Said in the session, by the words they share:"
         if line.messages

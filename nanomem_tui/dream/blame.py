@@ -155,23 +155,29 @@ class Blames:
 
         return rewound.held(tuple(self._operations(DREAM_CURSOR)), cursor)
 
-    def entries_read(self, git: GitHistory, raw: CommitObject) -> list[HistoryEntry]:
-        """The entries that a Dream went through: by the cursors that its commit carries, else by the time."""
+    def entries_read(self, git: GitHistory, raw: CommitObject) -> tuple[list[HistoryEntry], bool]:
+        """The entries that a Dream went through, by the cursors that its commit carries, else by the time; and whether
+        some of them may be gone: the archive was compacted since, and begins behind where the Dream did."""
         commit = Commit(raw, git)
         entries = self._entries()
         moved = any(path == DREAM_CURSOR for path, _, _ in git.changed(raw.sha))
         before, after = commit.cursor_before, commit.cursor_after
         if before is None and commit.is_first:
             before = 0
+        oldest = min(entries, key=lambda entry: entry.cursor, default=None)
         if moved and before is not None and after is not None:
-            return [entry for entry in entries if before < entry.cursor <= after]
+            gone = before < after and (oldest is None or oldest.cursor > before + 1)
+            return [entry for entry in entries if before < entry.cursor <= after], gone
         start, end = _dreamt_before(git, raw), clock.parse(raw.at)
-        return [
+        read = [
             entry
             for entry in entries
             if (at := clock.parse(entry.timestamp)) is not None
             and end is not None and at <= end and (start is None or at > start)
         ]  # fmt: skip
+        begins = clock.parse(oldest.timestamp) if oldest else None
+        cut = oldest is None or oldest.cursor > 1
+        return read, cut and (start is None or begins is None or begins > start)
 
     def by_cursor(self) -> dict[int, HistoryEntry]:
         """All entries of the archive by cursor."""
@@ -187,15 +193,15 @@ class _Work:
         self._name = name
         self._writers: dict[str, Writer] = {}
         self._recorded: dict[str, list[RecordedEdit]] = {}
-        self._candidates: dict[str, Candidates] = {}
+        self._candidates: dict[str, tuple[Candidates, bool]] = {}
 
     def line(self, number: int, text: str, written: tuple[str, str] | None) -> BlamedLine:
         """One line with its entries; `written` holds who git names and who wrote it first."""
         if written is None:
             return BlamedLine(self._name, number, text, None)
         writer, first = (self._writer(sha) for sha in written)
-        entries = self._entries(text, first) if evidence.is_statement(text) else ()
-        return BlamedLine(self._name, number, text, writer, None if first == writer else first, entries)
+        entries, gone = self._entries(text, first) if evidence.is_statement(text) else ((), False)
+        return BlamedLine(self._name, number, text, writer, None if first == writer else first, entries, gone=gone)
 
     def _writer(self, sha: str) -> Writer:
         found = self._writers.get(sha)
@@ -205,9 +211,10 @@ class _Work:
             self._writers[sha] = found
         return found
 
-    def _entries(self, text: str, writer: Writer) -> tuple[EntryEvidence, ...]:
+    def _entries(self, text: str, writer: Writer) -> tuple[tuple[EntryEvidence, ...], bool]:
+        """The entries behind a line, and whether others may be gone."""
         if not writer.dreamt:
-            return ()
+            return (), False
         raw = self._git.raw(writer.sha)
         if writer.who != "agent dream":
             if writer.sha not in self._recorded:
@@ -216,12 +223,14 @@ class _Work:
             edits = [one for one in self._recorded[writer.sha] if one.file == self._name and one.line == text.strip()]
             cursors = tuple(dict.fromkeys(cursor for edit in edits for cursor in edit.cursors))
             if cursors:
-                return evidence.recorded(text, cursors, self._by_cursor)
+                return evidence.recorded(text, cursors, self._by_cursor), False
         if writer.accepted:
-            return ()
+            return (), False
         if writer.sha not in self._candidates:
-            self._candidates[writer.sha] = Candidates(self._blames.entries_read(self._git, raw))
-        return self._candidates[writer.sha].about(text)
+            read, gone = self._blames.entries_read(self._git, raw)
+            self._candidates[writer.sha] = Candidates(read), gone
+        candidates, gone = self._candidates[writer.sha]
+        return candidates.about(text), gone
 
     @cached_property
     def _edits(self) -> list[Operation]:

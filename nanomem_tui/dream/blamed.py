@@ -62,7 +62,8 @@ class BlamedLine(NamedTuple):
     """One line of a memory file, counted from 1. `writer` is None for a line that is not committed yet.
 
     `first` is who wrote it before `writer` brought it back, None where that is the same. `entries` asked for it, the
-    best first; `messages` are what these came from, where they were looked up.
+    best first; `messages` are what these came from, where they were looked up. `gone`: the Dream behind it recorded
+    none, and not all that it read is still in the archive.
     """
 
     file: str
@@ -72,6 +73,7 @@ class BlamedLine(NamedTuple):
     first: Writer | None = None
     entries: tuple[EntryEvidence, ...] = ()
     messages: tuple[MessageEvidence, ...] = ()
+    gone: bool = False
 
     @property
     def sha(self) -> str | None:
@@ -109,6 +111,17 @@ class BlamedLine(NamedTuple):
         return bool(self.entries) and not any(entry.recorded for entry in self.entries)
 
     @property
+    def doubt(self) -> str:
+        """Why no entry is named, or another one may have asked for it, in a sentence; "" where a Dream named one."""
+        if self.gone:
+            left = "another may have asked for it" if self.entries else "none that is left shares enough words"
+            return f"The archive no longer holds all entries that this Dream read: {left}."
+        if self.entries:
+            return ""
+        dreamt = self.origin is not None and self.origin.dreamt
+        return "No entry that this Dream read shares enough words with it." if dreamt else "No Dream wrote it."
+
+    @property
     def named(self) -> str:
         """The entries, a `~` before those that are guessed: `~#12 #7`."""
         return ("~" if self.guessed else "") + " ".join(f"#{cursor}" for cursor in self.cursors)
@@ -130,6 +143,7 @@ class BlamedLine(NamedTuple):
             "first": self.first.to_json() if self.first else None,
             "cursors": list(self.cursors),
             "guessed": self.guessed,
+            "gone": self.gone,
             "entries": [entry._asdict() for entry in self.entries],
             "session_key": self.session_key,
             "messages": [message._asdict() for message in self.messages],

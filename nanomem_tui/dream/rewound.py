@@ -6,15 +6,16 @@ only write again what was just taken back. Pure; reads no file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import DREAM_CURSOR
+from nanomem_tui.store.history_file import HISTORY
 from nanomem_tui.text import counted
 
 
-def said(operations: Iterable[Operation]) -> str:
+def said(operations: Sequence[Operation]) -> str:
     """What undos and redos did to the cursor, when it goes back; "" when it does not."""
     moves = [change for operation in operations for change in operation.changes if change.key == DREAM_CURSOR]
     if not moves:
@@ -22,6 +23,8 @@ def said(operations: Iterable[Operation]) -> str:
     now, after = _cursor(moves[0].before), _cursor(moves[-1].after)
     if now <= after:
         return ""
+    if any(change.key == HISTORY and change.after is None for operation in operations for change in operation.changes):
+        return f"the cursor goes back from {now} to {after}"  # with the archive that it counts in
     again = counted(now - after, "entry", "entries")
     return f"the cursor goes back from {now} to {after}: the next Dream reads {again} again"
 

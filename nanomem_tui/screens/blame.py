@@ -354,8 +354,6 @@ def _facts(line: BlamedLine) -> Iterable[Block]:
         yield Field("session", line.session_key or "(not known)")
         if not line.messages:
             yield Body("No message of a session shares enough words with it.", "dim")
-    elif is_statement(line.text):
-        dreamt = line.origin is not None and line.origin.dreamt
-        said = "No entry that this Dream read shares enough words with it." if dreamt else "No Dream wrote it."
-        yield Body(said, "dim")
+    if line.doubt and is_statement(line.text):
+        yield Body(line.doubt, "dim")
     yield Heading("Where it came from")

@@ -150,7 +150,8 @@ def test_an_old_archive_is_migrated(old: Home, run: Run) -> None:
     again = run("history", "migrate", "--yes")
     assert (again.code, again.err) == (0, "")
     assert again.out.startswith("Nothing to migrate: ")
-    assert run("undo").code == 0
+    undone = run("undo")
+    assert (undone.code, undone.out.splitlines()[-1]) == (0, "the cursor goes back from 2 to 0")
     assert old.files() == before
 
 
@@ -163,6 +164,8 @@ def test_the_archive_is_compacted(agent: Home, run: Run) -> None:
     planned = run("history", "compact", "--keep", "2", "--dry-run", "--json").json
     assert (planned["removed"], planned["kept"], planned["waiting"], planned["unreadable"]) == (6, 3, 3, 1)
     assert run("history", "compact", "--keep", "2").code == 2
+    looked = " ".join(run("history", "compact", "--keep", "2", "--dry-run").out.split())
+    assert "Blame can no longer show these entries as the source of lines; undo brings them back." in looked
     assert agent.files() == before
     done = run("history", "compact", "--keep", "2", "--yes")
     assert done.code == 0

@@ -201,6 +201,18 @@ class TestTheAgentsDream:
         assert lines["- likes chess"].cursors == (), "only the later Dream read of it"
         assert lines["## Things"].cursors == lines[""].cursors == ()
 
+    def test_after_a_compaction_what_is_gone_is_told_and_not_taken_for_never_said(self, agent: Path) -> None:
+        with open_workspace(agent) as ws:
+            assert not any(line.gone for line in ws.dream.blame("MEMORY.md"))
+            ws.history_changes.compact(2)
+            lines = {line.text: line for line in ws.dream.blame("MEMORY.md")}
+            allergy, oslo = lines["- Penicillin allergy"], lines["- Lives in Oslo since 2019"]
+            assert (allergy.entries, allergy.gone, allergy.to_json()["gone"]) == ((), True, True)
+            assert "no longer holds all entries that this Dream read" in allergy.doubt
+            assert (oslo.cursors, oslo.gone, oslo.doubt) == ((4,), False, "")
+            ws.undo()
+            assert ws.dream.blame("MEMORY.md")[2].cursors == (1,)
+
     def test_an_entry_without_a_session_is_looked_up_by_its_time(self, agent: Path) -> None:
         with open_workspace(agent) as ws:
             line = next(line for line in ws.dream.blame("MEMORY.md") if "Penicillin" in line.text)
