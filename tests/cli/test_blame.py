@@ -55,15 +55,15 @@ def test_the_json_of_a_file_is_a_list_and_of_a_line_an_object(run: Run, nb035: P
     assert one == rows[9]
     assert [row["line"] for row in rows] == list(range(1, 21))
     assert set(one) == {
-        "file", "line", "text", "commit", "at", "who", "author", "subject", "accepted", "first", "cursors", "gone", "guessed",
-        "entries", "session_key", "messages",
+        "file", "line", "text", "commit", "at", "who", "author", "subject", "accepted", "first", "cursors", "guessed",
+        "gone", "entries", "session_key", "messages",
     }  # fmt: skip
     assert (one["commit"][:8], one["first"]["commit"][:8], one["cursors"]) == ("a303f8f1", "49e6285a", [111])
 
 
 def test_entries_that_no_dream_recorded_are_marked_as_a_guess(run: Run, nb035: Path) -> None:
     found = run("blame", "MEMORY.md:10", "--json", "--workspace", nb035).json
-    assert (found["gone", "guessed"], [entry["recorded"] for entry in found["entries"]]) == (True, [False])
+    assert (found["guessed"], [entry["recorded"] for entry in found["entries"]]) == (True, [False])
     table = run("blame", "MEMORY.md", "--workspace", nb035).out
     assert " ~#111 " in table
     assert "a guess, no Dream recorded them" in table
