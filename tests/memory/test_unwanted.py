@@ -56,6 +56,55 @@ ASKED = """
     這個不用記，我住在台中。 | 我不希望這件事被記錄下來：我叫陳大文。 | 不需要記住我的電話，我住在高雄。
     請不要保存我的生日。
 """
+OPENINGS = """
+    I don't want you keeping this: | I don't want you to keep my salary: | I don't want you to note this down:
+    I don't want you to hold on to this: | I don't want this in your memory: | I don't want this on record:
+    I don't want this to be part of your memory: | I don't want any of this remembered:
+    I don't want that remembered. | I don't want anything about my health stored.
+    I don't want my health remembered: | I don't want you remembering this: | I'd rather you forgot this:
+    I'd rather this stayed off the record: | I'd rather you don't save that
+    I would prefer that you do not store my birthday: | I would prefer it if you didn't save this:
+    I'd like you to not remember this: | I'd like you not to remember this: | I want you to not save this:
+    I want you not to store this: | I want this not to be stored: | please not remember this | Pls dont save this:
+    dont remember that | do not ever mention or store this: | Don't save or store this:
+    Don't remember or repeat this: | Don't save this anywhere: | Don't save any of this.
+    Don't save anything I say today. | Don't keep any record of this: | Don't keep this message.
+    Don't store this message: | Don't save this chat. | Don't save this conversation,
+    Don't record what I tell you now: | Don't commit this to memory: | Don't keep this in memory:
+    Don't put that in your memory: | Do not add this to memory: | Don't memorise that | Don't take notes on this:
+    Don't take note of this: | No notes please: | No need to save this: | No need to note this down:
+    no need to keep this | There's no need to remember this: | You needn't remember this:
+    You don't have to save this: | You do not need to store my address: | You shouldn't save this:
+    You can't save this: | You are not to remember this: | Nothing of this should be stored:
+    This isn't for your memory: | This is not for your notes: | This should stay off the record:
+    This is off the record: | This is confidential, don't store it: | Without remembering it: | Never remember this:
+    Never write this down: | Never keep my data: | Never record my voice: | Please refrain from saving this:
+    Avoid storing this: | Can you not remember this: | Could you please not save this?
+    Would you please not store my name: | Can you avoid saving this? | Is it possible not to store this?
+    Please do this without saving it: | Let's keep this off the record: | Let's not save this:
+    Let's not keep a record of this: | I hope you don't remember this: | I'm asking you not to store this:
+    I ask you not to save this: | I beg you not to remember this: | I'm telling you this but don't save it:
+    I must ask you not to keep this: | I'd be grateful if you didn't store this:
+    It'd be great if you did not keep this: | It would be better if this wasn't saved:
+    It's better not to save this: | Better not save this: | Better don't remember that
+    I object to you storing this: | I forbid you to remember this: | I don't agree to this being stored:
+    I don't allow you to save this: | I do not give you permission to store this:
+    You have no permission to keep this: | Don't retain this: | Not to be stored: | not to be remembered:
+    Do not store: | Don't save: | Don't remember: | do not log: | Skip memory for this:
+    不要记： | 不要记下来： | 别记： | 别记下来： | 别记这个： | 别存这个： | 别存我的电话： | 不要存：
+    不要存这条： | 不存： | 不要保存我的地址， | 不要把这个保存下来： | 不要把这件事记在心里： | 别把这个记录下来：
+    别把这个写进笔记： | 别把我的名字存起来： | 别帮我记这个： | 不用帮我记这个： | 不要让系统保存这个：
+    我不要你记住这个： | 我不要你保存： | 我不想你记住： | 我不想你保存这个： | 我不想被记录： | 我不想留下记录：
+    我不想让这件事被保存： | 我不想把这个存下来： | 我不希望你把这件事记下来： | 我不希望留下任何记录：
+    我不愿意让你保存： | 我宁愿你不要记住： | 我宁愿你别记： | 我宁愿你不记住这个： | 我希望你不要保存这个：
+    我希望你别记住： | 希望你不要记下来： | 最好不要记： | 最好别存： | 能不能不要记住： | 能不能别保存：
+    可以不记吗： | 可不可以不要记录： | 麻烦你不要记下： | 拜托别记： | 请你别记住这个： | 请不要记住这一点：
+    请不要留存： | 请勿存储： | 请勿留底： | 这条不要保存： | 这条别存： | 这条消息不要记： | 这个不需要记：
+    这个不必记住： | 这个不用存： | 这个不许记： | 这件事请别记： | 以上不要记录。 | 以下内容不要保存：
+    你不用记住这个： | 你不需要记住： | 你不必保存： | 你别记： | 无需记住： | 没有必要记住这个： | 不需要保存：
+    不必存： | 不准保存： | 禁止记录： | 不許記住： | 我不要你記住這個： | 請你別記這個： | 不要存檔： | 別留紀錄：
+    不要留下紀錄： | 不要紀錄這件事： | 請不要儲存： | 別儲存這個： | 我不想讓這件事被儲存：
+"""
 NOT_ASKED = """
     I don't want you to forget this: my gate code is 4417. | Don't let me forget that I prefer aisle seats.
     Don't forget that I like tea | Never forget: my name is Anna | Don't let me forget: dentist on Thursday at 3pm
@@ -74,6 +123,13 @@ NOT_ASKED = """
     You never remember my name: I am called Kit | I'd rather fly than drive | I'd prefer you remember that I am vegan
     I don't like to keep secrets, I live with my wife | I want you to remember this: I am allergic to nuts
     Don't you remember that I like tea? I love tea. | Stop the recording, I live next to the studio
+    Don't worry, save this: my gate code is 4-2 | Don't forget and don't worry, I like tea
+    You can't keep it a secret, I know
+    Never mind the notes, I prefer tea | I can't save this file, I hate that editor | I forgot to store my bike
+    No records of the band are sold here, I like jazz | Do I have permission to store this? I live here
+    你怎么能不记得我的名字，我叫李雷 | 我希望你记住我喜欢茶 | 不要笔记本电脑，我喜欢平板 | 不用记账，我妈妈在管
+    我能记住，我喜欢背书
+    别让系统崩溃，我在写代码 | 我不记笔记，我喜欢录音 | 不放糖，我喜欢黑咖啡 | 我希望不要下雨，我住在海边
     别忘了我对花生过敏 | 不要忘记我住在上海 | 我不想让你忘记：我对花生过敏。 | 别让我忘了周四看牙医
     我不希望你忘记我的名字，我叫李雷。
     记住不要记错我的名字：我叫李雷 | 特别记住：我对花生过敏 | 别把我的生日忘记了：五月三号
@@ -88,6 +144,12 @@ NOT_ASKED = """
 def test_what_a_person_asks_not_to_be_remembered_is_kept_in_no_wording(text: str) -> None:
     assert is_unwanted(text)
     found = taken(text)
+    assert (found.rows, [why for _, why in found.dropped]) == ((), [UNWANTED])
+
+
+@pytest.mark.parametrize("opening", told(OPENINGS))
+def test_however_the_wish_begins(opening: str) -> None:
+    found = taken(f"{opening} I have cancer." if opening.isascii() else f"{opening}我得了癌症。")
     assert (found.rows, [why for _, why in found.dropped]) == ((), [UNWANTED])
 
 
