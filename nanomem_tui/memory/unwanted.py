@@ -47,8 +47,8 @@ _RECORD = "|".join(
         rf"(?:writ|jott?|tak|not)(?:e|ing)? (?:down {_WHAT}|(?:{_OBJECT}|(?:my|our) [\w' ]{{2,30}}?) down\b)",
         (
             rf"(?:keep|writ)(?:e|ing)? (?:{_MINE}|{_OBJECT}(?=\s*(?:[:,.;!—–-]|$)|\s+(?:in {_MEMORY}|in mind|"
-            r"on (?:file|record)|anywhere|for later|please|and|but|because|i|message|chat|conversation|information|detail|"
-            r"fact|number|address|data)\b))"
+            r"on (?:file|record)|anywhere|for later|please|and|but|because|i|message|chat|conversation|information|"
+            r"detail|fact|number|address|data)\b))"
         ),
         r"(?:mak|tak|keep)(?:e|ing)? (?:a |any |no )?(?:mental )?(?:note|record|memo|log)s?\b",
         rf"(?:put|add|commit|enter|writ|sav|stor|keep)\w* (?:[\w']+ ){{1,4}}(?:to|in|into) {_MEMORY}\b",
@@ -68,8 +68,8 @@ _ORDER = (
     r"(?:do not|don't|dont|do n't|never|please not|not to|need not|needn't|(?:must|should|may|can|shall) ?(?:not|n't)|"
     r"(?:can|could|would|will) you (?:please |kindly |just )?not|you can(?:'t|not)|let's not|mind not|better not|stop|"
     r"quit|avoid|refrain from|no (?:need|reason|point)(?: for you)? to|no need for|not (?:allowed|supposed|permitted|"
-    r"meant) to|without|rather not)\s+(?:(?:ever|please|try to|have to|need to|want you to|bother to|dare(?: to)?|go and|"
-    r"just|even|you dare(?: to)?)\s+){0,2}(?:[a-z]+ n?or )?"
+    r"meant) to|without|rather not)\s+(?:(?:ever|please|try to|have to|need to|want you to|bother to|dare(?: to)?|"
+    r"go and|just|even|you dare(?: to)?)\s+){0,2}(?:[a-z]+ n?or )?"
 )
 _I_WISH = (
     r"(?:\bi(?:'d| would|'ll| do)?(?: really| much| strongly| also)* (?:rather|prefer|like|appreciate|love|wish|hope|"
