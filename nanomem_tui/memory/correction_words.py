@@ -42,9 +42,14 @@ _ALL_WELL = (
     r"ahead|of course|don't worry|all good|(?:it|that)(?:'s| is) (?:ok(?:ay)?|fine|all|all right|alright|good|great|"
     r"perfect|enough)|i'm (?:good|fine|ok(?:ay)?|done))\b)"
 )
+_OF_MYSELF = (
+    r" (?:(?:i|we)(?:'ve| have)? (?:haven't|have not|hadn't|never|not|can't|couldn't|wasn't|weren't|(?:didn't|did not)"
+    r"(?! (?:ask|mean|say|want)))|never|but)\b"
+)
+"""After “no”: the answer to a question, and no denial."""
 _DENIES = "|".join(
     (
-        rf"(?:no[,.!]|nope\b)(?![,.!]?{_ALL_WELL})",
+        rf"(?:no[,.!]|nope\b)(?![,.!]?(?:{_ALL_WELL}|{_OF_MYSELF}))",
         (
             r"(?:wrong|incorrect|that(?:'s| is| was) (?:(?:just|simply|totally|completely|still|so|plain) )?(?:wrong|"
             rf"incorrect|false)|not (?:true|right|correct|quite(?: right)?|like that|in english|in chinese)){_END}"

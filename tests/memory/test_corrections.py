@@ -55,6 +55,7 @@ EVERYDAY = """
     You forgot my birthday yesterday haha | You missed the party last night | That's wrong, isn't it?
     Fix this bug in parser.py | Try this recipe | Fix that: the build fails | Keep this short: translate hello
     Too much salt in the soup | Too simple a plan, said my boss | too long ago to remember | Is that too long?
+    No, I haven't read them yet | Nope, never been there | No, but it sounds fun | No, I didn't go | No, we never met
     Correction fluid where to buy | Instead of tea I had coffee | Redo my kitchen plan for a smaller room
 """
 TEACHES = """
