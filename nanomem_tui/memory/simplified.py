@@ -20,7 +20,7 @@ _SIMPLIFIED = (
     "译议读让赞猫货贯资账赞迹迹车较输办这周进游运过远迟选还邮乡医释录钱错锻长开间闽关队随只杂离电韩项须预题愿类显风台"
     "饱养喂体发面么点里么着"
 )
-_TABLE = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
+_TABLE = str.maketrans(f"{_TRADITIONAL}覆", f"{_SIMPLIFIED}复")  # 回覆 is 回复 in the patterns
 
 
 def simplified(text: str) -> str:

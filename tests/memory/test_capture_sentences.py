@@ -24,12 +24,14 @@ STATED = {
         回答默认用中文 | 请一直用公制 | 请用公制单位
         以後別用感嘆號了 | 我不喜歡香菜。 | 下次先問我再刪檔案。 | 今後程式註解都用英文 | 我討厭開會 | 我從來不喝酒
         默認使用公制單位
+        下次开会前提醒我 | 下次開會前提醒我 | 以後請用英文回覆
         以后用公制单位 | 请以后用中文回答 | 今后都用敬语 | 请不要用感叹号 | 我一般只喝茶 | 我不坐飞机 | 回答时不要用表格
     """,
     "fact": """
         I moved to Lyon last year | I get up at six | The meeting moved to 3pm | My interview is on Tuesday at 10
         We moved to Porto in May | I go to the gym every Monday | The standup was moved to 9:30
         I run 5 km every morning
+        我太太叫小芳 | 我们家有三只猫 | 我們家有三個小孩 | 我媽媽是護士
         I'm lactose intolerant. | I'm gluten-intolerant | I am coeliac | I go by "Kit". | we have two kids, Ben and Lea
         We have a dog | our anniversary is on 3 May | Our daughter is called Lea | I'm severely allergic to bees
         I'm allergic to peanuts and shellfish. | 我对海鲜过敏。 | 我乳糖不耐受 | 我女儿五岁。 | 我儿子今年12岁了
