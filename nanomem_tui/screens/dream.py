@@ -299,8 +299,8 @@ def _runs(hunk: Hunk) -> Iterator[list[DiffLine]]:
 def _before_run(ws: Workspace) -> tuple[list[Block], str]:
     """What a Dream would read, and why it can't be run now, "" when it can."""
     state = ws.dream.status()
-    if ahead := state["ahead"]:
-        return [Body(f"Cannot dream: {ahead['what']}.")], f"What to do: {ahead['fix']}."
+    if stops := state["problem"] or state["ahead"]:
+        return [Body(f"Cannot dream: {stops['what']}.")], f"What to do: {stops['fix']}."
     size = ws.settings.dream_max_batch_size
     who = "by rules, without a model" if ws.settings.dream_dreamer == "rules" else "by a language model: minutes"
     blocks: list[Block] = [
@@ -308,6 +308,8 @@ def _before_run(ws: Workspace) -> tuple[list[Block], str]:
         Field("it reads", f"the oldest {min(size, state['unprocessed']):,} of them, {who}"),
         Body("T shows first what it would change, to accept or reject edit by edit.", "dim"),
     ]
+    if names := ", ".join(state["unversioned"]):
+        blocks.append(Body(f"No version of {names} is kept here: what would change there waits in the inbox.", "warn"))
     if state["running"]:
         return blocks, "The agent is dreaming now: wait until it is done."
     return blocks, "" if state["unprocessed"] else "Nothing to dream about: no entry is new since the last Dream."

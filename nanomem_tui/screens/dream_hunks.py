@@ -231,6 +231,7 @@ def run_blocks(result: DreamResult) -> list[Block]:
         from nanomem_tui.dream.result import passed_over
 
         blocks.append(Body(passed_over(result.unreadable), "bad"))
+    blocks += [Body(note, "warn") for note in result.notes]
     if result.analysis.strip():
         blocks += [Heading("What the Dreamer made of them"), Body(result.analysis.strip())]
     return [*blocks, *_skipped_blocks(result)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from nanomem_tui.store.presence import Presence
 from nanomem_tui.widgets.diff_view import DiffView
 from nanomem_tui.workspace import Workspace, open_workspace
 from tests.screens.console import Console, console
+from tests.store.git_samples import git, needs_git
 
 PENICILLIN = "- User is allergic to penicillin"
 
@@ -375,3 +377,18 @@ async def test_versions_that_cannot_be_read_are_said_and_never_called_none(demo:
         await on.shows("versions of the memory files", "is not followed", "and no Dream runs")
         assert " .git " in on.text
         assert "No Dream has run" not in on.text
+        await on.press("r")
+        await on.shows("Cannot dream: the versions of the memory files", "is not followed")
+
+
+@needs_git
+async def test_before_a_dream_it_says_what_has_no_version(demo: Path) -> None:
+    shutil.rmtree(demo / ".git")
+    git(demo / "memory", "init", "-q")
+    async with console(demo, "dream") as on:
+        await on.press("r")
+        await on.shows("No version of SOUL.md, USER.md is kept here", "waits in the inbox")
+        await on.press("n", "T")
+        await on.shows("edits proposed")
+        await on.press("tab", "G")
+        await on.shows("memory/.git keeps no versions of SOUL.md and USER.md")
