@@ -104,7 +104,7 @@ def test_turn_logs_are_listed_and_shown(home, run, monkeypatch: pytest.MonkeyPat
     rows = run("wal", "list", "--json").json
     assert len(rows) == 5
     assert sum(row["turns"] for row in rows) == 400
-    assert list(rows[0]) == ["id", "session_key", "path", "turns", "size", "updated_at", "problems", "open"]
+    assert list(rows[0]) == ["id", "session_key", "path", "turns", "size", "updated_at", "problems", "others", "open"]
     shown = run("wal", "show", rows[0]["session_key"], "--limit", "3", "--json").json
     assert (shown["id"], len(shown["turns"])) == (rows[0]["session_key"], 3)
     monkeypatch.setenv("COLUMNS", "80")
@@ -118,7 +118,7 @@ def test_check_names_the_turns_that_never_ended_and_exits_1(home, run) -> None:
     assert result.code == 1
     found = result.json
     assert len(found) == run("memory", "status", "--json").json["wal"]["open"] > 0
-    assert list(found[0]) == ["id", "session_key", "number", "at", "user", "line"]
+    assert list(found[0]) == ["id", "session_key", "number", "at", "user", "line", "path"]
     text = run("wal", "show", found[0]["session_key"]).out
     assert f"#{found[0]['number']} " in text
     assert "NOT FINISHED" in text

@@ -10,6 +10,8 @@ import pytest
 
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, make_home, state
 
@@ -253,8 +255,10 @@ def test_a_conflict_is_settled_by_the_edit_that_decides_it(tmp_path: Path) -> No
     workspace = make_home(tmp_path)
     one, two = open_workspace(workspace), open_workspace(workspace)
     assert one.items.all() == two.items.all()
-    for ws, text in ((one, "one"), (two, "two")):
-        ws.items.edit("ltm_1", text=text)
+    one.items.edit("ltm_1", text="one")
+    row = two.items.get("ltm_1")
+    change = change_of("item", row, row._replace(text="two", updated_at=clock.iso(clock.now())))
+    two.perform(new_operation("turn", "an agent waits for nobody", [change], actor="agent"))
     one.close()
     two.close()
     with open_workspace(workspace) as ws:
