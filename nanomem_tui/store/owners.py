@@ -20,7 +20,8 @@ _NEW = 0o600
 def settle(handle: int, target: Path) -> os.stat_result | None:
     """Give the new file that is open as `handle`, and is to be called `target`, to whom it belongs; what is there now.
 
-    Raises PermissionError when it is to take the place of a file that belongs to another, and may not be theirs.
+    Raises PermissionError when it is to take the place of a file that belongs to another, and may not be theirs. A
+    group that gives nobody anything may change.
     """
     try:
         old = os.stat(target)
@@ -31,8 +32,9 @@ def settle(handle: int, target: Path) -> os.stat_result | None:
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         try:
             os.fchown(handle, old.st_uid if new.st_uid != old.st_uid else -1, old.st_gid)
-        except PermissionError as error:
-            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(target)) from error
+        except OSError as error:
+            if new.st_uid != old.st_uid or _group_counts(old):
+                raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(target)) from error
     return old
 
 
@@ -63,10 +65,7 @@ def opened(path: Path, flags: int) -> int:
 
 
 def refuse_foreign(path: Path, name: str) -> None:
-    """Raise Refused when a file is there that only another user can replace and keep; `name` is for people.
-
-    Its owner could not read or write what would lie there then.
-    """
+    """Raise Refused when a file is there that would be taken from its owner or its group; `name` is for people."""
     try:
         found = os.stat(path)
     except OSError:
@@ -75,9 +74,16 @@ def refuse_foreign(path: Path, name: str) -> None:
     if us == 0:
         return
     if found.st_uid != us:
-        raise _refusal(f"it belongs to another user (uid {found.st_uid})", name)
-    if found.st_gid not in (os.getegid(), *os.getgroups(), _given(path.parent)):
-        raise _refusal(f"it belongs to a group that you are not in (gid {found.st_gid})", name)
+        fix = "its owner would be locked out of what is written: run this as that user, or as root"
+        raise Refused(f"it belongs to another user (uid {found.st_uid})", name, fix)
+    if _group_counts(found) and found.st_gid not in (os.getegid(), *os.getgroups(), _given(path.parent)):
+        fix = "its group would be locked out of what is written: run this as a member of it, or as root"
+        raise Refused(f"it belongs to a group that you are not in (gid {found.st_gid})", name, fix)
+
+
+def _group_counts(found: os.stat_result) -> bool:
+    """Whether its group may do with a file what not everybody may."""
+    return bool(found.st_mode >> 3 & ~found.st_mode & 0o7)
 
 
 def _given(folder: Path) -> int:
@@ -86,8 +92,5 @@ def _given(folder: Path) -> int:
         found = os.stat(folder)
     except OSError:
         return -1
-    return found.st_gid if found.st_mode & stat.S_ISGID else -1
-
-
-def _refusal(why: str, name: str) -> Refused:
-    return Refused(why, name, "its owner would be locked out of what is written: run this as that user, or as root")
+    always = os.uname().sysname != "Linux"  # as BSD does
+    return found.st_gid if always or found.st_mode & stat.S_ISGID else -1

@@ -10,7 +10,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import AccessDenied, Refused
-from nanomem_tui.store import atomic
+from nanomem_tui.store import atomic, owners
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import git, needs_git, small
 
@@ -129,11 +129,36 @@ def test_a_write_that_may_not_keep_the_owner_leaves_the_old_file(
     path = tmp_path / "file"
     path.write_bytes(b"theirs")
     os.chown(path, AGENT, GROUP)
-
-    def refuse(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "fchown", refuse)
+    monkeypatch.setattr(os, "fchown", _refuse)
     with pytest.raises(AccessDenied, match="check the owner"):
         atomic.write_atomic(path, b"ours")
     assert (path.read_bytes(), os.listdir(tmp_path)) == (b"theirs", ["file"])
+
+
+@needs_root
+@pytest.mark.parametrize(("mode", "counts"), [(0o660, True), (0o644, False), (0o600, False), (0o640, True)])
+def test_a_group_that_has_rights_is_kept_or_the_write_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, counts: bool
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"theirs")
+    path.chmod(mode)
+    os.chown(path, os.geteuid(), GROUP)
+    monkeypatch.setattr(os, "fchown", _refuse)
+    if counts:
+        with pytest.raises(AccessDenied):
+            atomic.write_atomic(path, b"ours")
+    else:
+        atomic.write_atomic(path, b"ours")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"theirs" if counts else b"ours", mode)
+    os.chown(path, AGENT, GROUP)
+    monkeypatch.setattr(os, "geteuid", lambda: AGENT)
+    if counts:
+        with pytest.raises(Refused, match=rf"a group that you are not in \(gid {GROUP}\)"):
+            owners.refuse_foreign(path, "file")
+    else:
+        owners.refuse_foreign(path, "file")
+
+
+def _refuse(*_: object) -> None:
+    raise PermissionError(1, "Operation not permitted")
