@@ -96,13 +96,13 @@ def _result_body(ws: Workspace, result: DreamResult, *, dry_run: bool) -> dict[s
 
 def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[str]:
     from nanomem_tui.cli.dream_review import waiting_line
+    from nanomem_tui.dream import unread
     from nanomem_tui.dream.facts import skipped_summary
     from nanomem_tui.dream.review import WAITS, masked
     from nanomem_tui.memory import secrets
 
     would = "Would change" if dry_run else "Changed"
-    span = f"{result.cursor_before + 1} to {result.cursor_after}"
-    lines = [f"Read {words.counted(result.read, 'entry', 'entries')} ({span}), {result.remaining} wait."]
+    lines = [f"Read {words.counted(result.read, 'entry', 'entries')} ({result.span}), {result.remaining} wait."]
     if result.usage.calls:
         lines.append(f"{_usage_line(result.usage)}.")
         lines.extend(f"  {one_line(line, 500)}" for line in result.analysis.split("\n") if line.strip())
@@ -118,6 +118,8 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
         why = "For you to judge" if refusal.why == WAITS else f"Refused ({refusal.why})"
         told = one_line(_edit_line(masked(refusal.edit).to_json()), _MAX_REFUSED)
         lines.append(f"{why}: {refusal.edit.file} {told}")
+    if result.unread and (result.files or result.refused):  # else `unchanged` says so
+        lines.append(f"Not read: {unread.told(result.unread)}.")
     if result.skipped:
         lines.append(f"{skipped_summary(result.skipped)}:")
         lines.extend(f"  #{left.cursor} {left.reason}: {one_line(left.text, 200)}" for left in result.skipped)
@@ -329,6 +331,7 @@ def status(state: State) -> None:
     pairs = [
         ("Dreams", "cannot be told" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
         ("Cursor", _line(ahead) if ahead else f"{found['cursor']} of {found['latest']}, {found['unprocessed']} wait"),
+        ("Not read", _not_read(found["unread"])),
         ("Running", "yes" if found["running"] else "no"),
         ("Versions", f"cannot be read: {_line(problem)}" if problem else "kept in git" if found["git"] else "none yet"),
         (
@@ -341,6 +344,13 @@ def status(state: State) -> None:
         *_schedule_pairs(found["schedule"]),
     ]
     state.show(found, output.fields(pairs))
+
+
+def _not_read(number: int) -> str:
+    if not number:
+        return ""
+    entries = words.counted(number, "entry", "entries")
+    return f"{entries} that the rules could not read: nanomem --run-dream --dreamer model"
 
 
 def _line(told: dict[str, Any]) -> str:

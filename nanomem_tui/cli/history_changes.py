@@ -14,6 +14,7 @@ from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.history_changes import HistoryCompaction, Migration
+    from nanomem_tui.workspace import Workspace
 
 
 SHOWN_LINES = 10
@@ -100,11 +101,20 @@ def compact(state: State, keep: int, yes: bool, dry_run: bool) -> int:
             return 0
         if plan.refused and not dry_run:
             raise errors.Refused(plan.refused, "memory/history.jsonl", "stop the agent first")
-        if not agreed(state, plan.to_json(), _compaction(plan), "Compact the archive?", yes=yes, dry_run=dry_run):
+        never_read = _never_read(ws, plan)
+        lines = [*_compaction(plan), *never_read]
+        if not agreed(state, plan.to_json(), lines, "Compact the archive?", yes=yes, dry_run=dry_run):
             return errors.Refused.exit_code if plan.refused else 0
         op = ws.history_changes.compact(keep)
-    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, *plan.notes])
+    state.show({"operation": values.operation(op), **plan.to_json()}, [op.label, *plan.notes, *never_read])
     return 0
+
+
+def _never_read(ws: Workspace, plan: HistoryCompaction) -> list[str]:
+    """What goes without anybody having read it."""
+    number = sum(1 for entry in ws.dream.queue().unread if plan.last is not None and entry.cursor <= plan.last)
+    entries = words.counted(number, "entry", "entries")
+    return [f"{entries} of them the rules could not read, and no model has."] if number else []
 
 
 def _compaction(plan: HistoryCompaction) -> list[str]:

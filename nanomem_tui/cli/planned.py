@@ -59,6 +59,10 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
         yield f"{name}{_messages(before)} → {_messages(after)}"
     elif change.layer == "hunk" and change.key.startswith("rejected"):
         yield f"{name}{'no longer' if after is None else 'is'} remembered as rejected"
+    elif change.layer == "hunk" and change.key.startswith("unread"):
+        number = len((after or before or {}).get("entries", ()))
+        verb = "waits" if number == 1 else "wait"
+        yield f"{counted(number, 'entry', 'entries')} {verb if after else f'no longer {verb}'} for a model"
     elif change.layer == "hunk":
         yield f"{name}{'leaves' if after is None else 'to'} the inbox"
     elif change.layer == "pending":

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nanomem_tui.dream import dates
+from nanomem_tui.dream import dates, titles
 from nanomem_tui.dream.details import details
 from nanomem_tui.dream.entry_lines import SPEECH, lines_of
 from nanomem_tui.formats.history import TRUNCATED_SUFFIX, HistoryEntry
@@ -25,6 +25,8 @@ MAX_HELD = 1900
 ALWAYS_KEPT = ("permanent", "correction")
 KEEP_MARKS = (*ALWAYS_KEPT, "durable")
 """Marks by which the agent asks that a line is kept; the first two are its judgement, and no line is talk then."""
+DUMP, PROSE = "a dump of messages, no summary", "prose, no list of facts"
+"""Why the rules could not read a line: what it says is known to nobody."""
 
 _I = re.IGNORECASE
 _FILE_MARK = re.compile(r"\[(SOUL|USER|MEMORY)(?:\.md)?\]\s*")
@@ -195,6 +197,11 @@ class Skipped:
         """`why` after the mark, in brackets as the agent writes it, unless `why` names the mark."""
         return f"[{self.mark}] {self.why}" if self.mark and self.why != f"marked {self.mark}" else self.why
 
+    @property
+    def unread(self) -> bool:
+        """Whether nobody knows what it says: no more than a title is known."""
+        return self.why == DUMP or (self.why == PROSE and bool(titles.telling(self.text)))
+
     def to_json(self) -> dict[str, Any]:
         """The line as a JSON object."""
         return {"cursor": self.cursor, "text": self.text, "mark": self.mark, "reason": self.why, "fact": self.fact}
@@ -212,7 +219,7 @@ def skipped_summary(skipped: Sequence[Skipped]) -> str:
 def facts_of(entry: HistoryEntry) -> tuple[list[Fact], list[Skipped]]:
     """The facts of one entry in order, those included that are `held`, and the lines left out with the reason."""
     if entry.raw:
-        return [], [Skipped(entry.cursor, entry.content[:80], "a dump of messages, no summary")]
+        return [], [Skipped(entry.cursor, entry.content[:80], DUMP)]
     facts: list[Fact] = []
     skipped: list[Skipped] = []
     for mark, text, is_bullet, under in lines_of(entry.content.removesuffix(TRUNCATED_SUFFIX)):
@@ -276,7 +283,7 @@ def _read(cursor: int, mark: str | None, text: str, file: str, *, is_bullet: boo
     if _SMALL_TALK.match(text):
         return "talk"
     if not is_bullet and not file and not _USER_PROSE.match(text):
-        return "prose, no list of facts"
+        return PROSE
     text, why = _settled(text)
     return why or Fact(text, cursor, mark, file)
 

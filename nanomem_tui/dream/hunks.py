@@ -1,5 +1,5 @@
-"""Edits of Dreams that wait for a person, or that one rejected, as a layer of operations: one small file each, in a
-folder of ours.
+"""Edits of Dreams that wait for a person, or that one rejected, and notes of entries that wait for a model, as a layer
+of operations: one small file each, in a folder of ours.
 
 Owns the folder, and how an edit is read back: what is no such edit is a problem, never a crash. A hunk comes with the
 Dream that proposed it and goes with the decision, so undoing either puts it where it was; a rejection stays. Decides
@@ -8,6 +8,7 @@ nothing.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -22,10 +23,10 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic
 
 LAYER = "hunk"
-WAITING, REJECTED = "hunk", "rejected"
-"""How the keys begin of an edit that waits, and of one that a person rejected."""
+WAITING, REJECTED, UNREAD = "hunk", "rejected", "unread"
+"""How the keys begin of an edit that waits, of one that a person rejected, and of a note of entries nobody read."""
 
-_NAME = re.compile(rf"({WAITING}|{REJECTED})_\d{{1,16}}_\d{{1,16}}")
+_NAME = re.compile(rf"({WAITING}|{REJECTED}|{UNREAD})_\d{{1,16}}_\d{{1,16}}")
 _TEXTS = ("op", "file", "section", "old", "new", "to_file", "supersedes", "why")
 _OPS = ("add", "replace", "remove", "move")
 
@@ -75,11 +76,25 @@ class HunkLayer:
         """What a person rejected, oldest first."""
         return self._read(self._folder / REJECTED)[0]
 
+    def unread(self) -> dict[str, tuple[int, ...]]:
+        """The cursors of the entries that could not be read, by the key of the note."""
+        found: dict[str, tuple[int, ...]] = {}
+        for name in self._names(self._folder / UNREAD):
+            with contextlib.suppress(NanomemError, ValueError):  # a note of nobody's
+                cursors = (self._value(name) or {}).get("entries", ())
+                found[name] = tuple(cursor for cursor in cursors if isinstance(cursor, int))
+        return found
+
+    def _names(self, folder: Path) -> list[str]:
+        """The keys in a folder. Raises OSError."""
+        try:
+            return sorted(path.stem for path in folder.iterdir() if path.suffix == ".json")
+        except FileNotFoundError:
+            return []
+
     def _read(self, folder: Path) -> tuple[list[Hunk], list[Problem]]:
         try:
-            names = sorted(path.stem for path in folder.iterdir() if path.suffix == ".json")
-        except FileNotFoundError:
-            return [], []
+            names = self._names(folder)
         except OSError as error:
             found = from_os_error(error, "reading what waits for review")
             return [], [Problem(found.what, str(folder), fix=found.fix)]
@@ -137,7 +152,8 @@ class HunkLayer:
     def _path(self, key: str) -> Path:
         if not _NAME.fullmatch(key):
             raise NanomemError("not the name of a waiting edit", key)
-        return (self._folder / REJECTED if key.startswith(REJECTED) else self._folder) / f"{key}.json"
+        apart = next((name for name in (REJECTED, UNREAD) if key.startswith(name)), "")
+        return self._folder / apart / f"{key}.json"
 
     def _value(self, key: str) -> dict[str, Any] | None:
         try:

@@ -26,6 +26,7 @@ class Queue(NamedTuple):
     """Where Dream stands: its cursor (clamped to what exists), the last one, the entries it has not seen, and all.
 
     `stated` is what the cursor file says, `given` the last cursor that the agent gave, whose entry may be gone.
+    `unread` are entries that a Dream passed and could not read.
     """
 
     cursor: int
@@ -35,6 +36,7 @@ class Queue(NamedTuple):
     problems: tuple[Problem, ...] = ()
     stated: int = 0
     given: int = 0
+    unread: tuple[HistoryEntry, ...] = ()
 
     @property
     def ahead(self) -> int:
@@ -104,7 +106,12 @@ class DreamQueue:
         stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
         cursor = clamp_cursor(stated, latest)
         waiting = sorted((e for e in entries if e.cursor > cursor), key=lambda entry: (entry.cursor, entry.line))
-        return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._given())
+        unread: tuple[HistoryEntry, ...] = ()
+        if (self._paths.review / "unread").is_dir():
+            from nanomem_tui.dream.unread import entries_unread
+
+            unread = entries_unread(self._paths, [entry for entry in entries if entry.cursor <= cursor])
+        return Queue(cursor, latest, tuple(waiting), entries, problems, stated, self._given(), unread)
 
     def _given(self) -> int:
         """The last cursor that the agent gave; 0 where its file does not tell."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nanomem_tui.dream import unread
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.facts import Skipped
 from nanomem_tui.dream.guards import Refusal
@@ -37,6 +38,9 @@ class DreamResult:
     `declined`: how many of the edits that a review showed a person neither took nor left for later.
 
     `unreadable`: the lines of the history that it passed over, because they are no entry.
+
+    `unread`: the entries that the rules passed and could not read, which wait for a model; `again`: those of them that
+    it read, beside which the cursor stays.
     """
 
     read: int
@@ -57,6 +61,15 @@ class DreamResult:
     usage: Usage = field(default_factory=Usage)
     notes: tuple[str, ...] = ()
     declined: int = 0
+    unread: tuple[int, ...] = ()
+    again: tuple[int, ...] = ()
+
+    @property
+    def span(self) -> str:
+        """Which entries it read."""
+        if self.again:
+            return f"{self.again[0]} to {self.again[-1]} again"
+        return f"{self.cursor_before + 1} to {self.cursor_after}"
 
     @property
     def unchanged(self) -> str:
@@ -66,9 +79,19 @@ class DreamResult:
             reasons = [f"{why} ({number:,})" for why, number in Counter(facts).most_common()]
             more = ["…"] if len(reasons) > _MOST_REASONS else []
             told.append(f"{counted(len(facts), 'fact')} found: {', '.join((*reasons[:_MOST_REASONS], *more))}")
+        if self.unread:
+            told.append(unread.told(self.unread))
         if told:
             return f"nothing changed; {', '.join(told)}"
         return "nothing changed" if self.edits or self.refused else "nothing to remember"
+
+    @property
+    def summary(self) -> str:
+        """What it changed, in a few words."""
+        if not self.files:
+            return self.unchanged
+        added, removed = (sum(counts[side] for counts in self.files.values()) for side in (0, 1))
+        return f"+{added} -{removed} in {', '.join(self.files)}"
 
     @property
     def facts_left(self) -> tuple[Skipped, ...]:
@@ -81,6 +104,8 @@ class DreamResult:
             "read": self.read,
             "remaining": self.remaining,
             "unreadable": list(self.unreadable),
+            "unread": list(self.unread),
+            "again": list(self.again),
             "cursor_before": self.cursor_before,
             "cursor_after": self.cursor_after,
             "edits": [masked(edit).to_json() for edit in self.edits],

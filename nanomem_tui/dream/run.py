@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from nanomem_tui.dream import repository
+from nanomem_tui.dream import repository, unread
 from nanomem_tui.dream.dreamer import Dreamer, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit, apply_edits
 from nanomem_tui.dream.facts import Skipped
@@ -92,7 +92,7 @@ class DreamRunner(DreamQueue):
             self._refuse_beside_the_agent()
             self._files.refuse_foreign(VERSIONED)
             self._clean_up()
-        waiting = self._waiting(self.queue(), "no history entry is new since the last Dream")
+        waiting = self._waiting(self.queue(), "no history entry is new since the last Dream", dreamer)
         if dry_run:
             result = self._propose(dreamer, max_batch_size, max_iterations, step)
             result = replace(result, notes=(*result.notes, *repository.foreseen(self._paths, self._git())))
@@ -101,7 +101,7 @@ class DreamRunner(DreamQueue):
             step(f"reading {counted(min(len(waiting), max_batch_size), 'entry', 'entries')}")
             result = self._propose(dreamer, max_batch_size, max_iterations, step)
             result = _all_for_review(result) if review else result
-            step(f"writing {_summary(result)}")
+            step(f"writing {result.summary}")
             self._refuse_beside_the_agent()  # a model takes minutes, in which the agent may have begun
             self._refuse_when_late(result)
             return self._commit(result, started_by)
@@ -196,19 +196,25 @@ class DreamRunner(DreamQueue):
         except OSError as error:
             raise from_os_error(error, "beginning a Dream") from error
 
-    def _waiting(self, queue: Queue, why_none: str) -> tuple[HistoryEntry, ...]:
-        """What a Dream may read now. Raises NothingToDo, or Refused when the cursor is ahead of all entries."""
+    def _waiting(self, queue: Queue, why_none: str, dreamer: Dreamer) -> tuple[HistoryEntry, ...]:
+        """What a Dream may read now: for a model also what the rules could not read, where nothing is new. Raises
+        NothingToDo, or Refused when the cursor is ahead of all entries."""
         if queue.waiting:
             return queue.waiting
+        if queue.unread and dreamer.name == "model":
+            return queue.unread
         if (ahead := queue.too_far(self._git())) is not None:
             raise Refused(ahead.what, ahead.where, ahead.fix)
         if lines := queue.passed(queue.cursor):
             why_none += f"; {passed_over(lines)}"
+        if queue.unread:
+            why_none += f"; {unread.told([entry.cursor for entry in queue.unread])}"
         raise NothingToDo("nothing to dream about", "", why_none)
 
     def _propose(self, dreamer: Dreamer, max_batch_size: int, max_iterations: int, watch: Watch) -> DreamResult:
         queue = self.queue()
-        batch = _batch(self._waiting(queue, "another Dream was quicker"), max_batch_size)
+        batch = _batch(self._waiting(queue, "another Dream was quicker", dreamer), max_batch_size)
+        is_new = bool(queue.waiting)
         before = {name: self._text(name) for name in TITLES}
         if isinstance(dreamer, RulesDreamer):
             dreamer = dreamer.knowing(queue.entries, self._limits)
@@ -223,12 +229,14 @@ class DreamRunner(DreamQueue):
         result = DreamResult(
             read=sum(1 for entry in batch if entry.cursor <= last),
             cursor_before=queue.cursor,
-            cursor_after=last,
+            cursor_after=last if is_new else queue.cursor,
             edits=checked.edits,
             refused=tuple(map(discreet, (*checked.refused, *left))),
             skipped=(*(skipped for skipped in proposal.skipped if skipped.cursor <= last), *again),
-            remaining=sum(1 for entry in queue.waiting if entry.cursor > last),
-            unreadable=queue.passed(last),
+            remaining=sum(1 for entry in queue.waiting or queue.unread if entry.cursor > last),
+            unreadable=queue.passed(last) if is_new else (),
+            unread=tuple(dict.fromkeys(one.cursor for one in proposal.skipped if one.unread and one.cursor <= last)),
+            again=() if is_new else tuple(dict.fromkeys(entry.cursor for entry in batch if entry.cursor <= last)),
             dreamer=dreamer.name,
             analysis=proposal.analysis,
             usage=proposal.usage,
@@ -281,13 +289,15 @@ class DreamRunner(DreamQueue):
         inbox = ((len(new), "to the inbox"), (len(kept) - len(new), "in the inbox already"))
         # In this order: what waits for a person is kept before the cursor passes the entries that ask for it.
         changes: list[Change] = waiting_changes(new, result.dreamer)
+        changes += unread.noted(self._paths, result.unread, result.again)
         for name, text in result.after.items():
             change = self._files.change(name, text)
             old = result.before[name]
             # The value before is what the Dreamer read; whoever wrote since then is merged with, or is a conflict.
             before = change.before if (change.before or {}).get("text", "") == old else {"text": old}
             changes.append(Change(change.layer, name, before, change.after))
-        changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
+        if not result.again:
+            changes.append(self._files.change(DREAM_CURSOR, str(result.cursor_after)))
         changes += rejected_changes(rejected, result.dreamer)
         meta = {  # every edit with its evidence: blame is to name the entries of each line that a Dream wrote
             "commit": _message(result.dreamer, result, git.unversioned() if (git := self._git()) else ()),
@@ -305,7 +315,7 @@ class DreamRunner(DreamQueue):
             meta["rejected"] = [masked(one.edit).to_json() for one in rejected[:_MAX_KEPT]]
         if result.usage.calls:
             meta |= {"analysis": result.analysis[:_MAX_ANALYSIS], "usage": result.usage.to_json()}
-        label = [f"Dream: {counted(result.read, 'entry', 'entries')}", _summary(result)]
+        label = [f"Dream: {counted(result.read, 'entry', 'entries')}", result.summary]
         label += [f"{counted(number, 'edit')} {where}" for number, where in inbox if number]
         return new_operation("dream.run", ", ".join(label), changes, actor="dream", meta=meta)
 
@@ -377,7 +387,7 @@ def _message(dreamer: str, result: DreamResult, elsewhere: Collection[str]) -> s
             f"{changed} changed, {_count(added, 'insertion', 'insertions')}(+), "
             f"{_count(removed, 'deletion', 'deletions')}(-)"
         )
-    lines += ["", f"Entries {result.cursor_before + 1} to {result.cursor_after}."]
+    lines += ["", f"Entries {result.span}."]
     if result.unreadable:
         lines.append(f"Passed over {_count(len(result.unreadable), 'line', 'lines')} that cannot be read.")
     return "\n".join(lines)
@@ -386,10 +396,3 @@ def _message(dreamer: str, result: DreamResult, elsewhere: Collection[str]) -> s
 def _count(number: int, one: str, many: str) -> str:
     """As git and the agent write it, without a mark between thousands."""
     return f"{number} {one if number == 1 else many}"
-
-
-def _summary(result: DreamResult) -> str:
-    if not result.files:
-        return result.unchanged
-    added, removed = (sum(counts[side] for counts in result.files.values()) for side in (0, 1))
-    return f"+{added} -{removed} in {', '.join(result.files)}"

@@ -307,6 +307,10 @@ def told(result: DreamResult) -> str:
         from nanomem_tui.dream.result import passed_over
 
         more += f"; {passed_over(result.unreadable)}"
+    if changed and result.unread:
+        from nanomem_tui.dream.unread import told as not_read
+
+        more += f"; {not_read(result.unread)}"
     return f"dreamt over {read}: {changed or result.unchanged}{more}"
 
 

@@ -95,7 +95,8 @@ class Dreams:
         return git
 
     def status(self) -> dict[str, Any]:
-        """`runs`, `commits`, `cursor`, `latest`, `unprocessed`, `git`, `running`, and `last`, a JSON object or None.
+        """`runs`, `commits`, `cursor`, `latest`, `unprocessed`, `git`, `running`, and `last`, a JSON object or None;
+        `unread` entries were passed by Dreams whose rules could not read them, and wait for a model.
 
         `problem` (`what`, `where`, `fix`, else None) says why versions that are there cannot be read; then `runs` and
         `commits` are None: how many there are is not known. `ahead` (`cursor`, `by` and a problem's fields,
@@ -117,6 +118,7 @@ class Dreams:
             "cursor": queue.cursor,
             "latest": queue.latest,
             "unprocessed": len(queue.waiting),
+            "unread": len(queue.unread),
             "git": self._opened is not None,
             "unversioned": list(self._opened.unversioned()) if self._opened and not problem else [],
             "problem": problem,

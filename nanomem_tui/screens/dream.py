@@ -28,7 +28,7 @@ from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.rows import age_of, when
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.store.git_values import Commit
-from nanomem_tui.text import one_line
+from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk
@@ -302,17 +302,22 @@ def _before_run(ws: Workspace) -> tuple[list[Block], str]:
     if stops := state["problem"] or state["ahead"]:
         return [Body(f"Cannot dream: {stops['what']}.")], f"What to do: {stops['fix']}."
     size = ws.settings.dream_max_batch_size
-    who = "by rules, without a model" if ws.settings.dream_dreamer == "rules" else "by a language model: minutes"
+    by_model = ws.settings.dream_dreamer == "model"
+    who = "by a language model: minutes" if by_model else "by rules, without a model"
     blocks: list[Block] = [
         Field("waiting", f"{state['unprocessed']:,} entries since the last Dream (#{state['cursor']})"),
         Field("it reads", f"the oldest {min(size, state['unprocessed']):,} of them, {who}"),
         Body("T shows first what it would change, to accept or reject edit by edit.", "dim"),
     ]
+    if unread := state["unread"]:
+        then = "read again when nothing is new" if by_model else "they wait for a Dream by a model"
+        blocks.insert(2, Field("not read", f"{counted(unread, 'entry', 'entries')} by the rules: {then}"))
     if names := ", ".join(state["unversioned"]):
         blocks.append(Body(f"No version of {names} is kept here: what would change there waits in the inbox.", "warn"))
     if state["running"]:
         return blocks, "The agent is dreaming now: wait until it is done."
-    return blocks, "" if state["unprocessed"] else "Nothing to dream about: no entry is new since the last Dream."
+    to_read = state["unprocessed"] or (unread and by_model)
+    return blocks, "" if to_read else "Nothing to dream about: no entry is new since the last Dream."
 
 
 def _entries(ws: Workspace, commit: Commit) -> tuple[list[HistoryEntry], bool]:

@@ -118,6 +118,19 @@ def test_status_tells_what_waits(nb035: Path, run) -> None:
     assert "20 in 22 commits" in run("dream", "status").out
 
 
+def test_what_the_rules_cannot_read_is_told_by_run_status_and_compact(nb035: Path, run) -> None:
+    add_history(nb035, "Ana told of her new job at the harbour.")
+    while run("dream", "status", "--json").json["unprocessed"]:
+        done = run("--run-dream", "--max-batch-size", "90", "--max-iterations", "900", "--json").json
+        (last,) = done["unread"][-1:]
+    assert last == done["cursor_after"]
+    number = run("dream", "status", "--json").json["unread"]
+    assert number == len(done["unread"])
+    assert "entries that the rules could not read: nanomem --run-dream --dreamer model" in run("dream", "status").out
+    shown = run("history", "compact", "--keep", "0", "--dry-run").out
+    assert f"{number} entries of them the rules could not read, and no model has." in shown
+
+
 def test_a_home_without_git_has_an_empty_log(ramfirst: Path, run) -> None:
     assert run("dream", "log", "--json").json == []
     assert run("dream", "restore", "--json").json == []

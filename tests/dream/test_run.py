@@ -325,8 +325,8 @@ def test_a_dream_of_a_year_ends_and_settles(tmp_path: Path) -> None:
 def test_without_history_or_repository_everything_says_so(tmp_path: Path) -> None:
     on = fresh(tmp_path)
     assert on.dreams.status() == {
-        "runs": 0, "commits": 0, "cursor": 0, "latest": 0, "unprocessed": 0, "git": False, "running": False,
-        "last": None, "problem": None, "ahead": None, "unversioned": [],
+        "runs": 0, "commits": 0, "cursor": 0, "latest": 0, "unprocessed": 0, "unread": 0, "git": False,
+        "running": False, "last": None, "problem": None, "ahead": None, "unversioned": [],
     }  # fmt: skip
     assert (on.dreams.runs(), on.dreams.commits()) == ([], [])
     for act in (on.dreams.show, on.dreams.restore_preview, on.dreams.restore):
