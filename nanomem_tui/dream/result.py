@@ -65,11 +65,14 @@ class DreamResult:
     again: tuple[int, ...] = ()
 
     @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last entry that it read."""
+        return (self.again[0], self.again[-1]) if self.again else (self.cursor_before + 1, self.cursor_after)
+
+    @property
     def span(self) -> str:
         """Which entries it read."""
-        if self.again:
-            return f"{self.again[0]} to {self.again[-1]} again"
-        return f"{self.cursor_before + 1} to {self.cursor_after}"
+        return "{} to {}".format(*self.ends) + (" again" if self.again else "")
 
     @property
     def unchanged(self) -> str:

@@ -220,10 +220,11 @@ def _matches(text: str, wanted: frozenset[str], told: set[str], folded: str) -> 
 
 def run_blocks(result: DreamResult) -> list[Block]:
     """What was read for the whole of it, by whom, what was left out, and the analysis."""
+    span = "#{} to #{}".format(*result.ends)
     waits = f"; {result.remaining:,} wait behind them" if result.remaining else ""
     blocks: list[Block] = [
         Heading("This dry run"),
-        Field("it read", f"{counted(result.read, 'entry', 'entries')}, {result.span}{waits}"),
+        Field("it read", f"{counted(result.read, 'entry', 'entries')}, {span}{waits}"),
         Field("dreamer", usage_words(result.usage) if result.usage.calls else result.dreamer),
     ]
     if result.unreadable:
