@@ -49,8 +49,9 @@ _VERB = (
 _CUTS = re.compile(
     r"[.!?;,](?:\s+|$)|[，。；！？()（）]|\s[-–—]\s|\s+(?:but|while|whereas|although|though|yet|however)\s+|"
     rf"\s+and\s+(?=(?:{_VERB}|[A-Z][\w-]*(?: [A-Z][\w-]*)? {_VERB}|(?:not|no|never|dislikes?|hates?|avoids?|left|"
-    r"stopped|quit)\b))|\s+(?=(?:instead of|rather than)\b)|(?=而不是|而非)|但是?",
+    r"stopped|quit)\b))|\s+(?=(?:instead of|rather than|because|due to)\b)|(?=而不是|而非|因为|由于)|但是?",
 )
+_REASON = re.compile(r"\W*(?:because|due to|since|as)\b|因为|由于", _I)
 _CJK = "\u3400-\u9fff"
 _IS_CJK = re.compile(f"[{_CJK}]")
 _SAYS = re.compile(rf"\b{_VERB}|[喜爱是有在住用吃喝要会能对改去搬]", _I)
@@ -62,6 +63,20 @@ _PARTICLES = frozenset("的了是在和与及或也都就还这那有个们为�
 _OWNED = re.compile(r"\b([^\W\d_][\w-]*)['’]s?(?!\w)")
 _OF_CJK = re.compile(f"([{_CJK}]{{2,4}})的")
 _LEAD_CJK = re.compile(f"([{_CJK}]{{2,4}}?)(?=[对是在不没未喜爱说住搬改的有要叫吃喝也已从去:：]|负责)")
+_OWNS = re.compile(
+    r"\b(?P<who>[^\W\d_][\w-]*)(?:['’]s|(?<=s)['’])\s+(?P<what>(?:[\w-]+\s+){0,2}?[\w-]+)"
+    rf"(?=\s*(?:['’]|[:：,;.(]|$)|\s+(?:{_VERB}|(?:in|at|on|of|for|from|to|with|by|about|since|and)\b))|"
+    r"\W*(?P<my>(?:The |the |A |a )?[Uu]ser['’]s|[Mm]y|[Oo]ur)\s+(?P<mine>(?:[\w-]+\s+){0,2}?[\w-]+)"
+    rf"(?=\s*(?:['’]|[:：,;.(]|$)|\s+(?:{_VERB}|(?:in|at|on|of|for|from|to|with|by|about|since|and)\b))",
+)
+_OWNS_CJK = re.compile(
+    f"(?P<who>[{_CJK}]{{2,4}}?)的(?P<what>[{_CJK}]{{1,5}}?)(?=[是在不没未有喜爱说住搬改要叫吃喝对也已从去用:：]|[^{_CJK}]|$)|"
+    "(?:我|用户)(?P<mine>(?:的?)(?:爸爸?|妈妈?|父亲|母亲|哥哥?|弟弟?|姐姐?|妹妹?|妻子|老婆|丈夫|老公|儿子|女儿|朋友|同事|老板))"
+)
+_OTHER = re.compile(r"\b(?:other|another|second|former|previous)\b|另|别的", _I)
+_NOUN_PHRASE = re.compile(r"\W*(?:the|an?|my|our|his|her|their|your)\s+(?P<rest>.*)", _I)
+_WHEN_CJK = re.compile("[上下这]个?[月周]|[昨今明前]天|[去今明]年|现在|目前|最近|已经?|刚刚?|不再|再也|[最很都]")
+_USER_CJK = re.compile("我(?![的们爸妈父母哥弟姐妹儿女老朋])|用户(?!的)")
 _FIRST = re.compile(r"\W*(?:(?:The|A|An|My|Our|Now|So)\s+)?([A-Z][\w-]*)")
 
 
@@ -95,7 +110,7 @@ def _of_line(text: str) -> Iterable[Clause]:
         supposed = (supposed and goes_on) or opens_condition(part)
         if not words and not denies(part):
             continue
-        denied = denies(part) or (before and _is_item(part))
+        denied = denies(part) or (before and _is_item(part) and not _REASON.match(part))
         own = number == 0 or _FIRST.match(part) is not None
         yield Clause(part, words if own else words | opened, denied, "" if supposed else asserted(part))
         if own:
@@ -149,7 +164,9 @@ def capitals(text: str) -> list[str]:
 
 def subjects(text: str) -> frozenset[str]:
     """The words of whom or what a clause is about: what owns something in it, and the name with which it begins."""
-    found = [match[1] for match in (_FIRST.match(text), _LEAD_CJK.match(text.strip())) if match]
+    bare = _WHEN_CJK.sub("", text).strip()
+    lead = None if _USER_CJK.match(bare) else _LEAD_CJK.match(bare)
+    found = [match[1] for match in (_FIRST.match(text), lead) if match]
     return (owners(text) | core(" ".join(found))) - _LINKS
 
 
@@ -157,6 +174,46 @@ def owners(text: str) -> frozenset[str]:
     """The words of what owns something in a text: of `Bob` in `Bob's phone`."""
     found = [match[1] for owned in (_OWNED, _OF_CJK) for match in owned.finditer(text)]
     return core(" ".join(found)) - _LINKS
+
+
+def of_same(one: str, other: str, around: frozenset[str] = frozenset()) -> bool:
+    """Whether the statement `one` is of whom or what `other` is about: with what `other` is owned by, and what of it.
+
+    `Ana is diabetic` is not of the same as `Ana's mother is diabetic`. `around` are the words that either need not
+    have: of what the statements stand under.
+    """
+    there = core(one) | around
+    if _OTHER.search(other) and not _OTHER.search(one):
+        return False
+    if missing(subjects(other) | _noun_phrase(other), there):
+        return False
+    for owner, owned in _owned(other):
+        of_owner = not owner or not missing(owner, there)
+        if of_owner and owned and missing(owned, there) == owned:
+            return False
+    return not missing(subjects(one), core(other) | around) or not subjects(one) & names(one)
+
+
+def _owned(text: str) -> Iterable[tuple[frozenset[str], frozenset[str]]]:
+    """The words of each owner in a text, none for the user, and those of what is theirs."""
+    at = 0
+    while found := _OWNS.search(text, at):
+        if found["my"] is not None:
+            if not text[: found.start()].strip():
+                yield frozenset(), core(found["mine"])
+            at = found.start("mine")
+        else:
+            yield core(found["who"]), core(found["what"])
+            at = found.start("what")
+    for found in _OWNS_CJK.finditer(text):
+        yield core(found["who"] or ""), core(found["what"] or found["mine"])
+
+
+def _noun_phrase(text: str) -> frozenset[str]:
+    """The words of what a clause is about that begins with an article, up to its verb."""
+    found = _NOUN_PHRASE.match(text)
+    parts = re.split(rf"\s+(?={_VERB})|[:：]", found["rest"], maxsplit=1) if found else []
+    return core(parts[0]) - _LINKS if len(parts) > 1 and len(parts[0].split()) <= _FRAGMENT + 2 else frozenset()
 
 
 def before(text: str, values: frozenset[str]) -> frozenset[str]:

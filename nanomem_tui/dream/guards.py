@@ -26,7 +26,8 @@ _REST = re.compile(r"[,;，；]\s|\s*[(（](?!as of \d)")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`lost_share`: of a file's lines, how many may go in one Dream (two always may). `max_bytes`: of a file, UTF-8."""
+    """`lost_share`: of a file's lines, how many may go in one Dream (one always may, two of six).
+    `max_bytes`: of a file, UTF-8."""
 
     lost_share: float = 0.25
     max_bytes: int = 120_000
@@ -64,7 +65,7 @@ class Gate:
         self._evidence = evidence
         self._limits = limits or Limits()
         self._today = today
-        self._allowed = {name: max(2, int(self._limits.lost_share * _filled(text))) for name, text in files.items()}
+        self._allowed = {name: _may_go(text, self._limits.lost_share) for name, text in files.items()}
 
     def admit(self, edit: LineEdit) -> str:
         """Make the edit and return "", or return why it must not be made."""
@@ -118,8 +119,10 @@ def orders_the_agent(text: str) -> bool:
     return bool(injection.reason(text) or orders.reason(text))
 
 
-def _filled(text: str) -> int:
-    return sum(1 for line in text.split("\n") if line.strip())
+def _may_go(text: str, share: float) -> int:
+    """How many lines of a text may go: its share, or two where that is not half of it, and one."""
+    filled = sum(1 for line in text.split("\n") if line.strip())
+    return max(1, min(2, filled // 3), int(share * filled))
 
 
 def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
@@ -141,6 +144,8 @@ def impossible(edit: LineEdit, max_line: int = Limits().max_line) -> str:
 def _content(edit: LineEdit, files: Mapping[str, str], limits: Limits) -> str:
     if why := impossible(edit, limits.max_line):
         return why
+    if edit.op in ("remove", "move") and titles.leads(files.get(edit.file, ""), edit.old, edit.line):
+        return "lines stand under it"
     title = titles.made(edit, files)
     brought = _secrets(edit.new) | _secrets(title)
     if kinds := {kind for kind, _ in brought - _secrets(edit.old)}:

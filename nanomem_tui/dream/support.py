@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 
-from nanomem_tui.dream import dates, details, evidence, tidy, titles, witness
+from nanomem_tui.dream import dates, details, evidence, rewording, tidy, titles, witness
 from nanomem_tui.dream.claims import claim_of
 from nanomem_tui.dream.clauses import content, missing
 from nanomem_tui.dream.edits import LineEdit
@@ -34,6 +35,8 @@ def unsupported(edit: LineEdit, said: str, today: str, text: str, around: str = 
     under, and the name of the owner.
     """
     near = details.words(around)
+    edit = replace(edit, old=rewording.in_digits(edit.old), new=rewording.in_digits(edit.new))
+    said = rewording.in_digits(said)
     if edit.op in ("add", "replace"):
         if _is_foreign(edit.new, said) and missing(details.words(unmasked(edit.new)), details.words(said)):
             return OTHER_LANGUAGE
@@ -95,7 +98,7 @@ def _script(text: str) -> str:
 
 
 def _unsaid(edit: LineEdit, said: str) -> str:
-    wanted = content(edit.new) - details.words(edit.old)
+    wanted = (content(rewording.bare(edit.new)) or content(edit.new)) - details.words(edit.old)
     unsaid = missing(wanted, details.words(said))
     if not wanted or len(wanted) - len(unsaid) >= ENOUGH * len(wanted):
         return ""

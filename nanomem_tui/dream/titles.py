@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from nanomem_tui.dream import details
 from nanomem_tui.dream.edits import LineEdit, find_section
+from nanomem_tui.formats import markdown
 
 MAX_TITLE = 80
 _WORDS = """
@@ -30,6 +31,8 @@ _WORDS_CJK = re.compile(
     "人物|沟通|风格|重要|个人|用户|联系人|联系|方式|环境|服务器|日程|计划|账号|设备|长期|记忆|关于|生活|常用|事实|资料|情况|[的和与]"
 )
 """What headings are called that say nothing of anybody."""
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
+_TITLE = re.compile(r"\s*(?![-*+] )(?:\*\*.+\*\*[:：]?|.+[:：])\s*")
 _OTHERS = "animals car contacts events family friends people pets places relationships school travel trips vehicles"
 _OTHERS_CJK = re.compile("家庭|家人|朋友|宠物|旅行|人物|联系人")
 
@@ -42,6 +45,31 @@ def made(edit: LineEdit, files: Mapping[str, str]) -> str:
     return edit.section if find_section(there, edit.section) is None else ""
 
 
+def leads(text: str, old: str, line: int | None) -> bool:
+    """Whether lines stand under the line `old` of a text, the one nearest to `line`: those of its section, those that
+    are set in, or the list of a line in bold or with a colon."""
+    lines = [one.removesuffix("\r") for one in text.split("\n")]
+    same = [at for at, one in enumerate(lines) if one == old]
+    if not same:
+        return False
+    at = min(same, key=lambda place: abs(place + 1 - (line or 1)))
+    head = next((part for part in markdown.sections(text) if part.level and part.start_line == at + 1), None)
+    if head is not None:
+        below = next((part.level for part in markdown.sections(text) if part.start_line > head.start_line), 0)
+        return below > head.level or any(one.strip() for one in head.lines)
+    rest = [one for one in lines[at + 1 :] if one.strip()][:1]
+    if not rest or rest[0].startswith("#"):
+        return False
+    if _depth(rest[0]) > _depth(old):
+        return True
+    return _TITLE.fullmatch(old) is not None and _ITEM.match(rest[0]) is not None
+
+
+def _depth(line: str) -> int:
+    wide = line.expandtabs(4)
+    return len(wide) - len(wide.lstrip())
+
+
 def impossible(title: str) -> str:
     """Why it is no heading, whoever asks for it; "" when it is one."""
     if len(title.splitlines()) > 1:
@@ -51,7 +79,7 @@ def impossible(title: str) -> str:
 
 def scope(title: str) -> frozenset[str]:
     """The words of a title by which what stands under it may be another's than the user's."""
-    return telling(title) | (details.words(title) & _others()) | frozenset(_OTHERS_CJK.findall(title))
+    return telling(title) | (details.words(title) & others()) | frozenset(_OTHERS_CJK.findall(title))
 
 
 def telling(title: str) -> frozenset[str]:
@@ -60,7 +88,8 @@ def telling(title: str) -> frozenset[str]:
 
 
 @lru_cache(1)
-def _others() -> frozenset[str]:
+def others() -> frozenset[str]:
+    """The words of titles under which it is of others than the user, and not of whom."""
     return details.words(_OTHERS)
 
 

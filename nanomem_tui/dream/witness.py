@@ -10,10 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nanomem_tui.dream.clauses import Clause, before, capitals, clauses, content, core, missing, names, owners, subjects
+from nanomem_tui.dream import rewording
+from nanomem_tui.dream.clauses import (
+    Clause,
+    before,
+    capitals,
+    clauses,
+    content,
+    core,
+    missing,
+    names,
+    of_same,
+    owners,
+    subjects,
+)  # fmt: skip
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.dream.evidence import plain
-from nanomem_tui.dream.polarity import leaves_open
+from nanomem_tui.dream.polarity import denies, leaves_open
 from nanomem_tui.formats.history import marks
 
 ENOUGH = 0.6
@@ -25,12 +38,27 @@ ANOTHER = "the entries that it cites say it of another"
 NOTHING = "the entries that it cites say nothing of what it removes"
 STILL = "the entries that it cites do not say that it is over"
 SUPPOSED = "the entries that it cites say it only of a case that may come, or as a possibility"
+COUNTED = "the entries that it cites say it of another number or day"
+OVER = "the entries that it cites say that it is over"
+CONDITION = "the entries that it cites say it only under a condition that it leaves out"
+UNCUT = "the entries that it cites do not say it word by word, and nanomem cannot read its script"
 _GONE = re.compile(
-    r"\b(?:gone|sold|cancel\w*|moved?|over|past|finished|done|delete[sd]?|removed?|forget|obsolete|outdated|expired|"
-    r"died|closed|ended|dropped|decommissioned|retired|replaced|changed|used to|once|lost|recovered|scrapped|"
-    r"shut down|broke up|given up|gave up)\b|取消|删|不再|卖|结束|过期|搬走|离开|停|作废|完成",
+    r"\b(?:gone|sold|cancel\w*|moved?|(?:is|are|was|were|all) over|(?:in the|is) past|finished|done|delete[sd]?|"
+    r"removed?|forget|obsolete|outdated|expired|died|closed|ended|dropped|decommissioned|retired|replaced|changed|"
+    r"used to|(?:was|were|had) once|once (?:was|had)|lost|recovered|scrapped|shut down|broke up|given up|gave up)\b|"
+    r"取消|删|不再|卖|结束|过期|搬走|离开|停|作废|完成",
     re.IGNORECASE,
 )
+_GIVES = re.compile(r"\b(?:sold|moved?|gave|given|switched|changed|replaced)\b", re.IGNORECASE)
+_TAIL = re.compile(r"\s(?:to|by|with)\s[^,;]*$", re.IGNORECASE)
+_ENDED = re.compile(
+    r"\b(?:sold|left|quit|lost|stolen|cancel\w*|moved|deleted?|removed?|forget)\b|卖|删|搬|离", re.IGNORECASE
+)
+"""What ends in one word that somebody has, does or is somewhere."""
+_BESIDES = core(
+    "asked asks remember please told mentioned said correction update note wrong false true fact anymore actually "
+    "today yesterday spring summer autumn winter want decided recently finally completely entirely good longer"
+) | frozenset("再了已经上个月今昨天年掉了过也现目前他她让请忘记说")
 _ASKS = re.compile(
     r"(?:(?:the )?user(?:['’]s)?\b|I\b|my\b|please\b|always\b|never\b|don['’]?t\b|do not\b|avoid\b|stop\b|prefers?\b|"
     r"(?:dis)?likes?\b|wants?\b|be\b|keep\b|use\b|repl(?:y|ies)\b|respond\b|answers?\b|speak\b|write\b|talk\b|"
@@ -39,6 +67,7 @@ _ASKS = re.compile(
     r"请|(?:用户|我)(?:的|希望|要求|喜欢|偏好|想|让|说|要|讨厌|不)|以后|今后|不要|别|一律|总是|始终|回复|回答",
     re.IGNORECASE,
 )
+_HEAD_CJK = re.compile("[\u3400-\u9fff]{2}")
 _KEYED = re.compile("[:：]")
 _HOMES = frozenset(("citi", "city", "home", "locat", "location", "resid", "town", "住", "居", "城", "市"))
 _LIVES = re.compile(r"\b(?:moved|moves|lives?|living|relocated|based)\b|搬|住", re.IGNORECASE)
@@ -49,6 +78,8 @@ def unborne(edit: LineEdit, said: str, around: frozenset[str]) -> str:
 
     `around` are the words that a clause need not have in common with the line: of its heading, and the owner's name.
     """
+    if not rewording.uncut(plain(edit.new), plain(edit.old), said):
+        return UNCUT
     told = clauses(said)
     was = clauses(plain(edit.old)) if edit.old else ()
     whole = content(edit.new) | content(edit.old) | around
@@ -94,7 +125,9 @@ def _open(one: Clause) -> bool:
 def _unborne(
     one: Clause, was: Sequence[Clause], told: Sequence[Clause], whole: frozenset[str], around: frozenset[str]
 ) -> str:
-    wanted = core(one.text)
+    wanted = core(rewording.bare(one.text)) or core(one.text)
+    if rewording.is_date(one.text):
+        return _undated(one, was, told, whole)
     stood = (other for other in was if other.denied == one.denied and wanted <= other.words)
     if not wanted or any(not _swapped(one.text, other.text) for other in stood):
         return ""
@@ -116,7 +149,71 @@ def _unborne(
     same = [clause.words for clause in told if clause.denied == one.denied and about and about <= clause.words]
     if missing((names(one.text) | about) & fresh, best[-1].words.union(around, *same)):
         return ANOTHER
-    return ANOTHER if missing(subjects(best[-1].text), whole) or _swapped(one.text, best[-1].text) else ""
+    if missing(subjects(best[-1].text), whole) or _swapped(one.text, best[-1].text):
+        return ANOTHER
+    return _unshown(one, was, told, best, whole, around)
+
+
+def _unshown(
+    one: Clause, was: Sequence[Clause], told: Sequence[Clause], best: Sequence[Clause], whole: frozenset[str],
+    around: frozenset[str],
+) -> str:  # fmt: skip
+    """Why no single clause says all of a statement; the reason against the one nearest to it."""
+    old = [other for other in was if other.denied == one.denied]
+    stamps = [clause.text for clause in told if rewording.is_stamp(clause.text)]
+    why = SCATTERED
+    for at, clause in enumerate(told):
+        if clause.denied != one.denied or rewording.is_date(clause.text) or not clause.text.strip():
+            continue  # a remark on when is no statement, whatever its sentence began with
+        near = told[at + 1].text if at + 1 < len(told) else "", told[at - 1].text if at else ""
+        found = _short(one, old, clause, [other for other in told if other is not clause], stamps, near, whole, around)
+        if not found:
+            return ""
+        why = found if clause in best else why
+    return why
+
+
+def _short(
+    one: Clause, old: Sequence[Clause], clause: Clause, others: Sequence[Clause], stamps: Sequence[str],
+    near: tuple[str, str], whole: frozenset[str], around: frozenset[str],
+) -> str:  # fmt: skip
+    """What of a statement a clause does not say; "" when it says all of it, of the same one."""
+    kept = "; ".join(other.text for other in old)
+    known = frozenset[str]().union(around, *(other.words for other in old))
+    known = known if core(one.text) - known else around
+    if not of_same(one.text, clause.text, whole | around):
+        return ANOTHER
+    left = rewording.unsaid(one.text, known, clause.text, clause.words)
+    if left and not _added(left, one, clause, others, whole | around):
+        return SCATTERED
+    if not rewording.tells(clause.text, rewording.kinds(one.text) - rewording.kinds(kept)):
+        return SCATTERED
+    if rewording.miscounts(one.text, kept, clause.text) or rewording.misdates(one.text, kept, clause.text, stamps):
+        return COUNTED
+    if not one.denied and rewording.is_over(one.text, clause.text):
+        return OVER
+    return CONDITION if rewording.drops_condition(one.text, clause.text, *near) else ""
+
+
+def _added(left: frozenset[str], one: Clause, clause: Clause, others: Sequence[Clause], around: frozenset[str]) -> bool:
+    """Whether another clause says the words that are left, in the same way of the same one and nothing else: of two
+    nuts that somebody is allergic to, or where somebody lives who works."""
+    if missing(core(clause.text), one.words | around):
+        return False
+    for other in others:
+        alike = rewording.kinds(other.text) <= rewording.kinds(one.text) or rewording.places(other.text)
+        same = other.denied == one.denied and of_same(one.text, other.text, around)
+        if alike and same and not missing(left, other.words) and not missing(core(other.text), one.words | around):
+            return True
+    return False
+
+
+def _undated(one: Clause, was: Sequence[Clause], told: Sequence[Clause], whole: frozenset[str]) -> str:
+    """Why no clause that has to do with the line has the day that is all of a statement, and was not told on it."""
+    stamps = [clause.text for clause in told if rewording.is_stamp(clause.text)]
+    kept = "; ".join(other.text for other in was)
+    near = [clause.text for clause in told if clause.words & whole] or stamps
+    return COUNTED if all(rewording.misdates(one.text, kept, text, stamps) for text in near) else ""
 
 
 def _best(wanted: frozenset[str], told: Sequence[Clause]) -> list[Clause]:
@@ -129,6 +226,9 @@ def _best(wanted: frozenset[str], told: Sequence[Clause]) -> list[Clause]:
 def _swapped(one: str, other: str) -> bool:
     """Whether the words that two statements share come in another order around `from` and `to`, or as who and whom."""
     if owners(one) and owners(other) and not owners(one) & owners(other):
+        return True
+    heads = [found[0] for found in map(_HEAD_CJK.match, (one, other)) if found]
+    if len(heads) == 2 and other.find(heads[0]) > 0 and one.find(heads[1]) > 0:
         return True
     if bool(_KEYED.search(one)) != bool(_KEYED.search(other)) or (" by " in one) != (" by " in other):
         return False
@@ -160,6 +260,8 @@ def _taken(edit: LineEdit, told: Sequence[Clause], around: frozenset[str]) -> st
 
 def kept(edit: LineEdit, said: str, around: frozenset[str]) -> str:
     """Why the line that the edit removes stays; "" when one clause of `said` takes it back."""
+    if rewording.is_uncut(edit.old):
+        return "" if rewording.takes_back_uncut(plain(edit.old), said) else STILL
     told = clauses(said)
     sure = _asserted(told)
     why = _kept(edit, told, around)
@@ -167,24 +269,39 @@ def kept(edit: LineEdit, said: str, around: frozenset[str]) -> str:
 
 
 def _kept(edit: LineEdit, told: Sequence[Clause], around: frozenset[str]) -> str:
+    text = plain(edit.old)
     old = core(edit.old)
-    was = clauses(plain(edit.old))
+    was = clauses(text)
     denied = bool(was) and was[0].denied
     why = NOTHING
     for clause in told:
-        left = missing(old - (names(edit.old) - subjects(plain(edit.old))), clause.words)
-        about = old & (clause.words | old - missing(old, clause.words))
-        whole = not missing(old, clause.words)
-        most = len(about) >= ENOUGH * len(old) and not missing(core(clause.text), old | around)
-        if not (whole or most or (not left and about)):
+        left = missing(old, clause.words)
+        if left and left <= names(edit.old) - subjects(text) and old - left:
+            why = f"nothing accounts for {', '.join(sorted(left))}"
+        if left:
             continue
-        if missing(subjects(clause.text), old | around):
+        if missing(subjects(clause.text), old | around) or not of_same(text, clause.text, around):
             why = ANOTHER
-        elif clause.denied != denied or _ends(clause.text, edit.old):
+        elif (_denies(clause, denied) or _ends(clause.text, edit.old)) and _is_of(clause.text, text, old | around):
             return ""
         else:
             why = STILL
     return why
+
+
+def _denies(clause: Clause, denied: bool) -> bool:
+    """Whether a clause says itself the opposite of a line that denies, or does not."""
+    return clause.denied != denied and (denied or denies(clause.text))
+
+
+def _is_of(told: str, old: str, known: frozenset[str]) -> bool:
+    """Whether a clause says nothing but what the line says, or that this is over: no other deed, only a day more."""
+    if not rewording.tells(told, rewording.kinds(old)) and not (rewording.may_end(old) and _ENDED.search(told)):
+        return False
+    if rewording.arrives(told) & core(old):
+        return False
+    more = _TAIL.sub("", told) if _GIVES.search(told) else told
+    return not rewording.unsaid(_GONE.sub(" ", _ENDED.sub(" ", more)), known | _BESIDES, "", frozenset())
 
 
 def _ends(text: str, old: str) -> bool:
