@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from nanomem_tui.dream.details import without_notes
+from nanomem_tui.dream.details import details, without_notes
 from nanomem_tui.dream.polarity import has_denial, undenied
 from nanomem_tui.tokens import fold
 
@@ -44,8 +44,11 @@ _PREFERS = re.compile(
     r"(?:(?:the )?user )?(?:now )?prefers? (?P<value>(?:[\w-]+ ){1,3}[\w-]+)(?=$|[.,;(]| over | to | than )", _I
 )
 _PLACE = re.compile(
-    r"(?:(?:the )?user )?(?:now )?(?P<verb>lives? in|(?:is )?based in|moved to|works? (?:at|for)) (?P<value>\S.*)", _I
+    r"(?:(?:the )?user )?(?:now )?(?P<verb>lives? in|(?:is )?based in|moved to|works? (?:at|for)) "
+    r"(?P<value>(?:the )?(?-i:[^a-z\s]).*)",
+    _I,
 )
+"""Where the user lives and works, by a name: nobody lives at another place who lives `in fear` or works `at home`."""
 _CHINESE_PLACE = re.compile(r"(?:用户|我)?(?:现在|目前)?(?:居住在|住在)(?P<value>.+)")
 _CHINESE_IS = re.compile(
     r"(?:用户的?|我的?)?(?P<subject>[^\s，。：:（(]{1,8}?)(?P<verb>改为|改成|是|叫做?|为|使用|采用)(?!了|否)"
@@ -94,7 +97,7 @@ _AGED = re.compile(
 )
 _OF_ONE = re.compile(
     r"(?P<who>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)?) (?:"
-    r"(?:lives in|is based in|now lives in) (?P<place>\S.*)|is (?:now )?(?P<age>\d{1,3}) years old[.!]?)"
+    r"(?:lives in|is based in|now lives in) (?P<place>(?:the )?[^a-z\s].*)|is (?:now )?(?P<age>\d{1,3}) years old[.!]?)"
 )
 """What is told of somebody named: where they live, how old they are."""
 _STEM = re.compile(
@@ -107,11 +110,26 @@ _UNSETTLED = re.compile(
     r"\b(?:maybe|perhaps|possibly|probably|might|could|unsure|if|used to)\b|[?？]\W*$|可能|也许|或许|如果|曾经|过去|"
     r"[(（](?:until|till|before|"
     rf"formerly|previously|former|old|此前|之前|原|曾|旧|以前) ?{_MONTH}[\d\s./年月日-]*[)）]|"
-    r"[^\s:：]\s+(?:until|till|before) \d|\b(?:formerly|previously)[.]?$",
+    r"[^\s:：]\s+(?:until|till|before) \d|\b(?:formerly|previously)[.]?$|"
+    r"(?:[:：]|\bis) (?:still |not yet )?(?:unknown|unclear|undecided|not known|tbd|tba|n/a)[.]?$|"
+    r"(?:[:：]|是|为)\s*(?:未知|不明|待定|不详|不清楚)。?$",
     _I,
 )
 """What says of itself that it is not certain, or is no more: nothing that is so now gives way to it."""
 _NEXT = re.compile(r"\s*[,;，；。]\s*(?=[^\W\d][^:：,;，；]{0,30}[:：]\s*[^\s/])")
+_MORE = re.compile(
+    r"[,;，；。]\s*|(?<=[^\W_]{3})\.\s|\s*[(（](?!as of \d)|"
+    r"\s(?:with|as|since|because|where|which|who|near|while|but|at|in|on|from|for|until|and|to)\s"
+)
+"""What ends a value: what stands behind says more, and nobody takes it back with the value."""
+_LIMITED = re.compile(
+    r"\b(?:during|every|only|sometimes|part[- ]time|weekends?|weekdays?|when|while|temporar\w+|usually|mostly|often|"
+    r"for (?:now|the (?:summer|winter|week|month|moment|time)|(?:a|one|two|\d+) (?:day|week|month|year)s?)|until|if|"
+    r"(?:on|in) (?:the )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?|"
+    r"in (?:the )?(?:summer|winter|spring|autumn|fall|holidays))\b|"
+    r"有时|周末|暂时|临时|期间",
+    _I,
+)
 _SEVERAL = re.compile(r"\s(?:and|&)\s|、|以及")
 _OLD_VALUES = re.compile(
     r"(?:[,，;；(（]\s*(?:not|was recorded as|recorded as|was|formerly|previously|no longer)\b|"
@@ -132,6 +150,34 @@ def claim_of(text: str) -> Claim | None:
 def parts_of(text: str) -> list[str]:
     """The parts of a line that each give a key its value: `Name: Ana` and `City: Porto` of `Name: Ana; City: Porto`."""
     return _NEXT.split(text) if text.count(":") + text.count("：") > 1 else [text]
+
+
+def is_anybodys(subject: str) -> bool:
+    """Whether a subject says what it is, and not whose: `city`, `port`, `cat`."""
+    one_word = " " not in subject and (subject.isascii() or len(subject) <= 2)
+    return one_word or subject in PERSONAL or subject.startswith("prefers ") or _ONE.fullmatch(subject) is not None
+
+
+def cut(value: str) -> tuple[str, str]:
+    """(a value, what stands behind it and says more): `Porto` and ` with her mother` of `Porto with her mother`."""
+    end = _MORE.search(value, 1)
+    return (value[: end.start()], value[end.start() :]) if end else (value, "")
+
+
+def is_limited(value: str) -> bool:
+    """Whether what is said is so only at times or for a while: beside it another value is so as well."""
+    return _LIMITED.search(value) is not None
+
+
+def of_one_kind(one: str, other: str) -> bool:
+    """Whether two values can be each other's: names and numbers, or plain words; no city is `noisy`."""
+    return _is_told(one) == _is_told(other) or not (one + other).isascii()
+
+
+def _is_told(value: str) -> bool:
+    """Whether a value is more than plain words: a name, a number, an address."""
+    first = value.strip("*`\"'").removeprefix("the ")[:1]
+    return first.isupper() or any(letter.isdigit() for letter in value) or bool(details(value))
 
 
 def are_several(value: str) -> bool:
@@ -181,8 +227,10 @@ def _equation(text: str) -> Claim | None:
     if match is None or not subject or subject.split()[0] in _OPEN_SUBJECTS:
         return None
     plain = match["verb"].lower().strip() in ("is", "are")
-    sure = not plain or _ONE.search(_OF.sub("", subject)) is not None
-    return _claim(subject, match, sure=sure, several=not sure)
+    one = not plain or _ONE.search(_OF.sub("", subject)) is not None
+    value = match["value"]
+    told = not plain or _is_told(value) or not value.isascii()  # the server is down, and its name another
+    return _claim(subject, match, sure=one and told, several=not one)
 
 
 def _chinese(text: str) -> Claim | None:
@@ -254,8 +302,13 @@ def amounts(text: str) -> list[Amount]:
 
 def amount_of(text: str) -> tuple[str, Amount] | None:
     """(who, how much) of a line that says nothing but that somebody has an amount: `srv3 has 32 GB`."""
-    found = _HAS.fullmatch(text)
+    found = _HAS.fullmatch(as_it_is(text))
     return (found["who"], amounts(text)[0]) if found else None
+
+
+def as_it_is(text: str) -> str:
+    """What a text says to be so now, without what it calls wrong: `Uses Zed` of `Uses Zed instead of VS Code`."""
+    return _OLD_VALUES.sub("", settled(text)).strip(" .。")
 
 
 def settled(text: str) -> str:

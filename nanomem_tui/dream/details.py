@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from nanomem_tui.dream.polarity import negations
+from nanomem_tui.dream.wording import is_said
 from nanomem_tui.tokens import fold, tokens
 
 _WORDS = (
@@ -33,9 +33,6 @@ _NOTE = re.compile(
     re.IGNORECASE,
 )
 _PRONOUNS = frozenset("I I'm I've I'll I'd The A An He She It We They This That There User My".split())
-_FUZZY = 90
-_FUZZY_LENGTH = 6
-_MAX_ALIKE = 2
 
 
 @lru_cache(maxsize=16384)
@@ -88,33 +85,13 @@ def words(text: str) -> frozenset[str]:
 
 
 def says(new: str, old: str) -> bool:
-    """Whether `old` says all that `new` says: its words, its details in the same order, denied alike."""
-    wanted, there = words(new), words(old)
-    extra = wanted - there
-    if len(extra) > _MAX_ALIKE or not wanted:  # the quick answer for almost every pair of lines
+    """Whether `old` says all that `new` says, of the same one: in its words one after the other, with its details."""
+    wanted = words(new)
+    if not wanted <= words(old) or not wanted:  # the quick answer for almost every pair of lines
         return not wanted and fold(new) == fold(old)
-    if fold(new) == fold(old):
-        return True
-    if negations(new) != negations(old) or unaccounted(new, old) or not _in_order(new, old):
-        return False
-    return all(_has_like(word, there - wanted) for word in extra)
+    return fold(new) == fold(old) or (is_said(new, old) and not unaccounted(new, old))
 
 
 def extends(new: str, old: str) -> bool:
     """Whether `new` says all that `old` says, and not much else."""
     return len(words(old)) >= 2 and 2 * len(words(old)) >= len(words(new)) and says(old, new)
-
-
-def _in_order(one: str, other: str) -> bool:
-    """Whether the details that both texts hold come in the same order: who did it to whom is no detail."""
-    first, second = fold(one), fold(other)
-    shared = [d for d in {*details(one), *details(other)} if holds(first, d) and holds(second, d)]
-    return sorted(shared, key=first.find) == sorted(shared, key=second.find)
-
-
-def _has_like(word: str, others: frozenset[str]) -> bool:
-    if len(word) < _FUZZY_LENGTH or not word.isalpha():
-        return False
-    from rapidfuzz import fuzz
-
-    return any(len(other) >= _FUZZY_LENGTH and fuzz.ratio(word, other) >= _FUZZY for other in others)

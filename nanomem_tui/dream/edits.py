@@ -6,7 +6,7 @@ Owns where a new line goes and how a line is found again. An edit changes the li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ TITLES: Mapping[str, str] = {"SOUL.md": "Soul", "USER.md": "User Profile", "memo
 """The heading of each file that a Dream may change, for the case that it has to make it."""
 
 _LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_BOLD = re.compile(r"\*\*[^*]+\*\*")
 _RULE = re.compile(r" {0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
 
@@ -162,7 +163,12 @@ def _place(lines: list[str], section: Section, new: str) -> tuple[int, list[str]
     start = section.start_line if section.level else 0
     body = lines[start : start + len(section.lines)]
     within = markdown.blocks("\n".join(body))
-    last = next((i for i in range(len(body) - 1, -1, -1) if i not in within and _LIST.match(body[i])), None)
+    named = _named_lists(body, within)
+    listed = (i for i in range(len(body) - 1, -1, -1) if i not in within and _LIST.match(body[i]))
+    last = next((i for i in listed if i not in named), None)
+    if last is None and named:
+        at = min(named.values())
+        return start + at, [*([""] if at and body[at - 1].strip() else []), new, ""]
     if last is not None:
         while last + 1 < len(body) and _goes_on(body[last + 1], {last, last + 1} <= within):
             last += 1
@@ -173,6 +179,28 @@ def _place(lines: list[str], section: Section, new: str) -> tuple[int, list[str]
     before = [""] if filled else []
     after = [""] if at < len(lines) and lines[at].strip() else []
     return at, [*before, new, *after]
+
+
+def opens_list(line: str) -> bool:
+    """Whether a line of text says what the list under it is of: `Bob:`, or a name in bold."""
+    text = line.strip()
+    return text.endswith((":", "：", ":**", "：**")) or _BOLD.fullmatch(text) is not None
+
+
+def _named_lists(body: Sequence[str], within: Collection[int]) -> dict[int, int]:
+    """The list lines that stand under a line that says what they are of, and where that stands: another line of the
+    section does not come there."""
+    found: dict[int, int] = {}
+    opened: int | None = None
+    for at, line in enumerate(body):
+        if at in within or not line.strip():
+            continue
+        if _LIST.match(line):
+            if opened is not None:
+                found[at] = opened
+        elif not line[:1].isspace():
+            opened = at if opens_list(line) else None
+    return found
 
 
 def _goes_on(line: str, within: bool) -> bool:

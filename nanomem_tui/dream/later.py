@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from nanomem_tui.dream import details
-from nanomem_tui.dream.claims import claim_of, old_value
+from nanomem_tui.dream.claims import as_it_is, claim_of, old_value
+from nanomem_tui.dream.corrected import corrects
 from nanomem_tui.dream.facts import Fact, facts_of
 from nanomem_tui.dream.lines import Line
 from nanomem_tui.dream.tidy import day_of
@@ -36,26 +37,22 @@ class Archive:
             other = claim_of(later.text)
             if claim and other and (other.subject, fold(other.value)) == (claim.subject, fold(claim.value)):
                 return True
-            if details.says(line.text, later.text):
+            if details.says(line.text, later.text) or details.says(as_it_is(later.text), line.text):
                 return True
         return False
 
     def corrections(self, fact: Fact) -> Iterator[Fact]:
-        """The corrections in entries after that of `fact` that call a value in it wrong."""
-        text, words = fold(fact.text), details.words(fact.text)
-        for later, wrong, rest in self._corrections:
-            if later.cursor > fact.cursor and details.holds(text, wrong) and rest & words:
+        """The facts in entries after that of `fact` that call a value in it wrong."""
+        text = fold(fact.text)
+        for later, wrong in self._corrections:
+            if later.cursor > fact.cursor and details.holds(text, wrong) and corrects(later.text, fact.text):
                 yield later
 
     @cached_property
-    def _corrections(self) -> list[tuple[Fact, str, frozenset[str]]]:
-        telling = (entry for entry in self._entries if "[correction]" in entry.content.casefold())
-        facts = (fact for entry in telling for fact in _facts(entry) if fact.mark == "correction")
-        return [
-            (fact, fold(wrong), details.words(fact.text) - details.words(wrong))
-            for fact in facts
-            if (wrong := old_value(fact.text))
-        ]
+    def _corrections(self) -> list[tuple[Fact, str]]:
+        telling = (entry for entry in self._entries if any(old_value(line) for line in entry.content.split("\n")))
+        facts = (fact for entry in telling for fact in _facts(entry))
+        return [(fact, fold(wrong)) for fact in facts if (wrong := old_value(fact.text))]
 
     @cached_property
     def _folded(self) -> list[str]:

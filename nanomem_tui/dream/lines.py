@@ -5,18 +5,16 @@ Owns keeping that true edit by edit without reading a file again. Decides nothin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from nanomem_tui.dream import details, titles
 from nanomem_tui.dream.claims import Claim, claim_of, parts_of
-from nanomem_tui.dream.edits import LineEdit, apply_edits
+from nanomem_tui.dream.edits import LineEdit, apply_edits, opens_list
 from nanomem_tui.formats import markdown
 from nanomem_tui.store.git_diff import common_start
 
 _MISSING = 2  # words that a line may say otherwise and still be the same: see `details.says`
-_BOLD = re.compile(r"\*\*[^*]+\*\*")
 Words = frozenset[str]
 
 
@@ -66,6 +64,7 @@ class Lines:
         self._order = {name: at for at, name in enumerate(files)}
         self._rows: dict[str, list[Line]] = {}
         self._parts: dict[str, list[Part]] = {}
+        self._split: dict[str, tuple[str, list[str]]] = {}
         self._by_word: dict[str, set[Line]] = {}
         self._short: set[Line] = set()
         self._claims: dict[str, dict[Line, Claim]] | None = None
@@ -103,11 +102,23 @@ class Lines:
         over = [part.title for part in above] + self._opening(line, above[-1].start if above else 0)
         return frozenset[str]().union(*map(titles.scope, over))
 
+    def stands_in(self, line: Line, title: str) -> bool:
+        """Whether a line is an entry of the section `title` ("": of the file itself), and of nothing in it."""
+        above = [part for part in self.parts(line.file) if part.start <= line.number][-1:]
+        same = any(part.title.casefold() == title.casefold() if title else part.level <= 1 for part in above)
+        return same and not self._opening(line, above[0].start if above[0].level else 0)
+
     def _opening(self, line: Line, start: int) -> list[str]:
         """The texts of the list lines, behind line `start`, of which a line is an entry, and of what opens the list."""
         found: list[str] = []
         indent = _indent(line.whole)
-        for whole in reversed(self.files[line.file].split("\n")[start : line.number - 1]):
+        if self._split.get(line.file, ("",))[0] is not self.files[line.file]:
+            self._split[line.file] = (self.files[line.file], self.files[line.file].split("\n"))
+        rows = self._split[line.file][1]
+        for at in range(line.number - 2, start - 1, -1):
+            whole = rows[at]
+            if not indent and whole.startswith(("- ", "* ")):  # almost every line
+                continue
             text = whole.strip()
             if not text or text.startswith("#"):
                 continue
@@ -116,7 +127,7 @@ class Lines:
                     indent = _indent(whole)
                     found.append(bullets[0].text)
             elif _indent(whole) <= indent:
-                return [*found, text] if text.endswith((":", "：", ":**", "：**")) or _BOLD.fullmatch(text) else found
+                return [*found, text] if opens_list(text) else found
         return found
 
     def alike(self, text: str) -> list[Line]:
@@ -155,9 +166,9 @@ class Lines:
             self._add(name, len(self._rows[name]), bullet, lines[bullet.line - 1])
 
     def _patch(self, name: str, before: str) -> bool:
-        """Take over what changed since `before`; False where fenced code makes that depend on lines elsewhere."""
+        """Take over what changed since `before`; False where that depends on lines elsewhere."""
         text = self.files[name]
-        if "```" in text or "~~~" in text or "```" in before or "~~~" in before:
+        if markdown.has_blocks(text) or markdown.has_blocks(before):
             return False
         old, new = before.split("\n"), text.split("\n")
         first = common_start(old, new)

@@ -12,8 +12,24 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.dream import details, titles
-from nanomem_tui.dream.claims import NEAR, PERSONAL, Amount, Claim, amount_of, amounts, are_several, claim_of, parts_of
+from nanomem_tui.dream import corrected, details, titles
+from nanomem_tui.dream.claims import (
+    NEAR,
+    PERSONAL,
+    Amount,
+    Claim,
+    amount_of,
+    amounts,
+    are_several,
+    as_it_is,
+    claim_of,
+    cut,
+    is_anybodys,
+    is_limited,
+    of_one_kind,
+    old_value,
+    parts_of,
+)
 from nanomem_tui.dream.facts import Fact, is_speech
 from nanomem_tui.dream.lines import Line, Lines
 from nanomem_tui.tokens import fold
@@ -38,6 +54,12 @@ _HAPPENED = re.compile(
 _STATES = re.compile(r"\b(?:is|are)\b|[是为]")
 _OWNED = re.compile(r"['’]s |的|. lives in$")
 """In a subject that names whose it is: under whatever heading."""
+_NAMED = re.compile(
+    r"(?!(?:The |A |An )?User\b)[A-Z][\w-]+(?: [A-Z][\w-]+)?(?:['’]s\b| (?:is|was|has|had|no longer|now|does|did|doesn|"
+    r"isn|will|can|never|also|still|(?<!s )[a-z]+s)\b)"
+)
+"""What begins with the name of the one it is said of."""
+_VERBS = "has|have|is at|was upgraded to|is upgraded to|got"
 _KEY = "k: "  # what stands before a value, where its line is cut into parts
 _MOST_BESIDE = 3  # lines of one subject that are named as rivals: what stands there more often is a list
 
@@ -67,31 +89,38 @@ def other_value(lines: Lines, fact: Fact, claim: Claim, wrong: str, file: str) -
     `wrong` is the value that a correction names. Any other fact is looked for in `file`, or wherever it stands where
     the user has one of it, and not among the lines under a heading that says of whom or what they are.
     """
-    same = lines.claiming(claim.subject)
-    headed = [] if same else _under_its_name(lines, claim)
+    claiming = lines.claiming(claim.subject)
+    owned = _OWNED.search(claim.subject) is not None
+    owned = owned or (wrong != "" and not is_anybodys(claim.subject))
+    same = [(line, other) for line, other in claiming if owned or of_the_same(lines, line, fact)]
+    headed = [] if claiming else _under_its_name(lines, claim)
     for line, other in same or headed:
         if fold(other.value) == fold(claim.value) or details.says(claim.value, other.value):
             return known(line)
     named = [(line, other) for line, other in same if wrong and details.holds(fold(other.value), fold(wrong))]
     corrects = fact.mark == "correction"
+    if corrects or claim.sure:
+        for line, other in same or headed:
+            if fold(cut(other.value)[0]) == fold(claim.value) and not is_limited(other.value):
+                return known(line)
     file = "" if corrects or claim.subject in PERSONAL else file
-    alone = headed or [
-        (line, other)
-        for line, other in same
-        if file in ("", line.file) and (_OWNED.search(claim.subject) or _of_the_same(lines, line, fact, corrects))
-    ]
+    alone = headed or [(line, other) for line, other in same if file in ("", line.file)]
     if len(named) == 1:
-        return _taken(*named[0], claim)
+        line, other = named[0]
+        if fold(other.value) == fold(wrong):
+            return _taken(line, other, claim)
+        new = corrected.with_value(line.text, wrong, as_it_is(fact.text), fact.text)
+        new = new or corrected.put(line.text, wrong, claim.value)
+        return Taken(line, new, wrong) if new else None
     return _taken(*alone[0], claim) if len(alone) == 1 and _gives_way(alone[0][1], claim, corrects) else None
 
 
-def _of_the_same(lines: Lines, line: Line, fact: Fact, corrects: bool) -> bool:
-    """Whether what a line stands under is what the fact names or stands under, if either names anything. A correction
-    that stands under nothing is of whatever line there is."""
+def of_the_same(lines: Lines, line: Line, fact: Fact) -> bool:
+    """Whether what a line stands under is what the fact names or stands under, if either names anything."""
     under, of = lines.under(line), titles.scope(fact.under)
-    if of - under - details.words(line.text):
-        return False
-    return (corrects and not of) or not under - of - details.words(fact.text)
+    if fact.person or _NAMED.match(fact.text):  # `People` says no more of whom it is
+        under -= titles.others()
+    return not of - under - details.words(line.text) and not under - of - details.words(fact.text)
 
 
 def _gives_way(old: Claim, new: Claim, corrects: bool) -> bool:
@@ -99,15 +128,24 @@ def _gives_way(old: Claim, new: Claim, corrects: bool) -> bool:
     of the other, as one room for another."""
     if corrects and (alike := _VALUES.sub("\0", fold(new.value))) == _VALUES.sub("\0", fold(old.value)):
         return "\0" in alike
+    if not of_one_kind(old.value, new.value) or is_limited(new.value):
+        return False
     many = are_several(old.value) or are_several(new.value)
     return old.sure and new.sure and (corrects or not many)
 
 
-def _taken(line: Line, other: Claim, claim: Claim) -> Taken:
+def _taken(line: Line, other: Claim, claim: Claim) -> Taken | None:
+    """The line with the new value; None where words would go with the old one that the new one does not take back. What
+    they tell by names and numbers the guards see."""
     value = line.text[other.start :]
     old = other.value if len(parts_of(claim.value)) > 1 else parts_of(f"{_KEY}{other.value}")[0].removeprefix(_KEY)
     remark = value[len(old) :] if value.startswith(old) else ""  # on what it was before, or of another: that stays
-    return Taken(line, line.text[: other.start] + claim.value + remark, old)
+    main, more = cut(old)
+    if more[:1] in (";", "；", "。", ".") and value.startswith(old):
+        old, remark, more = main, more + remark, ""
+    if details.words(more) - details.words(claim.value) and not details.unaccounted(more, claim.value):
+        return None
+    return Taken(line, line.text[: other.start] + claim.value + remark, main)
 
 
 def _under_its_name(lines: Lines, claim: Claim) -> list[tuple[Line, Claim]]:
@@ -125,13 +163,26 @@ def _under_its_name(lines: Lines, claim: Claim) -> list[tuple[Line, Claim]]:
     return found
 
 
-def other_amount(lines: Lines, fact: Fact, file: str) -> Taken | None:
-    """The only line of its file that tells another amount of the same for the same name."""
+def other_amount(lines: Lines, fact: Fact, file: str) -> Taken | str | None:
+    """The only line of its file that tells another amount of the same for the same name; why not when it tells it."""
     told = _amounts(lines, fact, file)
-    if len(told) != 1 or told[0][1].number == told[0][2].number:
+    if len(told) != 1:
         return None
     line, was, now = told[0]
-    return Taken(line, put(line.text, was.text, now.text), was.text)
+    if not of_the_same(lines, line, fact) or not _has(line.text, was, fact):
+        return None
+    if was.number == now.number:
+        return known(line)
+    wrong = old_value(fact.text)
+    return Taken(line, put(line.text, was.text, now.text), was.text) if was.text.startswith(wrong) else None
+
+
+def _has(text: str, was: Amount, fact: Fact) -> bool:
+    """Whether a line tells the amount of the very one that it begins with: `srv3: Debian 12, 16 GB RAM`."""
+    who, _ = amount_of(fact.text) or ("", was)
+    listed, told = r"[:：,]\s*(?:.*,\s*)?", rf"\s(?:now )?(?:{_VERBS}) (?:now )?(?:.*(?:,|\band) )?"
+    form = rf"(?:the )?{re.escape(who)}\s*(?:{listed}|{told}){re.escape(was.text)}(?!\w)"
+    return re.match(form, text, re.IGNORECASE) is not None
 
 
 def _amounts(lines: Lines, fact: Fact, file: str) -> list[tuple[Line, Amount, Amount]]:
@@ -143,10 +194,15 @@ def _amounts(lines: Lines, fact: Fact, file: str) -> list[tuple[Line, Amount, Am
     return [
         (line, was, now)
         for line in lines.sharing(details.words(who))
-        if line.file == file and details.holds(fold(line.text), fold(who))
+        if line.file == file and details.holds(fold(line.text), fold(who)) and not _owns(line.text, who)
         for was in amounts(line.text)
         if was.unit == now.unit and (not was.what or not now.what or was.what == now.what)
     ]
+
+
+def _owns(text: str, who: str) -> bool:
+    """Whether a text speaks of what is another's: `Ana's sister` for Ana."""
+    return re.search(rf"\b{re.escape(who)}['’]s?(?!\w)", text, re.IGNORECASE) is not None
 
 
 def beside(lines: Lines, fact: Fact, file: str) -> Sequence[Line]:

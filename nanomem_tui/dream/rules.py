@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from nanomem_tui.dream import dates, details, rivals
-from nanomem_tui.dream.claims import Claim, claim_of, denials, ended, main_part, old_value, parts_of, settled
+from nanomem_tui.dream import corrected, dates, details, rivals
+from nanomem_tui.dream.claims import as_it_is, claim_of, denials, ended, main_part, old_value, parts_of, settled
 from nanomem_tui.dream.dreamer import Proposal, Watch, nobody
 from nanomem_tui.dream.edits import TITLES, LineEdit
 from nanomem_tui.dream.facts import Fact, Skipped, facts_of, is_speech, route
@@ -21,6 +21,7 @@ from nanomem_tui.dream.later import Archive
 from nanomem_tui.dream.lines import Line, Lines, Part
 from nanomem_tui.dream.polarity import negations
 from nanomem_tui.dream.tidy import tidied
+from nanomem_tui.dream.wording import forms
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import secrets
 from nanomem_tui.tokens import fold
@@ -132,9 +133,16 @@ class _Work:
     def known(self, fact: Fact) -> str:
         """Which line says what the fact says; "" when none does."""
         for line in self._lines.alike(fact.text):
-            if details.says(fact.text, line.text):
-                return f"known: {line.file}:{line.number}"
+            if details.says(fact.text, line.text) and self._is_of(line, fact):
+                return rivals.known(line)
         return ""
+
+    def _is_of(self, line: Line, fact: Fact) -> bool:
+        """Whether a line is said of whom the fact is: of nobody else by what it stands under, or where it would go."""
+        if rivals.of_the_same(self._lines, line, fact):
+            return True
+        home = self.new_line(fact)
+        return line.file == home.file and self._lines.stands_in(line, home.section)
 
     def remember(self, fact: Fact) -> str:
         """Make the edit that the fact asks for; returns why there is none."""
@@ -153,7 +161,7 @@ class _Work:
         if denied := self._denied(fact):
             return self._take_back(fact, denied)
         for line in self._lines.sharing(details.words(plain)):
-            if line.file == file and _says_more(fact, line):
+            if line.file == file and _says_more(fact, line) and rivals.of_the_same(self._lines, line, fact):
                 return self._ask(_replace(line, plain, fact, "", "says more"))
         return self._outdated(fact) or self._add(fact, file)
 
@@ -197,72 +205,42 @@ class _Work:
         if dates.is_over(fact.text, self._archive.today):
             return f"over since before {self._archive.today}"
         for later in self._archive.corrections(fact):
-            if any(details.says(later.text, line.text) for line in self._lines.alike(later.text)):
+            said = as_it_is(later.text)
+            if any(details.says(one, line.text) for one in (said, later.text) for line in self._lines.alike(said)):
                 return f"entry {later.cursor} corrects it"
         return ""
 
     def _contradicted(self, fact: Fact, file: str) -> tuple[Line, str, str] | str | None:
         """(line, its new text, the value it loses) when the fact takes a line's place; why not when the line says it.
 
-        A fact that is marked as a correction may name the wrong value and is looked for in every file; any other
-        replaces only the one line of its own file that gives the same subject one other value.
-        """
-        corrects = fact.mark == "correction"
-        wrong = old_value(fact.text) if corrects else ""
+        Only a line gives way that says another value of the same, of the same one; see `rivals` and `corrected`."""
         claim = None if fact.person else claim_of(settled(fact.text))
-        if claim is not None:
-            found = rivals.other_value(self._lines, fact, claim, wrong, file)
-            if found is not None:
-                return found
-        if wrong:
-            return self._wrong_value(fact, claim, wrong)
-        if fact.person:
-            return None
-        return self._named_wrong(fact, claim, file) or rivals.other_amount(self._lines, fact, file)
+        wrong = old_value(fact.text) if fact.mark == "correction" else ""
+        found = rivals.other_value(self._lines, fact, claim, wrong, file) if claim is not None else None
+        return found or self._corrected(fact) or rivals.other_amount(self._lines, fact, file)
 
-    def _named_wrong(self, fact: Fact, claim: Claim | None, file: str) -> tuple[Line, str, str] | str | None:
-        """The only line of the subject that holds what the fact says is so no more: `X now, not Y`, `no longer Y`."""
-        wrong = old_value(fact.text)
-        who, over = ("", "") if wrong else ended(fact.text)
-        wrong = wrong or over
-        if not wrong:
+    def _corrected(self, fact: Fact) -> tuple[Line, str, str] | str | None:
+        """The only line that holds what the fact says is so no more: `X now, not Y`, `no longer Y`."""
+        if not old_value(fact.text) and not ended(fact.text)[1]:
             return None
-        told = (details.words(who) if over else details.words(fact.text) - details.words(wrong)) - _NOBODY
-        holding = [
-            line
-            for line in self._lines.sharing(details.words(wrong))
-            if details.holds(fold(line.text), fold(wrong)) and not negations(line.text)
-        ]
-        same = (
-            [line for line in holding if told & details.words(line.text)]
-            if told
-            else [
-                line
-                for line in holding
-                if line.file == file and not details.words(line.text) - details.words(wrong) - _NOBODY
-            ]
-        )
-        if not holding and claim and any(c.isdigit() for c in claim.value):
-            for line in self._lines.sharing(told):
-                if told & details.words(line.text) and details.holds(fold(line.text), fold(claim.value)):
-                    return f"known: {line.file}:{line.number}"
-        if len(same) != 1 or (claim and fold(claim.value) == fold(wrong)):
-            return None
-        line = same[0]
-        return (
-            (line, rivals.put(line.text, wrong, claim.value), wrong) if claim and not over else (line, fact.text, wrong)
-        )
+        near = corrected.holding(self._lines.sharing(details.words(fact.text)), fact)
+        found = corrected.named_wrong(fact, [line for line in near if rivals.of_the_same(self._lines, line, fact)])
+        return rivals.known(found) if isinstance(found, Line) else found
 
     def _denied(self, fact: Fact) -> list[Line]:
-        """The lines that say what the fact denies, and maybe more."""
+        """The lines that say what the fact denies of the same one, and maybe more."""
         if fact.person or old_value(fact.text):
             return []
         found: list[Line] = []
         for denial in denials(fact.text):
             about = details.words(denial) - _NOBODY
             near = self._lines.sharing(about) if about else []
-            found += [line for line in near if about == _about(line) or _says_that_and_more(line, about)]
-        return [line for line in found if not negations(line.text) and not is_speech(line.text)]
+            found += [line for line in near if _is_that(line, denial) or _says_that_and_more(line, denial)]
+        return [
+            line
+            for line in found
+            if not negations(line.text) and not is_speech(line.text) and rivals.of_the_same(self._lines, line, fact)
+        ]
 
     def _take_back(self, fact: Fact, denied: Sequence[Line]) -> str:
         """Let a correction take the place of the one line that it denies whole; any other waits for a person."""
@@ -271,7 +249,7 @@ class _Work:
         if self._archive.repeats(fact, line, said):
             return f"a later entry says what stands in {line.file}:{line.number}"
         edit = _replace(line, fact.text, fact, said, "denies")
-        whole = any(details.words(denial) - _NOBODY == _about(line) for denial in denials(fact.text))
+        whole = any(_is_that(line, denial) for denial in denials(fact.text))
         if fact.mark == "correction" and len(denied) == 1 and whole:
             return self._ask(edit)
         more = "" if whole else ", among other things"
@@ -279,31 +257,23 @@ class _Work:
         self.held.append(Refusal(edit, f"it denies what {places} says{more}"))
         return ""
 
-    def _wrong_value(self, fact: Fact, claim: Claim | None, wrong: str) -> tuple[Line, str, str] | None:
-        """The line that holds the value named as wrong and shares most words with the fact, unless two do so alike."""
-        rest = details.words(fact.text) - details.words(wrong)
-        who = f"{fact.text.partition(':')[0]}:" if fact.person else ""
-        holding = []
-        for line in self._lines.sharing(rest):
-            shared = rest & details.words(line.text)
-            if shared and line.text.startswith(who) and details.holds(fold(line.text), fold(wrong)):
-                holding.append((len(shared), line))
-        holding.sort(key=lambda row: -row[0])
-        if not holding or (len(holding) > 1 and holding[0][0] == holding[1][0]):
-            return None
-        line = holding[0][1]
-        return (line, rivals.put(line.text, wrong, claim.value), wrong) if claim else (line, fact.text, wrong)
-
 
 def _about(line: Line) -> frozenset[str]:
     """The words of what a line says of the user, without its remarks."""
     return details.words(main_part(line.text)) - _NOBODY
 
 
-def _says_that_and_more(line: Line, about: frozenset[str]) -> bool:
-    """Whether what the words are about is most of what a line says."""
-    there = _about(line)
-    return len(about) > 1 and about <= there and len(there) <= 2 * len(about) + 1
+def _is_that(line: Line, said: str) -> bool:
+    """Whether a line says that and nothing else, remarks aside."""
+    return forms(main_part(line.text)) == forms(said)
+
+
+def _says_that_and_more(line: Line, said: str) -> bool:
+    """Whether that is most of what a line says, of the one with whom both begin."""
+    there, about = _about(line), details.words(said) - _NOBODY
+    one, other = forms(line.text), forms(said)
+    same = one[:1] == other[:1] and one.count("'s") == other.count("'s")
+    return same and len(about) > 1 and about <= there and len(there) <= 2 * len(about) + 1
 
 
 def _replace(line: Line, new: str, fact: Fact, superseded: str, why: str) -> LineEdit:
