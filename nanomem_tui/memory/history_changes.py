@@ -250,7 +250,9 @@ class HistoryChanges:
         records = parse_jsonl(data, HISTORY)
         entries, _ = parse_history(data, HISTORY)
         latest = max((entry.cursor for entry in entries), default=0)
-        dreamt = clamp_cursor(parse_cursor(self._files.load(DREAM_CURSOR).data), latest)
+        stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
+        given = parse_cursor(read_plain(self._paths.cursor)) or 0
+        dreamt = clamp_cursor(stated, latest) if stated <= max(latest, given) else 0  # beyond all: nobody knows
         fresh = next((at for at, entry in enumerate(entries) if entry.cursor > dreamt), len(entries))
         going = entries[: max(0, min(len(entries) - keep, fresh))]
         gone = {entry.line for entry in going}

@@ -250,6 +250,15 @@ def test_a_file_that_was_rewritten_since_is_left_alone(ws: Workspace, memory: Pa
     assert (memory / "history.jsonl").read_text() == entry(9) + entry(10)
 
 
+def test_a_cursor_beyond_the_archive_lets_no_entry_go(ws: Workspace, memory: Path) -> None:
+    lines = [json.dumps({"cursor": n, "timestamp": "2026-01-02 03:04", "content": f"entry {n}"}) for n in range(1, 9)]
+    (memory / "history.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    (memory / ".dream_cursor").write_text("999")
+    assert (ws.history_changes.compaction(2).removed, ws.history_changes.compaction(2).waiting) == (0, 8)
+    (memory / ".cursor").write_text("999")  # the agent gave as many: those entries are gone already
+    assert ws.history_changes.compaction(2).removed == 6
+
+
 def test_the_archive_is_not_compacted_beside_an_agent(ws: Workspace, memory: Path, running: Callable[[], None]) -> None:
     fill(memory, 10, 10)
     done = ws.history_changes.compact(4)
