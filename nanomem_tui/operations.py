@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, overload
 
@@ -190,6 +191,13 @@ def new_operation(
     ms, at = clock.stamp()
     key = f"op_{ms}_{os.getpid()}_{next(_counter)}"
     return Operation(key, at, actor, kind, label, tuple(changes), undoes, redoes, meta or {})
+
+
+def dated_after(operation: Operation, latest: str) -> Operation:
+    """The operation at a later time than `latest` (ISO), whatever the clock did."""
+    if operation.at > latest or (moment := clock.parse(latest)) is None:
+        return operation
+    return operation._replace(at=clock.iso(moment + timedelta(microseconds=1)))
 
 
 def new_key(prefix: str) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.errors import Problem
 
+RECENT = 8
+"""Texts of which what was told last is kept: each step of a Dream asks again of the file as it is before and after."""
 # Texts, so that `re` compiles each at the first line that needs it: a list of notes needs one of the five.
 _HEADING = r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*"
 _FENCE = r"[ \t]*(`{3,}|~{3,})"
@@ -67,6 +70,11 @@ def decode(data: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
 
 def sections(text: str) -> list[Section]:
     """The sections of `text` in order; `#` inside a block is no heading. Text before any heading comes first."""
+    return list(_sections(text))
+
+
+@lru_cache(maxsize=RECENT)
+def _sections(text: str) -> tuple[Section, ...]:
     lines = text.split("\n")
     if "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
@@ -80,9 +88,10 @@ def sections(text: str) -> list[Section]:
     ends = [at for at, _ in found[1:]] + [len(lines)]
     for (at, match), end in zip(found, ends, strict=False):
         result.append(Section((match[2] or "").strip(), len(match[1]), at + 1, tuple(lines[at + 1 : end])))
-    return result
+    return tuple(result)
 
 
+@lru_cache(maxsize=RECENT)
 def has_blocks(text: str) -> bool:
     """Whether what a line is may depend on the lines before it: fenced code or a comment is in `text`."""
     return "```" in text or "~~~" in text or "<!--" in text

@@ -10,12 +10,11 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, from_os_error
-from nanomem_tui.operations import Change, Layer, Operation, new_operation
+from nanomem_tui.operations import Change, Layer, Operation, dated_after, new_operation
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, unfinished
@@ -27,6 +26,9 @@ from nanomem_tui.store.rows import ROW_LAYERS, RowStore
 if TYPE_CHECKING:
     from nanomem_tui.store.checkpoint import Batch, Written
     from nanomem_tui.store.database import Database
+
+
+ByLayer = Sequence[tuple[str, Sequence[Change]]]
 
 
 class CheckpointResult(NamedTuple):
@@ -72,31 +74,33 @@ class MemoryStore(RowStore):
         by_layer = _by_layer(operation.changes)
         if any(name in unfinished.SETTLED for name, _ in by_layer):
             self.settle()
-        with contextlib.ExitStack() as decided:
-            if operation.actor == "human":  # who made it has not seen what another process changed meanwhile
-                decided.enter_context(self.deciding.alone())
+        if operation.actor != "human":
             with self._lock:
-                if not self._loaded and any(name in ROW_LAYERS for name, _ in by_layer):
-                    self.load()
-                if operation.actor == "human":
-                    operation = self._dated(operation)
-                for name, changes in by_layer:
-                    self.layers[name].check(changes)
-                self._record(operation, durable=durable)
-                decided.close()
-                self._apply(operation, by_layer, durable=durable)
-                self._touch()
-                return operation
+                return self._perform(operation, by_layer, durable=durable)
+        with contextlib.ExitStack() as decided:  # who made it has not seen what another process changed meanwhile
+            decided.enter_context(self.deciding.alone())
+            with self._lock:
+                return self._perform(operation, by_layer, durable=durable, recorded=decided.close)
 
-    def _dated(self, operation: Operation) -> Operation:
-        """The operation at a later time than all that were made before it, whatever the clock did."""
-        latest = max([self.last_at, self._seen_at, *(waiting.at for waiting in self.ledger.pending[-1:])])
-        moment = clock.parse(latest)
-        if operation.at > latest or moment is None:
-            return operation
-        return operation._replace(at=clock.iso(moment + timedelta(microseconds=1)))
+    def _perform(
+        self, operation: Operation, by_layer: ByLayer, *, durable: bool, recorded: Callable[[], None] | None = None
+    ) -> Operation:
+        """Check, record and apply. `recorded`: a person made it; called once other processes can see it."""
+        if not self._loaded and any(name in ROW_LAYERS for name, _ in by_layer):
+            self.load()
+        if recorded is not None:
+            latest = max([self.last_at, self._seen_at, *(waiting.at for waiting in self.ledger.pending[-1:])])
+            operation = dated_after(operation, latest)
+        for name, changes in by_layer:
+            self.layers[name].check(changes)
+        self._record(operation, durable=durable)
+        if recorded is not None:
+            recorded()
+        self._apply(operation, by_layer, durable=durable)
+        self._touch()
+        return operation
 
-    def _apply(self, operation: Operation, by_layer: Sequence[tuple[str, Sequence[Change]]], *, durable: bool) -> None:
+    def _apply(self, operation: Operation, by_layer: ByLayer, *, durable: bool) -> None:
         begun: list[tuple[str, list[Change]]] = []
         try:
             for name, changes in by_layer:
@@ -368,9 +372,8 @@ class MemoryStore(RowStore):
             where = self.paths.relative(self.paths.own_id)
             found.append(Problem(what, where, fix="the next change writes it anew", severity="warning"))
         if self.degraded:
-            found.append(
-                Problem(f"degraded: {self.degraded}", "store", fix="changes are kept in RAM and in the ledger")
-            )
+            fix = "changes are kept in RAM and in the ledger"
+            found.append(Problem(f"degraded: {self.degraded}", "store", fix=fix))
         return found
 
     def close(self) -> None:
@@ -385,7 +388,7 @@ class MemoryStore(RowStore):
                 self._database.close()
 
 
-def _by_layer(changes: Sequence[Change]) -> list[tuple[str, Sequence[Change]]]:
+def _by_layer(changes: Sequence[Change]) -> ByLayer:
     """The changes of each layer; rows last, because they cannot fail once checked."""
     if len(changes) == 1:
         return [(changes[0].layer, changes)]
