@@ -103,9 +103,7 @@ class HistoryCompaction:
         """Why more stays than was asked for, and what is no longer told afterwards, in sentences."""
         notes = []
         if self.removed:
-            notes.append(
-                "Blame can no longer show these entries as the source of lines; undo brings them back."
-            )
+            notes.append("Blame can no longer show these entries as the source of lines; undo brings them back.")
         if self.waiting and self.kept > self.keep:
             notes.append(f"{counted(self.waiting, 'entry', 'entries')} that Dream has not read yet stay.")
         if self.left:
