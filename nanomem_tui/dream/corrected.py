@@ -71,7 +71,7 @@ def holding(lines: Sequence[Line], fact: Fact) -> list[Line]:
 def with_value(text: str, wrong: str, said: str, whole: str = "") -> str:
     """`text` with what `said` says in the place of `wrong`; "" where they do not say it of the same, or no value of one
     kind. `whole` takes the place of a text that says nothing but `wrong`."""
-    found = re.search(rf"(?<![^\W_]){re.escape(wrong)}(?![^\W_])", text, _I)
+    found = _standing(wrong, text)
     if found is None or negations(text) or is_limited(said):
         return ""
     head, tail = text[: found.start()], text[found.end() :]
@@ -80,11 +80,8 @@ def with_value(text: str, wrong: str, said: str, whole: str = "") -> str:
         value, as_list = rest_of(_keyed(said), _of_list(head)) if _of_list(head) else None, True
     if not value or len(value) > 80:
         return ""
-    value = value.strip(" .。")
-    shared = _shared_end(value, tail)
-    if shared:
-        value = value[: len(value) - len(shared)].rstrip()
-    if not value or not (shared or _ENDS.match(tail)) or not of_one_kind(wrong, value):
+    value = _fitted(value.strip(" .。"), wrong, tail)
+    if not value:
         return ""
     if whole and not as_list and not tail.strip(" .。") and not head.rstrip().endswith((":", "：")):
         return whole
@@ -93,7 +90,7 @@ def with_value(text: str, wrong: str, said: str, whole: str = "") -> str:
 
 def put(text: str, wrong: str, value: str) -> str:
     """`text` with `value` in the place of `wrong`; "" where `wrong` is but part of what stands there."""
-    found = re.search(rf"(?<![^\W_]){re.escape(wrong)}(?![^\W_])", text, _I)
+    found = _standing(wrong, text)
     if found is None:
         return ""
     head, tail = text[: found.start()], text[found.end() :]
@@ -103,10 +100,8 @@ def put(text: str, wrong: str, value: str) -> str:
         for at in range(len(words) - 1, 0, -1)
         if f" {head}".casefold().endswith(f" {' '.join(words[:at])} ".casefold())
     )
-    value = " ".join(words[next(starts, 0) :])
-    if shared := _shared_end(value, tail):
-        value = value[: len(value) - len(shared)].rstrip()
-    return f"{head}{value}{tail}" if value and (shared or _ENDS.match(tail)) and of_one_kind(wrong, value) else ""
+    value = _fitted(" ".join(words[next(starts, 0) :]), wrong, tail)
+    return f"{head}{value}{tail}" if value else ""
 
 
 def _ended(fact: Fact, near: list[Line]) -> Corrected | None:
@@ -145,6 +140,18 @@ def _keyed(text: str) -> str:
     """A text with what it says of somebody as a key: `Anna birthday` of `Anna's birthday` and `Anna born`."""
     text = re.sub(r"^(\S+)['’]s ", r"\1 ", text)
     return _BORN.sub("birthday ", re.sub(r"\bborn (?:on )?(?=\d)", "birthday ", text, flags=_I))
+
+
+def _standing(wrong: str, text: str) -> re.Match[str] | None:
+    """Where a value stands in a text as words of its own."""
+    return re.search(rf"(?<![^\W_]){re.escape(wrong)}(?![^\W_])", text, _I)
+
+
+def _fitted(value: str, wrong: str, tail: str) -> str:
+    """A value as it stands before `tail` in the place of `wrong`; "" where that is no value of its kind, or goes on."""
+    shared = _shared_end(value, tail)
+    value = value[: len(value) - len(shared)].rstrip() if shared else value
+    return value if value and (shared or _ENDS.match(tail)) and of_one_kind(wrong, value) else ""
 
 
 def _shared_end(value: str, tail: str) -> str:

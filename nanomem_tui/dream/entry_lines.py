@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from nanomem_tui.dream import titles
+from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import marks
 
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
@@ -56,7 +57,7 @@ def lines_of(content: str) -> list[EntryLine]:
     opened: set[int] = set()
     for raw in content.split("\n"):
         is_bullet = _BULLET.match(raw) is not None
-        indent = len(raw.expandtabs(4)) - len(raw.expandtabs(4).lstrip()) if is_bullet else -1
+        indent = markdown.indent(raw) if is_bullet else -1
         for own, text in marks(raw):
             plain = " ".join(text.split())
             before = SPEECH.fullmatch(lines[-1].text) if lines and own is None and not is_bullet else None

@@ -18,11 +18,6 @@ _MISSING = 2  # words that a line may say otherwise and still be the same: see `
 Words = frozenset[str]
 
 
-def _indent(whole: str) -> int:
-    spread = whole.expandtabs(4)
-    return len(spread) - len(spread.lstrip())
-
-
 class Line:
     """A list line: its file, its number from 1, the whole line, what stands before its text, and the text."""
 
@@ -111,7 +106,7 @@ class Lines:
     def _opening(self, line: Line, start: int) -> list[str]:
         """The texts of the list lines, behind line `start`, of which a line is an entry, and of what opens the list."""
         found: list[str] = []
-        indent = _indent(line.whole)
+        indent = markdown.indent(line.whole)
         if self._split.get(line.file, ("",))[0] is not self.files[line.file]:
             self._split[line.file] = (self.files[line.file], self.files[line.file].split("\n"))
         rows = self._split[line.file][1]
@@ -123,10 +118,10 @@ class Lines:
             if not text or text.startswith("#"):
                 continue
             if bullets := markdown.bullets(whole):
-                if _indent(whole) < indent:
-                    indent = _indent(whole)
+                if markdown.indent(whole) < indent:
+                    indent = markdown.indent(whole)
                     found.append(bullets[0].text)
-            elif _indent(whole) <= indent:
+            elif markdown.indent(whole) <= indent:
                 return [*found, text] if opens_list(text) else found
         return found
 

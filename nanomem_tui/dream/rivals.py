@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from nanomem_tui.dream import corrected, details, titles
 from nanomem_tui.dream.claims import (
@@ -30,6 +29,7 @@ from nanomem_tui.dream.claims import (
     old_value,
     parts_of,
 )
+from nanomem_tui.dream.corrected import Corrected
 from nanomem_tui.dream.facts import Fact, is_speech
 from nanomem_tui.dream.lines import Line, Lines
 from nanomem_tui.tokens import fold
@@ -64,14 +64,6 @@ _KEY = "k: "  # what stands before a value, where its line is cut into parts
 _MOST_BESIDE = 3  # lines of one subject that are named as rivals: what stands there more often is a list
 
 
-class Taken(NamedTuple):
-    """A line whose place a fact takes, its new text, and the value that it loses."""
-
-    line: Line
-    new: str
-    value: str
-
-
 def known(line: Line) -> str:
     """The reason why a fact is left alone that a line holds already."""
     return f"known: {line.file}:{line.number}"
@@ -83,7 +75,7 @@ def put(text: str, old: str, new: str) -> str:
     return text[:at] + new + text[at + len(old) :] if at >= 0 else text
 
 
-def other_value(lines: Lines, fact: Fact, claim: Claim, wrong: str, file: str) -> Taken | str | None:
+def other_value(lines: Lines, fact: Fact, claim: Claim, wrong: str, file: str) -> Corrected | str | None:
     """The one line that gives the subject of a claim another value; why not when a line says it; None when none does.
 
     `wrong` is the value that a correction names. Any other fact is looked for in `file`, or wherever it stands where
@@ -111,7 +103,7 @@ def other_value(lines: Lines, fact: Fact, claim: Claim, wrong: str, file: str) -
             return _taken(line, other, claim)
         new = corrected.with_value(line.text, wrong, as_it_is(fact.text), fact.text)
         new = new or corrected.put(line.text, wrong, claim.value)
-        return Taken(line, new, wrong) if new else None
+        return Corrected(line, new, wrong) if new else None
     return _taken(*alone[0], claim) if len(alone) == 1 and _gives_way(alone[0][1], claim, corrects) else None
 
 
@@ -134,7 +126,7 @@ def _gives_way(old: Claim, new: Claim, corrects: bool) -> bool:
     return old.sure and new.sure and (corrects or not many)
 
 
-def _taken(line: Line, other: Claim, claim: Claim) -> Taken | None:
+def _taken(line: Line, other: Claim, claim: Claim) -> Corrected | None:
     """The line with the new value; None where words would go with the old one that the new one does not take back. What
     they tell by names and numbers the guards see."""
     value = line.text[other.start :]
@@ -145,7 +137,7 @@ def _taken(line: Line, other: Claim, claim: Claim) -> Taken | None:
         old, remark, more = main, more + remark, ""
     if details.words(more) - details.words(claim.value) and not details.unaccounted(more, claim.value):
         return None
-    return Taken(line, line.text[: other.start] + claim.value + remark, main)
+    return Corrected(line, line.text[: other.start] + claim.value + remark, main)
 
 
 def _under_its_name(lines: Lines, claim: Claim) -> list[tuple[Line, Claim]]:
@@ -163,7 +155,7 @@ def _under_its_name(lines: Lines, claim: Claim) -> list[tuple[Line, Claim]]:
     return found
 
 
-def other_amount(lines: Lines, fact: Fact, file: str) -> Taken | str | None:
+def other_amount(lines: Lines, fact: Fact, file: str) -> Corrected | str | None:
     """The only line of its file that tells another amount of the same for the same name; why not when it tells it."""
     told = _amounts(lines, fact, file)
     if len(told) != 1:
@@ -174,7 +166,7 @@ def other_amount(lines: Lines, fact: Fact, file: str) -> Taken | str | None:
     if was.number == now.number:
         return known(line)
     wrong = old_value(fact.text)
-    return Taken(line, put(line.text, was.text, now.text), was.text) if was.text.startswith(wrong) else None
+    return Corrected(line, put(line.text, was.text, now.text), was.text) if was.text.startswith(wrong) else None
 
 
 def _has(text: str, was: Amount, fact: Fact) -> bool:

@@ -60,14 +60,9 @@ def leads(text: str, old: str, line: int | None) -> bool:
     rest = [one for one in lines[at + 1 :] if one.strip()][:1]
     if not rest or rest[0].startswith("#"):
         return False
-    if _depth(rest[0]) > _depth(old):
+    if markdown.indent(rest[0]) > markdown.indent(old):
         return True
     return _TITLE.fullmatch(old) is not None and _ITEM.match(rest[0]) is not None
-
-
-def _depth(line: str) -> int:
-    wide = line.expandtabs(4)
-    return len(wide) - len(wide.lstrip())
 
 
 def impossible(title: str) -> str:

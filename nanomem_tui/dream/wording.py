@@ -8,6 +8,7 @@ kept twice can be merged later, what is said of a mother and taken for her daugh
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -62,7 +63,7 @@ def forms(text: str) -> tuple[str, ...]:
 def is_said(new: str, there: str) -> bool:
     """Whether `there` is the statement `new`, or begins with it and goes on with what does not touch it."""
     wanted, words = wording(new), wording(there)
-    if not wanted or len(words) < len(wanted) or any(a.form != b.form for a, b in zip(wanted, words, strict=False)):
+    if not _begins(words, wanted):
         return False
     if len(words) == len(wanted) and not _LIMITS.search(there[words[-1].end :]):
         return True
@@ -73,10 +74,16 @@ def is_said(new: str, there: str) -> bool:
 def rest_of(text: str, head: str) -> str | None:
     """What `text` says behind `head`, with which it begins word by word; None when it does not."""
     wanted, words = wording(head), wording(text)
-    if not wanted or len(words) <= len(wanted) or any(a.form != b.form for a, b in zip(wanted, words, strict=False)):
+    if not _begins(words, wanted) or len(words) == len(wanted):
         return None
     rest = text[words[len(wanted) - 1].end :].lstrip(" *:：")
     return re.sub(r"^(?:(?:is|are|am|now|currently|the)\b\s*)+", "", rest, flags=_I) or None
+
+
+def _begins(words: Sequence[Word], wanted: Sequence[Word]) -> bool:
+    if not wanted or len(words) < len(wanted):
+        return False
+    return all(one.form == other.form for one, other in zip(wanted, words, strict=False))
 
 
 def _form(word: str) -> str:
