@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import NanomemError, Problem, in_words
-from nanomem_tui.formats.history import HistoryEntry, clamp_cursor, parse_cursor, parse_history
+from nanomem_tui.formats.history import HistoryEntry, beyond, clamp_cursor, parse_cursor, parse_history
 from nanomem_tui.paths import DREAM_CURSOR, Paths
 from nanomem_tui.store import atomic
 from nanomem_tui.text import counted
@@ -41,7 +41,7 @@ class Queue(NamedTuple):
     @property
     def ahead(self) -> int:
         """How many entries to come the cursor file passes over already; 0 when it is not beyond the last one."""
-        return max(0, self.stated - max(self.latest, self.given))
+        return beyond(self.stated, self.latest, self.given)
 
     def too_far(self, git: GitHistory | None) -> Problem | None:
         """What a cursor file that is `ahead` leads to, and what to write there; None when it is not.

@@ -125,6 +125,12 @@ def clamp_cursor(value: int | None, latest: int) -> int:
     return max(0, min(value or 0, latest))
 
 
+def beyond(stated: int, latest: int, given: int) -> int:
+    """How many entries to come a cursor passes over already; 0 when it is not beyond the last entry and the last cursor
+    that the agent gave, whose entry may be gone."""
+    return max(0, stated - max(latest, given))
+
+
 def marks(content: str) -> list[tuple[str | None, str]]:
     """Each line of a summary that is not blank: its mark (of MARKS, or None) and its text without bullet and mark."""
     bullet_at, mark_at, _ = _patterns()

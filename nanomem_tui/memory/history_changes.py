@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.formats.history import (
     HistoryEntry,
+    beyond,
     clamp_cursor,
     dump_entry,
     parse_cursor,
@@ -250,7 +251,7 @@ class HistoryChanges:
         latest = max((entry.cursor for entry in entries), default=0)
         stated = parse_cursor(self._files.load(DREAM_CURSOR).data) or 0
         given = parse_cursor(read_plain(self._paths.cursor)) or 0
-        dreamt = clamp_cursor(stated, latest) if stated <= max(latest, given) else 0  # beyond all: nobody knows
+        dreamt = 0 if beyond(stated, latest, given) else clamp_cursor(stated, latest)  # beyond all: nobody knows
         fresh = next((at for at, entry in enumerate(entries) if entry.cursor > dreamt), len(entries))
         going = entries[: max(0, min(len(entries) - keep, fresh))]
         gone = {entry.line for entry in going}
