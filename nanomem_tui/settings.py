@@ -17,6 +17,9 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, InvalidConfig
 
+OFF = "memory is switched off (memory_enabled)"
+"""Why nobody is given anything, and nothing is kept."""
+
 
 class Settings(NamedTuple):
     """Every setting with its default; the names are those of the TOML files and, as `NANOMEM_…`, of the environment."""

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.memory.simplified import simplified, straight
 
 LEAD = (
     r"^(?:(?:hey|hi|hello|ok(?:ay)?|also|and|but|so|well|btw|by the way|oh|yes|no|please|nanobot|actually|another "
@@ -47,7 +47,7 @@ _QUOTED = re.compile(
 
 def own_words(text: str) -> str:
     """A sentence without what only quotes another, or nothing where all of it is supposed or given to be worked on."""
-    plain = text.replace("’", "'").strip()
+    plain = straight(text)
     read = simplified(plain)
     if _PRETENDED.match(read):
         return ""

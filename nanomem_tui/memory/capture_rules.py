@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.memory.capture_kinds import LEAD, kind_of
-from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.memory.simplified import simplified, straight
 from nanomem_tui.memory.unwanted import is_unwanted
 from nanomem_tui.sentences import split
 
@@ -198,13 +198,9 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(one for part in said for one in ([part] if _wish(part) else filter(None, _clauses(part))))
 
 
-def _said(sentence: str) -> str:
-    return sentence.replace("’", "'").strip()
-
-
 def _plain(sentence: str) -> str:
-    """A sentence as the patterns read it; a place in it is the same place in `_said`."""
-    return simplified(_said(sentence))
+    """A sentence as the patterns read it; a place in it is the same place in the `straight` one."""
+    return simplified(straight(sentence))
 
 
 def _clauses(sentence: str) -> list[str]:
@@ -221,7 +217,7 @@ def read(sentence: str) -> Said | None:
         what = _wanted(wish, sentence)
         if not what:
             return None
-        intent = _said(sentence)[: wish.start("what")].strip(" :：,，")
+        intent = straight(sentence)[: wish.start("what")].strip(" :：,，")
         return Said(what, kind_of(what) or "fact", explicit=True, intent=intent)
     if _is_question(plain):
         return None
@@ -245,7 +241,7 @@ def _wish(sentence: str) -> re.Match[str] | None:
 
 def _wanted(wish: re.Match[str], sentence: str) -> str:
     """What a wish asks to be remembered, as the sentence writes it; empty when it only points at it."""
-    what = _said(sentence)[slice(*wish.span("what"))].strip()
+    what = straight(sentence)[slice(*wish.span("what"))].strip()
     if (tag := _TAG_ZH.search(simplified(what))) is not None:
         what = what[: tag.start()]
     what = what.rstrip("?？").strip()

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.memory.correction_words import IN_LANGUAGE, LANGUAGES, LANGUAGES_ZH, LEAD, WORDS
-from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.memory.simplified import simplified, straight
 from nanomem_tui.settings import Settings
 
 
@@ -137,7 +137,7 @@ _EMPTY = re.compile(rf"[\W_]*(?:{_EMPTY_WORDS}[\W_]*)*", re.IGNORECASE)
 
 def says_nothing(answer: str) -> bool:
     """Whether an answer is only an apology or a short word: no example of what to avoid."""
-    return len(answer) < 200 and _EMPTY.fullmatch(simplified(answer.replace("’", "'").strip())) is not None
+    return len(answer) < 200 and _EMPTY.fullmatch(simplified(straight(answer))) is not None
 
 
 @lru_cache(1)

@@ -16,7 +16,7 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import capture_kinds, capture_rules, replacing, unwanted
 from nanomem_tui.memory.capture import MAX_MESSAGE, Captured, Known, Origin, Row, reads
 from nanomem_tui.memory.scopes import waiting
-from nanomem_tui.memory.simplified import simplified
+from nanomem_tui.memory.simplified import simplified, straight
 from nanomem_tui.operations import new_key
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Item
@@ -105,7 +105,7 @@ def target_of(row: object) -> str:
 
 def wish(sentence: str) -> str:
     """What a sentence asks to be forgotten, in its words; empty when it asks for nothing, or does not say what."""
-    said = sentence.replace("’", "'").strip()
+    said = straight(sentence)
     plain = simplified(said)
     if not any(sign in plain.lower() for sign in _SIGNS) or capture_rules.forgets_all(plain):
         return ""
@@ -119,7 +119,7 @@ def wish(sentence: str) -> str:
 
 def no_longer(sentence: str) -> str:
     """What a sentence says to be so no longer, as it was before; empty when it says nothing of the kind."""
-    said = sentence.replace("’", "'").strip()
+    said = straight(sentence)
     if not capture_kinds.own_words(said) or said.endswith(("?", "？")):
         return ""
     plain = simplified(said)

@@ -103,10 +103,11 @@ class Lessons:
         """Why a lesson is not given with a message, in words; empty when it is among those to be given. Raises
         NotFound or BadInput."""
         from nanomem_tui.memory import efficacy, learning
+        from nanomem_tui.settings import OFF
 
         row, now, settings = self.get(lesson_id), clock.now(), self._store.settings
         if not settings.memory_enabled:
-            return "memory is switched off (memory_enabled)"
+            return OFF
         if not settings.learning_enabled:
             return "lessons are switched off (learning_enabled)"
         if row.waits:

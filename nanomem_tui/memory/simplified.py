@@ -1,4 +1,4 @@
-"""Chinese as our patterns are written: the traditional characters that occur in them as the simplified ones.
+"""Text as our patterns are written: with straight apostrophes, and the traditional characters in them simplified.
 
 Owns that table, one character for one, so that a place in what comes out is the same place in what went in. It is no
 translation: words that only Taiwan or Hong Kong use stand in the patterns beside the others. Pure.
@@ -21,6 +21,11 @@ _SIMPLIFIED = (
     "饱养喂体发面么点里么着"
 )
 _TABLE = str.maketrans(f"{_TRADITIONAL}覆", f"{_SIMPLIFIED}复")  # 回覆 is 回复 in the patterns
+
+
+def straight(text: str) -> str:
+    """A sentence with the apostrophes that our patterns have, and without blanks around it."""
+    return text.replace("’", "'").strip()
 
 
 def simplified(text: str) -> str:

@@ -27,15 +27,12 @@ from nanomem_tui.memory.wal import state_folder
 from nanomem_tui.memory.wal_writer import WalWriter
 from nanomem_tui.memory.working import Exchange, WorkingMemory, from_messages, from_state
 from nanomem_tui.operations import Operation, new_key
-from nanomem_tui.settings import Settings
+from nanomem_tui.settings import OFF, Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.text import one_line
 
 MAX_NOTES = 64_000
 """Bytes of MEMORY.md that are read for its header."""
-
-OFF = "memory is switched off (memory_enabled)"
-"""Why nobody is given anything, and nothing is kept."""
 
 Keep = Callable[[Operation, bool], Operation]
 """Performs an operation; True: it is acknowledged only once it survives a power cut."""
