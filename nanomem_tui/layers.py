@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.operations import Change, Layer, Operation
+    from nanomem_tui.parts import Parts
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.watch import Watch
     from nanomem_tui.workspace import Workspace
@@ -45,7 +46,7 @@ def layer_of(ws: Workspace, name: str) -> Layer:
     raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
 
 
-def dreams_of(ws: Workspace, blames: Callable[[Callable[[], GitHistory | None]], Blames]) -> Dreams:
+def dreams_of(ws: Parts, blames: Callable[[Callable[[], GitHistory | None]], Blames]) -> Dreams:
     """The Dreams of `ws`; before one begins, what a killed process left is finished."""
     from nanomem_tui.dream.service import Dreams
 
@@ -77,7 +78,7 @@ def unfinished(ws: Workspace) -> Iterable[Problem]:
     return problems(ws)
 
 
-def watch_of(ws: Workspace, since: int) -> Watch:
+def watch_of(ws: Parts, since: int) -> Watch:
     """What notices that files of `ws` changed on disk, since a time in nanoseconds."""
     from nanomem_tui.memory import foreign, wal
     from nanomem_tui.store.watch import Watch

@@ -1,0 +1,1 @@
+"""What an agent knows in fields: facts, journal, reflections, token usage, and facts out of dialogue (seed 003)."""

@@ -1,0 +1,207 @@
+"""The parts of a workspace, each made when it is first used.
+
+Owns which part needs which. Must not change anything or read more than paths and settings.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nanomem_tui import config, layers, paths
+from nanomem_tui.memory.traces import Traces, own_sessions_folder
+from nanomem_tui.operations import Operation
+from nanomem_tui.store.memory_store import MemoryStore
+
+if TYPE_CHECKING:
+    from nanomem_tui.dream.blame import Blames
+    from nanomem_tui.dream.consolidator import Consolidator
+    from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.memory.conversations import Conversations
+    from nanomem_tui.memory.history import History
+    from nanomem_tui.memory.history_changes import HistoryChanges
+    from nanomem_tui.memory.inbox import Inbox
+    from nanomem_tui.memory.items import Items
+    from nanomem_tui.memory.lessons import Lessons
+    from nanomem_tui.memory.notes import Notes
+    from nanomem_tui.memory.recall import Recall
+    from nanomem_tui.memory.sessions import Sessions
+    from nanomem_tui.memory.transfer.service import Transfer
+    from nanomem_tui.memory.turn import Engine
+    from nanomem_tui.memory.wal import WalStates
+    from nanomem_tui.store.files import FileLayer
+    from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.watch import Watch
+
+
+class Parts:
+    """What one agent's memory is composed of."""
+
+    def __init__(self, found: paths.Paths, loaded: config.Loaded, opened: int) -> None:
+        """`opened`: when the workspace was opened, in nanoseconds."""
+        self.paths = found
+        self.settings = loaded.settings
+        self.configuration = loaded
+        self.id = paths.workspace_id(found)
+        self.store = MemoryStore(found, self.id, loaded.settings)
+        self._opened = opened
+
+    @abstractmethod
+    def perform(self, operation: Operation) -> Operation:
+        """Check, record and apply one operation; every change of every part goes through here."""
+
+    @abstractmethod
+    def keep(self, operation: Operation, durable: bool) -> Operation:
+        """Perform; not `durable`: a power cut may cost it until the next checkpoint, nothing else does."""
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Which agent wrote this home, and where its sessions lie."""
+        from nanomem_tui.formats import agent_home
+        from nanomem_tui.memory.wal import usual_or_named
+
+        found = agent_home.detect(self.paths, usual_or_named(self.paths, self.settings.wal_state_dir))
+        ours = own_sessions_folder(self.paths, self.id)
+        return found._replace(sessions_dir=ours) if found.sessions_dir is None and ours.is_dir() else found
+
+    @cached_property
+    def items(self) -> Items:
+        """Long-term items."""
+        from nanomem_tui.memory import foreign
+        from nanomem_tui.memory.items import Items
+
+        items = Items(self.store, foreign.sources(self.paths, self.settings), self.perform)
+        self.store.before_checkpoint = items.compact_if_over_cap
+        return items
+
+    @cached_property
+    def lessons(self) -> Lessons:
+        """Self-improvement lessons."""
+        from nanomem_tui.memory.lessons import Lessons
+
+        return Lessons(self.store, self.perform)
+
+    @cached_property
+    def inbox(self) -> Inbox:
+        """What waits for a person."""
+        from nanomem_tui.memory.inbox import Inbox
+
+        return Inbox(self.store, self.perform)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """The agent's conversations."""
+        from nanomem_tui.memory.sessions import Sessions
+
+        return Sessions(self.paths, self.layout, self.perform, self.agent)
+
+    @cached_property
+    def wal(self) -> WalStates:
+        """WAL state files of the scoped system."""
+        from nanomem_tui.memory.wal import WalStates
+
+        return WalStates(self.paths, self.settings.wal_state_dir, self.traces)
+
+    @cached_property
+    def history(self) -> History:
+        """The archive of summaries."""
+        from nanomem_tui.memory.history import History
+
+        return History(self.paths)
+
+    @cached_property
+    def history_changes(self) -> HistoryChanges:
+        """The archive migrated and compacted."""
+        from nanomem_tui.memory.history_changes import HistoryChanges
+
+        return HistoryChanges(self.paths, self.documents, self.perform, self.agent)
+
+    @cached_property
+    def notes(self) -> Notes:
+        """Daily notes and Markdown mirrors."""
+        from nanomem_tui.memory.notes import Notes
+
+        return Notes(self.paths)
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        """What was said and noted, recalled by passages."""
+        from nanomem_tui.memory.conversations import Conversations
+
+        return Conversations(self.sessions, self.history, self.notes)
+
+    @cached_property
+    def documents(self) -> FileLayer:
+        """SOUL.md, USER.md and MEMORY.md."""
+        from nanomem_tui.store.files import FileLayer
+
+        return FileLayer(self.paths, self.git, perform=self.perform)
+
+    @cached_property
+    def transfer(self) -> Transfer:
+        """Import and export."""
+        from nanomem_tui.memory.transfer.service import Transfer
+
+        return Transfer(self.store, self.paths, self.settings, self.perform)
+
+    @cached_property
+    def recall(self) -> Recall:
+        """What a message brings back."""
+        from nanomem_tui.memory.recall import Recall
+
+        return Recall(self.store, self.settings)
+
+    @cached_property
+    def traces(self) -> Traces:
+        """What turns leave beside rows: counters, the injection log, recovered turns, transcripts of ours."""
+        return Traces(self.paths, self.id, self.settings, lambda: self.layout.sessions_dir)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The turns of an agent. Raises InvalidConfig when the session state cannot lie where the settings say."""
+        from nanomem_tui.memory.turn import Engine
+
+        return Engine(self.store, self.settings, self.recall, self.keep, self.traces)
+
+    @cached_property
+    def dream(self) -> Dreams:
+        """Dream runs, their history and their restore."""
+        return layers.dreams_of(self, self._blames)
+
+    @cached_property
+    def consolidator(self) -> Consolidator:
+        """Sessions summarised into the archive."""
+        from nanomem_tui.dream import consolidator as made
+
+        settle = made.settle_with(self.store.waiting, self.store.checkpoint)
+        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle)
+
+    def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
+        from nanomem_tui.dream.blame import Blames
+
+        def changes(file: str) -> list[Operation]:
+            return [entry.operation for entry in self.store.journal.log(1_000_000, key=file)]
+
+        return Blames(self.paths, git, self.documents, self.history.entries, changes, lambda: self.sessions)
+
+    def git(self) -> GitHistory | None:
+        """The history of the memory files, None where there is none."""
+        if not self.paths.is_versioned:
+            return None
+        from nanomem_tui.store.git_history import GitHistory
+
+        return GitHistory.open(self.paths)
+
+    @cached_property
+    def _watch(self) -> Watch:
+        return layers.watch_of(self, self._opened)
+
+    def agent(self) -> Presence:
+        """Whether an agent runs on this workspace now."""
+        from nanomem_tui.store import presence
+
+        return presence.look(self.paths, self.layout.sessions_dir)

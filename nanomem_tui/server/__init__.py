@@ -1,0 +1,1 @@
+"""Servers for agents in other processes: loopback, pipe or unix socket only."""
