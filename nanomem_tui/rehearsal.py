@@ -14,7 +14,7 @@ from nanomem_tui.store import oplog
 from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.memory_store import CheckpointResult
 from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.rows import ROW_LAYERS
+from nanomem_tui.store.values import ROW_LAYERS
 from nanomem_tui.workspace import Workspace
 
 

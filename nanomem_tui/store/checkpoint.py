@@ -19,7 +19,7 @@ from nanomem_tui.store import ledger, reader, stored_operations
 from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
-from nanomem_tui.store.values import Item, Lesson, Row, row_hash
+from nanomem_tui.store.values import AnyRow, Item, row_hash
 from nanomem_tui.text import normalised
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Batch:
 class Written:
     """The rows as the database has them after a checkpoint, its revision, and whether the full-text index has them."""
 
-    rows: Sequence[tuple[str, Row]]
+    rows: Sequence[tuple[str, AnyRow]]
     revision: int
     indexed: bool = True
 
@@ -68,14 +68,16 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
     with _room_for(connection, len(batch.rows)):
         _insert_operations(connection, workspace_id, batch)
         items, new_items = _write_items(connection, workspace_id, _of("item", batch), revision, indexed=indexed)
-        lessons, new_lessons = _write_lessons(connection, workspace_id, _of("lesson", batch), revision)
-    counted = int(meta["rows"]) + new_items + new_lessons if meta.get("rows", "").isdigit() else None
+        lessons, new_lessons = _write_rows(connection, workspace_id, "lesson", batch, revision)
+        records, new_records = _write_rows(connection, workspace_id, "record", batch, revision)
+    counted = int(meta["rows"]) + new_items + new_lessons + new_records if meta.get("rows", "").isdigit() else None
     rows = reader.row_count(connection, workspace_id) if counted is None else counted
     made_by = str(tokens.VERSION) if indexed else OLD_INDEX
     seen = _mark_seen(connection, workspace_id, batch, meta)
     markers = {"revision": str(revision), "tokens": made_by, "rows": str(rows), **seen, **batch.meta}
     remember(connection, workspace_id, batch.memos, markers)
-    return Written([("item", i) for i in items] + [("lesson", lesson) for lesson in lessons], revision, indexed)
+    written: list[tuple[str, AnyRow]] = [("item", item) for item in items]
+    return Written([*written, *lessons, *records], revision, indexed)
 
 
 def _has_none(connection: Connection, workspace_id: str) -> bool:
@@ -152,24 +154,25 @@ def _write_items(
     return written, number - first
 
 
-def _write_lessons(
-    connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int
-) -> tuple[list[Lesson], int]:
-    """The lessons as written, and how many of them are new."""
-    written: list[Lesson] = []
+def _write_rows(
+    connection: Connection, workspace_id: str, layer: str, batch: Batch, revision: int
+) -> tuple[list[tuple[str, AnyRow]], int]:
+    """The lessons or records as written, and how many of them are new."""
+    dirty = _of(layer, batch)
+    written: list[tuple[str, AnyRow]] = []
     new = 0
     for start in range(0, len(dirty), CHUNK):
         part = dirty[start : start + CHUNK]
-        present = reader.lessons_by_id(connection, workspace_id, [entry.row.id for entry in part])
-        merged = [_merged(entry, present.get(entry.row.id), revision) for entry in part]
-        rows = [row for row in merged if isinstance(row, Lesson)]
-        _upsert(connection, "lessons", ("workspace_id", "id"), [_lesson_values(row, workspace_id) for row in rows])
-        written += rows
+        present = reader.rows_by_id(connection, layer, workspace_id, [entry.row.id for entry in part])
+        rows = [_merged(entry, present.get(entry.row.id), revision) for entry in part]
+        values = [_values(row, workspace_id) for row in rows]
+        _upsert(connection, reader.ROW_TABLES[layer], ("workspace_id", "id"), values)
+        written += [(layer, row) for row in rows]
         new += len(rows) - len(present)
     return written, new
 
 
-def _merged(entry: DirtyRow, present: Row | None, revision: int) -> Row:
+def _merged(entry: DirtyRow, present: AnyRow | None, revision: int) -> AnyRow:
     row = entry.row
     if present is not None and present.revision != row.revision:
         row = merge_row(entry.base, row, present)
@@ -196,15 +199,10 @@ def _item_values(item: Item, workspace_id: str, number: int) -> tuple[Any, ...]:
     return (*item, workspace_id, number, norm, digest, row_hash(item))
 
 
-def _lesson_values(lesson: Lesson, workspace_id: str) -> dict[str, Any]:
-    values = lesson._asdict()
-    values.update(
-        workspace_id=workspace_id,
-        enabled=bool(lesson.enabled),
-        is_deleted=bool(lesson.is_deleted),
-        row_hash=row_hash(lesson),
-    )
-    return values
+def _values(row: AnyRow, workspace_id: str) -> dict[str, Any]:
+    """The values of a lesson or a record by column."""
+    truths = {name: bool(value) for name, value in row._asdict().items() if name in ("enabled", "is_deleted")}
+    return {**row._asdict(), **truths, "workspace_id": workspace_id, "row_hash": row_hash(row)}
 
 
 def _upsert(connection: Connection, table: str, keys: Sequence[str], values: Sequence[Mapping[str, Any]]) -> None:

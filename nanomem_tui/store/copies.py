@@ -156,7 +156,7 @@ def is_whole(path: Path) -> bool:
 def workspaces(connection: sqlite3.Connection) -> list[str]:
     """The ids of the workspaces that a database has rows of."""
     query = "SELECT DISTINCT workspace_id FROM {}"
-    tables = ("memory_entries", "lessons")
+    tables = reader.row_tables(connection)
     return sorted({row[0] for table in tables for row in connection.execute(query.format(table))})
 
 

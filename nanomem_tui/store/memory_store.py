@@ -21,7 +21,8 @@ from nanomem_tui.store import atomic, unfinished
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.deciding import Deciding
 from nanomem_tui.store.row_layer import RowLayer
-from nanomem_tui.store.rows import ROW_LAYERS, RowStore
+from nanomem_tui.store.rows import RowStore
+from nanomem_tui.store.values import ROW_LAYERS
 
 if TYPE_CHECKING:
     from nanomem_tui.store.checkpoint import Batch, Written

@@ -12,7 +12,7 @@ from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import ledger, reader, stored_operations
 from nanomem_tui.store.snapshot import RowKey, Snapshot, patched
-from nanomem_tui.store.values import Item, Row, row_hash
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, layer_of, row_hash
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -31,14 +31,16 @@ class Altered(NamedTuple):
     missing: int
 
 
-def altered(connection: Connection, workspace_id: str, rows: Sequence[Row], meta: Mapping[str, str]) -> Altered | None:
+def altered(
+    connection: Connection, workspace_id: str, rows: Sequence[AnyRow], meta: Mapping[str, str]
+) -> Altered | None:
     """What is wrong with the rows that were just read; None when nothing is."""
     expected = meta.get("rows", "")
     missing = int(expected) - len(rows) if expected.isdigit() else 0
     if len(rows) > VERIFIED and missing <= 0:
         return None
     hashes = reader.row_hashes(connection, workspace_id)
-    keys = [(_layer(row), row.id) for row in rows if hashes.get(row.id) != row_hash(row)]
+    keys = [(layer_of(row), row.id) for row in rows if hashes.get(row.id) != row_hash(row)]
     return Altered(keys, max(0, missing)) if keys or missing > 0 else None
 
 
@@ -66,7 +68,7 @@ def mend(snapshot: Snapshot, copies: Copies, workspace_id: str, found: Altered) 
     return problems
 
 
-def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, Row]:
+def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, AnyRow]:
     """The rows of the newest whole copy with every kept operation since; none without a copy."""
     good = copies.good()
     if good is None:
@@ -74,12 +76,11 @@ def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, Row]:
     operations = ledger.in_order(file.operations for file in copies.kept())
     try:
         with reader.open_database(good) as connection:
-            items, lessons = reader.items(connection, workspace_id), reader.lessons(connection, workspace_id)
+            found = [row for layer in ROW_LAYERS for row in reader.rows_of(connection, layer, workspace_id)]
             known = stored_operations.known_operations(connection, [operation.id for operation in operations])
     except NanomemError:
         return {}
-    found: list[Row] = [*items, *lessons]
-    rows = {(_layer(row), row.id): row for row in found}
+    rows = {(layer_of(row), row.id): row for row in found}
     fresh = {operation.id: operation for operation in operations if operation.id not in known}
     void = ledger.voided(fresh.values())
     for operation in fresh.values():
@@ -88,13 +89,9 @@ def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, Row]:
     return rows
 
 
-def _apply(rows: dict[RowKey, Row], operation: Operation) -> None:
+def _apply(rows: dict[RowKey, AnyRow], operation: Operation) -> None:
     for change in operation.changes:
-        if change.layer in ("item", "lesson"):
+        if change.layer in ROW_LAYERS:
             row = patched(rows.get((change.layer, change.key)), change)
             if row is not None:
                 rows[change.layer, change.key] = row
-
-
-def _layer(row: Row) -> str:
-    return "item" if isinstance(row, Item) else "lesson"

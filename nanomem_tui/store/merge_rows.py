@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nanomem_tui.store.values import Row
+from nanomem_tui.store.values import AnyRow
 
 _ADDED = frozenset({"hits"})
 _NEWEST = frozenset({"updated_at", "last_accessed_at", "last_applied_at"})
 _TEXTS = frozenset({"text", "trigger", "bad_action", "better_action"})
 
 
-def merge_row(base: Row | None, ours: Row, theirs: Row) -> Row:
+def merge_row(base: AnyRow | None, ours: AnyRow, theirs: AnyRow) -> AnyRow:
     """The row that keeps what each side changed since `base`: hits add up, the newest time wins.
 
     Of a text that both changed differently the newer one stays, and the other is noted under `conflict` in the row's
@@ -45,12 +45,12 @@ def merge_row(base: Row | None, ours: Row, theirs: Row) -> Row:
     return ours._replace(**merged)
 
 
-def note_conflict(row: Row, conflicts: dict[str, Any]) -> str:
+def note_conflict(row: AnyRow, conflicts: dict[str, Any]) -> str:
     """The free fields of a row with those other texts noted, beside the ones that wait already."""
     return _dump({**row.meta, "conflict": {**_object(row.meta.get("conflict")), **conflicts}})
 
 
-def _merged_meta(base: Row | None, ours: Row, theirs: Row, conflicts: dict[str, Any]) -> str:
+def _merged_meta(base: AnyRow | None, ours: AnyRow, theirs: AnyRow, conflicts: dict[str, Any]) -> str:
     start = base.meta if base is not None else {}
     mine, other = ours.meta, theirs.meta
     meta: dict[str, Any] = {}

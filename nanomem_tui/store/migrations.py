@@ -7,7 +7,7 @@ import, and a test holds the two together. Goes through the driver alone.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from nanomem_tui.errors import NewerDatabase
 from nanomem_tui.store.reader import SCHEMA_VERSION
@@ -56,13 +56,53 @@ FIRST = (
 )
 """Schema 1. Never changed: what comes later is a step of its own."""
 
+SECOND = (
+    """CREATE TABLE records (
+        workspace_id VARCHAR NOT NULL, id VARCHAR NOT NULL, kind VARCHAR NOT NULL, about VARCHAR NOT NULL,
+        text VARCHAR NOT NULL, session_key VARCHAR NOT NULL, source VARCHAR NOT NULL, at VARCHAR NOT NULL,
+        meta_json VARCHAR NOT NULL, created_at VARCHAR NOT NULL, updated_at VARCHAR NOT NULL,
+        is_deleted BOOLEAN NOT NULL, revision INTEGER NOT NULL, row_hash VARCHAR NOT NULL,
+        PRIMARY KEY (workspace_id, id))""",
+    "CREATE INDEX idx_records_revision ON records (workspace_id, revision)",
+    "CREATE INDEX idx_records_kind_about ON records (workspace_id, is_deleted, kind, about)",
+    """CREATE TABLE vectors (
+        workspace_id VARCHAR NOT NULL, "key" VARCHAR NOT NULL, model VARCHAR NOT NULL, dimension INTEGER NOT NULL,
+        text_hash VARCHAR NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (workspace_id, "key", model))""",
+    """CREATE VIEW facts AS SELECT workspace_id, id, json_extract(meta_json, '$.fact.category') AS category,
+        json_extract(meta_json, '$.fact.key') AS "key", json_extract(meta_json, '$.fact.value') AS value,
+        json_extract(meta_json, '$.fact.domain') AS domain,
+        json_extract(meta_json, '$.fact.sub_category') AS sub_category, created_at, updated_at
+        FROM memory_entries
+        WHERE is_deleted = 0 AND kind = 'fact' AND json_valid(meta_json) AND meta_json LIKE '%"fact"%'
+        AND json_type(meta_json, '$.fact') = 'object'""",
+    """CREATE VIEW journal AS SELECT workspace_id, id, about AS date, text AS content, created_at
+        FROM records WHERE is_deleted = 0 AND kind = 'journal'""",
+    """CREATE VIEW conversations AS SELECT workspace_id, id, about AS chat_id,
+        json_extract(meta_json, '$.role') AS role, text AS message, at AS timestamp
+        FROM records WHERE is_deleted = 0 AND kind = 'message' AND json_valid(meta_json)""",
+    """CREATE VIEW token_usage AS SELECT workspace_id, id, about AS date,
+        json_extract(meta_json, '$.model') AS model, json_extract(meta_json, '$.source') AS source,
+        json_extract(meta_json, '$.prompt_tokens') AS prompt_tokens,
+        json_extract(meta_json, '$.completion_tokens') AS completion_tokens,
+        json_extract(meta_json, '$.total_tokens') AS total_tokens, json_extract(meta_json, '$.requests') AS requests,
+        created_at, updated_at FROM records WHERE is_deleted = 0 AND kind = 'usage' AND json_valid(meta_json)""",
+    """CREATE VIEW reflections AS SELECT workspace_id, id, about AS tool_name,
+        json_extract(meta_json, '$.args') AS tool_args, json_extract(meta_json, '$.error') AS error_text,
+        text AS insight, session_key, created_at
+        FROM records WHERE is_deleted = 0 AND kind = 'reflection' AND json_valid(meta_json)""",
+)
+"""Schema 2 (seed 003): records, vectors, and the seed's tables as views for who asks the database himself."""
 
-def _first(connection: sqlite3.Connection) -> None:
-    for statement in FIRST:
-        connection.execute(statement)
+
+def _all_of(statements: Sequence[str]) -> Callable[[sqlite3.Connection], None]:
+    def run(connection: sqlite3.Connection) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    return run
 
 
-STEPS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _first}
+STEPS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _all_of(FIRST), 2: _all_of(SECOND)}
 """Schema version → the step that makes it from the one before."""
 
 

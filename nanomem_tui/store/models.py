@@ -1,4 +1,5 @@
-"""The tables (SQLModel), named as in the seeds: `memory_entries`, `memory_meta`, `lessons`, and those of the ledger.
+"""The tables (SQLModel), named as in the seeds: `memory_entries`, `memory_meta`, `lessons`, records, and those of the
+ledger. The seed-003 names `facts`, `journal`, `conversations`, `reflections`, `token_usage` are views (`migrations`).
 
 The declaration of the schema and nothing else; no command imports it. `reader` holds the same names for the driver and
 `migrations` the statements that make the tables; tests hold both to this.
@@ -86,6 +87,44 @@ class LessonRow(SQLModel, table=True):
     is_deleted: bool = False
     revision: int = 0
     row_hash: str = ""
+
+
+class RecordRow(SQLModel, table=True):
+    """Something that happened (seed 003): a journal entry, an imported message, a reflection, the use of tokens."""
+
+    __tablename__ = "records"
+    __table_args__ = (
+        Index("idx_records_revision", "workspace_id", "revision"),
+        Index("idx_records_kind_about", "workspace_id", "is_deleted", "kind", "about"),
+    )
+
+    workspace_id: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    kind: str
+    about: str
+    text: str
+    session_key: str
+    source: str
+    at: str
+    meta_json: str = "{}"
+    created_at: str
+    updated_at: str
+    is_deleted: bool = False
+    revision: int = 0
+    row_hash: str = ""
+
+
+class VectorRow(SQLModel, table=True):
+    """The vector of a text, as one model makes it: little-endian float32. A cache, made anew from the rows."""
+
+    __tablename__ = "vectors"
+
+    workspace_id: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    dimension: int
+    text_hash: str
+    vector: bytes
 
 
 class OperationRow(SQLModel, table=True):

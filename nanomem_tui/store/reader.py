@@ -16,19 +16,23 @@ from typing import Any, TypeVar
 
 from nanomem_tui import tokens
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError, from_os_error
-from nanomem_tui.store.values import Item, Lesson, says_why
+from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, says_why
 
 R = TypeVar("R")
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 PLAUSIBLE = 1_000
 """A schema number beyond this is a flipped bit, not a newer release."""
 ITEM_COLUMNS = tuple("content" if name == "text" else name for name in Item._fields)
 LESSON_COLUMNS = Lesson._fields
+RECORD_COLUMNS = Record._fields
+ROW_TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
+"""The table of each layer of rows."""
 SEEN = "seen:"
 _WAITS = "NOT enabled AND says_why(CAST(meta_json AS BLOB))"
 """`Item.waits` as SQL, for a connection that `_with_inbox` made ready; asked of disabled rows alone."""
 _ITEMS = f"SELECT {', '.join(ITEM_COLUMNS)} FROM memory_entries WHERE workspace_id = ?"
 _LESSONS = f"SELECT {', '.join(LESSON_COLUMNS)} FROM lessons WHERE workspace_id = ?"
+_RECORDS = f"SELECT {', '.join(RECORD_COLUMNS)} FROM records WHERE workspace_id = ?"
 
 
 @contextlib.contextmanager
@@ -166,6 +170,43 @@ def lessons_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequen
     return {lesson.id: lesson for lesson in _by_id(connection, Lesson._make, _LESSONS, workspace_id, ids)}
 
 
+def records_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Record]:
+    """The records of these ids that exist."""
+    if not has_records(connection):
+        return {}
+    return {record.id: record for record in _by_id(connection, Record._make, _RECORDS, workspace_id, ids)}
+
+
+def rows_by_id(connection: sqlite3.Connection, layer: str, workspace_id: str, ids: Sequence[str]) -> dict[str, AnyRow]:
+    """The rows of a layer of these ids that exist."""
+    read: dict[str, Callable[..., Mapping[str, AnyRow]]]
+    read = {"item": items_by_id, "lesson": lessons_by_id, "record": records_by_id}
+    return dict(read[layer](connection, workspace_id, ids))
+
+
+def rows_of(
+    connection: sqlite3.Connection, layer: str, workspace_id: str, *, after_revision: int = -1
+) -> Sequence[AnyRow]:
+    """Every row of a layer written after a revision, deleted ones too."""
+    read: dict[str, Callable[..., Sequence[AnyRow]]] = {"item": items, "lesson": lessons, "record": records}
+    return read[layer](connection, workspace_id, after_revision=after_revision)
+
+
+def all_rows(connection: sqlite3.Connection, workspace_id: str) -> tuple[list[Item], list[Lesson], list[Record]]:
+    """Every row, by layer."""
+    return items(connection, workspace_id), lessons(connection, workspace_id), records(connection, workspace_id)
+
+
+def has_records(connection: sqlite3.Connection) -> bool:
+    """Whether the database has the tables of schema 2; one of schema 1 gets them at the next change."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0]) >= 2
+
+
+def row_tables(connection: sqlite3.Connection) -> list[str]:
+    """The tables of rows that the database has."""
+    return [table for layer, table in ROW_TABLES.items() if layer != "record" or has_records(connection)]
+
+
 def _by_id(
     connection: sqlite3.Connection,
     make: Callable[[Iterable[Any]], R],
@@ -186,9 +227,9 @@ def item_numbers(connection: sqlite3.Connection, workspace_id: str, ids: Sequenc
 
 
 def row_count(connection: sqlite3.Connection, workspace_id: str) -> int:
-    """How many items and lessons there are, deleted ones too."""
+    """How many rows of all layers there are, deleted ones too."""
     query = "SELECT count(*) FROM {} WHERE workspace_id = ?"
-    tables = ("memory_entries", "lessons")
+    tables = row_tables(connection)
     return sum(int(connection.execute(query.format(table), (workspace_id,)).fetchone()[0]) for table in tables)
 
 
@@ -208,23 +249,33 @@ def lessons(connection: sqlite3.Connection, workspace_id: str, *, after_revision
     return fetched(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
 
 
+def records(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Record]:
+    """Every record written after a revision, deleted ones too; all of them without an index."""
+    if not has_records(connection):
+        return []
+    if after_revision < 0:
+        return fetched(connection, Record._make, _RECORDS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
+    return fetched(connection, Record._make, f"{_RECORDS} AND revision > ?", (workspace_id, after_revision))
+
+
 def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
-    """What each item and lesson hashed to when it was written, by id."""
+    """What each row hashed to when it was written, by id."""
     query = "SELECT id, row_hash FROM {} NOT INDEXED WHERE workspace_id = ?"
-    tables = ("memory_entries", "lessons")
     return {
         key: found
-        for table in tables
+        for table in row_tables(connection)
         for key, found in fetched(connection, tuple, query.format(table), (workspace_id,))
     }
 
 
 def hashed_rows(connection: sqlite3.Connection, workspace_id: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """(layer, values in the order of `Item` or `Lesson`, and the hash that was written) of every row.
+    """(layer, values in the order of its fields, and the hash that was written) of every row.
 
     Read by parts: a million rows at once would be a gigabyte.
     """
-    for layer, query in (("item", _ITEMS), ("lesson", _LESSONS)):
+    for layer, query in (("item", _ITEMS), ("lesson", _LESSONS), ("record", _RECORDS)):
+        if layer == "record" and not has_records(connection):
+            return
         asked = query.replace(" FROM", ", row_hash, rowid FROM").replace(" WHERE", " NOT INDEXED WHERE")
         last = -1
         while rows := fetched(

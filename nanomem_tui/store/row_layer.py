@@ -1,4 +1,4 @@
-"""The "item" and "lesson" layers of operations: changes of rows, checked against and made in the RAM snapshot.
+"""The layers of rows ("item", "lesson", "record"): changes of rows, checked against and made in the RAM snapshot.
 
 Must not read or write a disk: the next checkpoint does.
 """
@@ -13,7 +13,7 @@ from nanomem_tui.store.snapshot import Snapshot, first_difference
 
 
 class RowLayer:
-    """The "item" or "lesson" layer of operations over a snapshot."""
+    """One layer of rows over a snapshot."""
 
     def __init__(self, name: str, snapshot: Snapshot) -> None:
         self.name = name

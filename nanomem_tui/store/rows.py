@@ -22,14 +22,13 @@ from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.ledger import Ledger
 from nanomem_tui.store.snapshot import RowKey, Snapshot, Step, added_first, without_counts
 from nanomem_tui.store.source import Source
-from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Row
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
 T = TypeVar("T")
-ROW_LAYERS = ("item", "lesson")
 READS = 3
 """Times that the database is read anew when somebody writes it meanwhile."""
 
@@ -162,7 +161,7 @@ class RowStore:
             return ledger_files.in_order([ours, *([o for o in f.operations if o.id not in known] for f in files)])
 
     def _rebase(
-        self, connection: Connection | None, rows: Mapping[RowKey, Row | None], recorded: Sequence[Operation]
+        self, connection: Connection | None, rows: Mapping[RowKey, AnyRow | None], recorded: Sequence[Operation]
     ) -> None:
         """Begin these rows anew from what the database has, with all on top that was recorded since."""
         here = {operation.id for operation in (*self._replayed, *self._noticed, *self.ledger.pending)}
@@ -186,15 +185,16 @@ class RowStore:
         def rebase(connection: Connection | None) -> None:
             if connection is not None:
                 self._take_rows(connection, recorded)
-            there: dict[RowKey, Row] = {}
+            there: dict[RowKey, AnyRow] = {}
             made = recorded
             if connection is None or not self._adopted:
                 there = {(layer, row.id): row for layer in ROW_LAYERS for row in self.files.initial_rows(layer)}
                 made = [operation for operation in recorded if operation not in self._noticed]  # the files hold that
             else:
-                for layer, read in (("item", reader.items_by_id), ("lesson", reader.lessons_by_id)):
+                for layer in ROW_LAYERS:
                     keys = [key for name, key in places if name == layer]
-                    there |= {(layer, row.id): row for row in read(connection, self.workspace_id, keys).values()}
+                    found = reader.rows_by_id(connection, layer, self.workspace_id, keys)
+                    there |= {(layer, key): row for key, row in found.items()}
             self._rebase(connection, {place: there.get(place) for place in places}, made)
 
         if self.has_database:
@@ -202,14 +202,14 @@ class RowStore:
         else:
             rebase(None)
 
-    def _replay(self, operations: Sequence[Operation]) -> dict[tuple[str, str], list[Row]]:
+    def _replay(self, operations: Sequence[Operation]) -> dict[RowKey, list[Row]]:
         """Do again what the database had and lost; the next checkpoint writes it. The states of each row before."""
         void = ledger_files.voided(operations)
-        states: dict[tuple[str, str], list[Row]] = {}
+        states: dict[RowKey, list[Row]] = {}
         for operation in operations:
             for change in self._unseen(operation) if operation.id not in void else ():
                 row = self.snapshot.table(change.layer).get(change.key)
-                if row is not None:
+                if isinstance(row, Item | Lesson):  # what an agent's file can hold
                     states.setdefault((change.layer, change.key), []).append(row)
                 self.snapshot.patch(without_counts(change) if operation.kind == "agent.changed" else change)
         self._replayed = list(operations)
@@ -252,10 +252,9 @@ class RowStore:
             from nanomem_tui.store import mending  # what only counts rows has no use for it
 
             self._recall(connection, meta)
-            items = reader.items(connection, self.workspace_id)
-            lessons = reader.lessons(connection, self.workspace_id)
-            altered = mending.altered(connection, self.workspace_id, [*items, *lessons], meta)
-            self.snapshot.replace_all(items, lessons)
+            layers = reader.all_rows(connection, self.workspace_id)
+            altered = mending.altered(connection, self.workspace_id, [row for rows in layers for row in rows], meta)
+            self.snapshot.replace_all(*layers)
             self._export_due = meta.get("exported") != meta.get("revision")
             self._row_problems = []
             if altered is not None:
@@ -368,13 +367,12 @@ class RowStore:
             for change in [change for operation in self._noticed for change in operation.changes][::-1]:
                 self.snapshot.retract(change)
             self._noticed = []
-        dirty: list[tuple[str, Row]] = []
+        dirty: list[tuple[str, AnyRow]] = []
         if revision > self._revision and not self._adopted:
-            items = reader.items(connection, self.workspace_id)
-            dirty = self.snapshot.replace_all(items, reader.lessons(connection, self.workspace_id))
+            dirty = self.snapshot.replace_all(*reader.all_rows(connection, self.workspace_id))
         elif revision > self._revision:
-            for layer, read in (("item", reader.items), ("lesson", reader.lessons)):
-                rows = read(connection, self.workspace_id, after_revision=self._revision)
+            for layer in ROW_LAYERS:
+                rows = reader.rows_of(connection, layer, self.workspace_id, after_revision=self._revision)
                 dirty += [(layer, row) for row in self.snapshot.take(layer, rows)]
         if dirty:
             self._rebase(connection, {(layer, row.id): row for layer, row in dirty}, recorded)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nanomem_tui.store import reader
 from nanomem_tui.store.database import make_schema
 
-TABLES = ("memory_entries", "lessons", "operations", "operation_keys", "foreign_rows", "memory_meta")
+TABLES = ("memory_entries", "lessons", "records", "operations", "operation_keys", "foreign_rows", "memory_meta")
 FIRST, LAST = -1, 2**31
 """The row numbers between which rows are looked for."""
 TRIES = 2_000
@@ -22,7 +22,7 @@ TRIES = 2_000
 
 
 class Rescued(NamedTuple):
-    """How many items and lessons were read, and how many are known to be lost."""
+    """How many rows of all layers were read, and how many are known to be lost."""
 
     found: int
     lost: int
@@ -44,7 +44,7 @@ def rescue(damaged: Path, target: Path) -> Rescued:
         # The index is written anew from the rows at the next checkpoint, and the rows are counted anew.
         new.execute("DELETE FROM memory_meta WHERE key LIKE '%:tokens' OR key LIKE '%:rows'")
         new.commit()
-    rows = found["memory_entries"] + found["lessons"]
+    rows = found["memory_entries"] + found["lessons"] + found["records"]
     return Rescued(rows, max(0, expected - rows))
 
 

@@ -1,4 +1,4 @@
-"""The RAM snapshot (seed 000 §Architecture): items and lessons, a re-entrant lock, and what is dirty.
+"""The RAM snapshot (seed 000 §Architecture): items, lessons and records, a re-entrant lock, and what is dirty.
 
 Owns the rows in memory. Must not read or write a disk.
 """
@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.operations import Change, Value
 from nanomem_tui.store.merge_rows import merge_row
-from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Lesson, Record
 
-ROW_TYPES: dict[str, type[Item | Lesson]] = {"item": Item, "lesson": Lesson}
 COUNTERS = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "revision"})
 """Fields that turns move by themselves: they never make an undo conflict."""
 
@@ -36,12 +35,12 @@ class DirtyRow(NamedTuple):
     """
 
     layer: str
-    base: Row | None
-    row: Row
+    base: AnyRow | None
+    row: AnyRow
     effects: frozenset[str] = frozenset()
 
 
-def patch_of(before: Row | None, after: Row) -> tuple[Value | None, Value]:
+def patch_of(before: AnyRow | None, after: AnyRow) -> tuple[Value | None, Value]:
     """The changed fields of a row before and after, as an operation records them; None for a row that is new."""
     if before is None:
         return None, {name: value for name, value in after._asdict().items() if name != "revision"}
@@ -55,24 +54,27 @@ def patch_of(before: Row | None, after: Row) -> tuple[Value | None, Value]:
     return old, new
 
 
-def change_of(layer: str, before: Row | None, after: Row) -> Change:
+def change_of(layer: str, before: AnyRow | None, after: AnyRow) -> Change:
     """The change that turns `before` into `after`."""
     old, new = patch_of(before, after)
     return Change(layer, after.id, old, new)
 
 
 class Snapshot:
-    """Items and lessons by id. Every access that must be consistent holds `lock`.
+    """Items, lessons and records by id. Every access that must be consistent holds `lock`.
 
     `counter` grows with every change, so that a view can tell whether what it shows is still true.
     """
 
-    def __init__(self, items: Iterable[Item] = (), lessons: Iterable[Lesson] = ()) -> None:
+    def __init__(
+        self, items: Iterable[Item] = (), lessons: Iterable[Lesson] = (), records: Iterable[Record] = ()
+    ) -> None:
         self.lock = threading.RLock()
         self.items: dict[str, Item] = {item.id: item for item in items}
         self.lessons: dict[str, Lesson] = {lesson.id: lesson for lesson in lessons}
+        self.records: dict[str, Record] = {record.id: record for record in records}
         self.counter = 0
-        self._base: dict[RowKey, Row | None] = {}
+        self._base: dict[RowKey, AnyRow | None] = {}
         self._effects: dict[RowKey, set[str]] = {}
         self._watches: list[set[str]] = []
 
@@ -88,9 +90,9 @@ class Snapshot:
             for watch in self._watches:
                 watch.update(keys)
 
-    def table(self, layer: str) -> dict[str, Row]:
+    def table(self, layer: str) -> dict[str, AnyRow]:
         """The rows of one layer."""
-        return self.items if layer == "item" else self.lessons  # type: ignore[return-value]
+        return self.items if layer == "item" else self.lessons if layer == "lesson" else self.records  # type: ignore[return-value]
 
     @property
     def dirty(self) -> int:
@@ -102,7 +104,7 @@ class Snapshot:
         with self.lock:
             return [self._dirty_row(place, base) for place, base in self._base.items()]
 
-    def _dirty_row(self, place: RowKey, base: Row | None) -> DirtyRow:
+    def _dirty_row(self, place: RowKey, base: AnyRow | None) -> DirtyRow:
         effects = frozenset(self._effects.get(place, ()))
         return DirtyRow(place[0], base, self.table(place[0])[place[1]], effects)
 
@@ -118,7 +120,7 @@ class Snapshot:
         with self.lock:
             return {*self._base, *self._effects}
 
-    def put(self, layer: str, row: Row, *, dirty: bool = True) -> None:
+    def put(self, layer: str, row: AnyRow, *, dirty: bool = True) -> None:
         """Set a row; `dirty` rows are written by the next checkpoint."""
         with self.lock:
             table = self.table(layer)
@@ -153,7 +155,7 @@ class Snapshot:
             table[change.key] = row
             self._changed(change.layer, (change.key,))
 
-    def rebase(self, layer: str, key: str, row: Row | None, steps: Iterable[Step]) -> None:
+    def rebase(self, layer: str, key: str, row: AnyRow | None, steps: Iterable[Step]) -> None:
         """Begin a row anew from what the database has of it (None: nothing), and make again what was recorded since, in
         order: our own changes, and to be seen on it those of others."""
         place, table = (layer, key), self.table(layer)
@@ -188,14 +190,14 @@ class Snapshot:
                     self._base.pop(key, None)
             else:
                 fields = {n: change.before[n] for n, value in change.after.items() if getattr(row, n) == value}
-                if "hits" in change.after:
+                if "hits" in change.after and not isinstance(row, Record):
                     fields["hits"] = max(0, row.hits + change.before["hits"] - change.after["hits"])
                 table[change.key] = row._replace(**fields)
                 if self._base.get(key) == table[change.key]:
                     del self._base[key]
             self._changed(change.layer, (change.key,))
 
-    def settle(self, written: Sequence[DirtyRow], rows: Iterable[tuple[str, Row]]) -> None:
+    def settle(self, written: Sequence[DirtyRow], rows: Iterable[tuple[str, AnyRow]]) -> None:
         """After a checkpoint: take the rows as the database has them now; what changed meanwhile stays dirty."""
         with self.lock:
             sent = {(entry.layer, entry.row.id): entry.row for entry in written}
@@ -212,9 +214,9 @@ class Snapshot:
                     self._base[key] = row
                 self._changed(layer, (row.id,))
 
-    def take(self, layer: str, rows: Iterable[Row]) -> list[Row]:
+    def take(self, layer: str, rows: Iterable[AnyRow]) -> list[AnyRow]:
         """Take rows that another process committed; those that are dirty here are given back, to be rebased."""
-        dirty: list[Row] = []
+        dirty: list[AnyRow] = []
         table = self.table(layer)
         with self.lock:
             for row in rows:
@@ -232,18 +234,21 @@ class Snapshot:
         """Forget everything, also what is dirty."""
         with self.lock:
             self._changed("item", self.items)
-            for known in (self.items, self.lessons, self._base, self._effects):
+            for known in (self.items, self.lessons, self.records, self._base, self._effects):
                 known.clear()
 
-    def replace_all(self, items: Iterable[Item], lessons: Iterable[Lesson]) -> list[tuple[str, Row]]:
+    def replace_all(
+        self, items: Iterable[Item], lessons: Iterable[Lesson], records: Iterable[Record] = ()
+    ) -> list[tuple[str, AnyRow]]:
         """Exchange everything that is not dirty; of what is dirty, the rows that there are now, to be rebased."""
         with self.lock:
             kept = {(layer, key): self.table(layer)[key] for layer, key in self._base}
             self._changed("item", self.items)
             self.items = {item.id: item for item in items}
             self.lessons = {lesson.id: lesson for lesson in lessons}
+            self.records = {record.id: record for record in records}
             self._effects = {place: ids for place, ids in self._effects.items() if place in self._base}
-            there: list[tuple[str, Row]] = []
+            there: list[tuple[str, AnyRow]] = []
             for (layer, key), row in kept.items():
                 table = self.table(layer)
                 there += [(layer, table[key])] if key in table else []
@@ -252,7 +257,7 @@ class Snapshot:
             return there
 
 
-def patched(row: Row | None, change: Change) -> Row | None:
+def patched(row: AnyRow | None, change: Change) -> AnyRow | None:
     """The row with one change made; None when it is, or stays, absent.
 
     Counts move by the difference, and times that moved on meanwhile stay: an undo takes back nothing that a turn did,
@@ -273,7 +278,7 @@ def patched(row: Row | None, change: Change) -> Row | None:
             values[place] = _moved(name, before.get(name), now, value) if before is not None else _most(now, value)
         else:
             values[place] = value
-    made: Row = kind._make(values)
+    made: AnyRow = kind._make(values)
     return made
 
 
@@ -289,7 +294,7 @@ def _most(now: Any, value: Any) -> Any:
     return max(filter(None, (now, value)), default=now)
 
 
-def _on_top(row: Row | None, change: Change, *, again: bool) -> Row | None:
+def _on_top(row: AnyRow | None, change: Change, *, again: bool) -> AnyRow | None:
     """The row with another process's change made; merged with what became of the row meanwhile.
 
     A row that it added may be here already, with what a third process did to it, also when that was a delete.
@@ -303,12 +308,12 @@ def _on_top(row: Row | None, change: Change, *, again: bool) -> Row | None:
     return merge_row(base, row, theirs)._replace(revision=row.revision)
 
 
-def _is_of(row: Row, added: Change) -> bool:
+def _is_of(row: AnyRow, added: Change) -> bool:
     """Whether a row is the one that a change added, and not another of the same id."""
     return added.after is not None and added.after.get("created_at") == row.created_at
 
 
-def first_difference(row: Row, change: Change) -> str | None:
+def first_difference(row: AnyRow, change: Change) -> str | None:
     """The first field in which a row is not what a change starts from, counters aside; None when it fits."""
     if change.before is None:
         return None if row.is_deleted else "is_deleted"
@@ -318,14 +323,14 @@ def first_difference(row: Row, change: Change) -> str | None:
     return None
 
 
-def _known(row: Row, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _known(row: AnyRow, fields: Mapping[str, Any]) -> dict[str, Any]:
     known = _FIELDS[type(row)]
     if known.issuperset(fields):
         return dict(fields)
     return {name: value for name, value in fields.items() if name in known}
 
 
-def row_from(layer: str, fields: Mapping[str, Any]) -> Row:
+def row_from(layer: str, fields: Mapping[str, Any]) -> AnyRow:
     """A row from recorded fields; unknown names are ignored, missing ones get their default."""
     kind = ROW_TYPES[layer]
     return kind(**{name: value for name, value in fields.items() if name in kind._fields})

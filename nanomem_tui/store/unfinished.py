@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from nanomem_tui.errors import Conflict, NanomemError, NotFound
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
-from nanomem_tui.store.rows import ROW_LAYERS
+from nanomem_tui.store.values import ROW_LAYERS
 
 SETTLED = frozenset({"file", "hunk"})
 """Layers of which one must know what a killed process left before the next change is made."""

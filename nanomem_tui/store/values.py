@@ -1,4 +1,4 @@
-"""The rows that the RAM snapshot holds: Item and Lesson, as tuples in the order of their table columns.
+"""The rows that the RAM snapshot holds: Item, Lesson and Record, as tuples in the order of their table columns.
 
 Tuples because 100,000 of them come straight from a database cursor without a Python call per field
 (docs/decisions). Must not know a database, a file or a screen.
@@ -103,8 +103,50 @@ class Lesson(NamedTuple):
         return {**body, "meta": self.meta}
 
 
+class Record(NamedTuple):
+    """Something that happened, in the fields of its kind (seed 003): a journal entry, a message of an imported
+    conversation, a reflection on a failure, the use of tokens.
+
+    `about`: the day, the chat or the tool that it belongs to; `at`: when it happened, UTC ISO; the other fields of its
+    kind are in `meta_json`. `source`: manual, import, agent or the part of ours that made it.
+    """
+
+    id: str
+    kind: str = "journal"
+    about: str = ""
+    text: str = ""
+    session_key: str = ""
+    source: str = "manual"
+    at: str = ""
+    meta_json: str = "{}"
+    created_at: str = ""
+    updated_at: str = ""
+    is_deleted: bool = False
+    revision: int = 0
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The fields of its kind, `{}` when they do not parse."""
+        return _object(self.meta_json)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as the command line prints it."""
+        body = self._asdict()
+        del body["revision"], body["meta_json"], body["is_deleted"]
+        return {**body, "meta": self.meta}
+
+
 Row = Item | Lesson
-R = TypeVar("R", Item, Lesson)
+AnyRow = Item | Lesson | Record
+R = TypeVar("R", Item, Lesson, Record)
+ROW_TYPES: Mapping[str, type[Item | Lesson | Record]] = {"item": Item, "lesson": Lesson, "record": Record}
+"""The layers of rows."""
+ROW_LAYERS = tuple(ROW_TYPES)
+
+
+def layer_of(row: AnyRow) -> str:
+    """The layer that a row belongs to."""
+    return next(name for name, kind in ROW_TYPES.items() if type(row) is kind)
 
 
 def active(rows: Iterable[R]) -> list[R]:
@@ -138,7 +180,7 @@ def lesson_key(trigger: str, better_action: str, scope: str, session_key: str) -
     return "|".join((normalised(trigger), normalised(better_action), scope, session_key))
 
 
-def row_hash(row: Row | Sequence[Any]) -> str:
+def row_hash(row: AnyRow | Sequence[Any]) -> str:
     """A hash of every field but the last, the revision, to notice a flipped bit, which can also make a text something
     else."""
     import hashlib  # only where rows are written or examined
