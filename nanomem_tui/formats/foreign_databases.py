@@ -16,12 +16,13 @@ from nanomem_tui.errors import AccessDenied, BadInput, NotFound
 if TYPE_CHECKING:
     import sqlite3
 
-Kind = Literal["scoped", "facts", "working", "longterm-records"]
+Kind = Literal["scoped", "facts", "chroma", "working", "longterm-records"]
 
 _SIDE_FILES = ("-wal", "-journal")
 _SIGNS: tuple[tuple[Kind, frozenset[str]], ...] = (
     ("scoped", frozenset({"memory_entries"})),
     ("facts", frozenset({"facts", "journal"})),
+    ("chroma", frozenset({"collections", "segments", "embeddings", "embedding_metadata"})),
     ("working", frozenset({"goals", "tasks"})),
     ("longterm-records", frozenset({"procedures", "incidents"})),
 )

@@ -15,8 +15,9 @@ import pytest
 
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.formats import foreign_tables
 from nanomem_tui.memory import foreign, scopes
-from nanomem_tui.memory.transfer import databases, rows
+from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import ImportPlan
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, item, lesson, make_home, state
@@ -534,8 +535,9 @@ def test_lessons_are_known_by_their_words(other: Path, ws: Workspace) -> None:
 
 def test_a_cell_as_large_as_a_disk_is_never_read_whole(tmp_path: Path) -> None:
     path = scoped_database(tmp_path / "x.db", {"content": "x" * 5_000_000})
-    table = databases.Table(path, "memory_entries", ("content",), "x.db")
-    assert len(table.rows[0][1]["content"]) == databases.MAX_CELL == rows.MAX_TEXT + 1
+    with foreign_tables.tables(path, "x.db") as source:
+        ((_, raw),) = source.rows("memory_entries", ("content",))
+    assert len(raw["content"]) == foreign_tables.MAX_CELL == rows.MAX_TEXT + 1
 
 
 def test_an_import_is_one_line_of_the_log(samples: Path, ws: Workspace) -> None:

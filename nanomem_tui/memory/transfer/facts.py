@@ -16,8 +16,8 @@ from typing import Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Problem
+from nanomem_tui.formats.foreign_tables import tables
 from nanomem_tui.memory.transfer import rows
-from nanomem_tui.memory.transfer.databases import Table
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.values import KINDS, Item
 
@@ -49,10 +49,11 @@ CREATE INDEX idx_reflections_tool ON reflections(tool_name);
 
 def read(path: Path, where: str, workspace_id: str) -> Reading:
     """Every fact as a global item. Raises what opening the database does."""
-    table = Table(path, "facts", _COLUMNS, where)
+    with tables(path, where) as source:
+        facts = list(source.rows("facts", _COLUMNS))
+        problems = source.problems
     found: list[Found] = []
-    problems = list(table.problems)
-    for number, raw in table.rows:
+    for number, raw in facts:
         try:
             row, note = rows.item(_fields(raw), workspace_id)
         except rows.BadRow as error:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui.errors import BadInput, Problem
+from nanomem_tui.formats.foreign_tables import Raw, tables
 from nanomem_tui.memory.transfer import rows
-from nanomem_tui.memory.transfer.databases import Table
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.exchange import global_scope
 from nanomem_tui.store.values import Item, Lesson
@@ -47,6 +47,7 @@ CREATE UNIQUE INDEX idx_memory_dedupe_active ON memory_entries (workspace_id, sc
 CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE VIRTUAL TABLE memory_entries_fts USING fts5(entry_id UNINDEXED, content);
 """
+_LESSON_COLUMNS = ("workspace_id", *(name for name in Lesson._fields if name != "revision"))
 _FIELDS = frozenset(name for name in Item._fields if name not in ("revision", *NO_COLUMN, "enabled"))
 
 
@@ -57,13 +58,15 @@ def read(path: Path, where: str, workspace_id: str, folder_id: str, source_works
     folder (`folder_id`), or the only one there is. Raises BadInput when that does not settle it, and what opening does.
     """
     columns = ("workspace_id", *(name if name != "text" else "content" for name in Item._fields if name != "revision"))
-    table = Table(path, TABLE, columns, where)
-    ours = {"operations", "lessons"} <= table.tables
-    wanted = _workspace(table, (source_workspace, workspace_id, folder_id), path)
+    with tables(path, where) as source:
+        ours = {"operations", "lessons"} <= source.names
+        entries = list(source.rows(TABLE, columns))
+        learned = list(source.rows("lessons", _LESSON_COLUMNS)) if ours else []
+        problems = source.problems
+    wanted = _workspace(entries, (source_workspace, workspace_id, folder_id), path)
     found: list[Found] = []
-    problems = list(table.problems)
     deleted = elsewhere = 0
-    for number, raw in table.rows:
+    for number, raw in entries:
         if raw.get("workspace_id", wanted) != wanted:
             elsewhere += 1
             continue
@@ -78,15 +81,15 @@ def read(path: Path, where: str, workspace_id: str, folder_id: str, source_works
             found.append(Found(row, f"row {number}", note))
     notes = [f"{elsewhere:,} rows of other workspaces are left out"] if elsewhere else []
     if ours:
-        deleted += _lessons(path, where, wanted, found, problems)
+        deleted += _lessons(learned, where, wanted, found, problems)
     name = "nanomem-db" if ours else "scoped-db"
     fields = frozenset[str]() if ours else _FIELDS
     return Reading(name, found, problems, fields, ours, ours and wanted == workspace_id, deleted, notes)
 
 
-def _workspace(table: Table, choices: Sequence[str], path: Path) -> str:
+def _workspace(entries: Sequence[tuple[int, Raw]], choices: Sequence[str], path: Path) -> str:
     """The workspace whose rows are read."""
-    present = Counter(str(raw.get("workspace_id")) for _, raw in table.rows)
+    present = Counter(str(raw.get("workspace_id")) for _, raw in entries)
     asked, *likely = choices
     if asked:
         if asked not in present:
@@ -121,12 +124,12 @@ def _unpacked(raw: dict[str, Any]) -> dict[str, Any]:
     return {**raw, **found, "meta_json": text}
 
 
-def _lessons(path: Path, where: str, workspace: str, found: list[Found], problems: list[Problem]) -> int:
+def _lessons(
+    learned: Sequence[tuple[int, Raw]], where: str, workspace: str, found: list[Found], problems: list[Problem]
+) -> int:
     """Add the lessons of a database of ours; returns how many are deleted there."""
-    table = Table(path, "lessons", ("workspace_id", *(n for n in Lesson._fields if n != "revision")), where)
-    problems += table.problems
     deleted = 0
-    for number, raw in table.rows:
+    for number, raw in learned:
         if raw.get("workspace_id") != workspace:
             continue
         try:
