@@ -12,13 +12,11 @@ from typing import Any
 from nanomem_tui.errors import Problem
 from nanomem_tui.settings import ABOUT, nearest
 
-RESERVED = ("memory.embedding.enabled", "memory.embedding.backend")
-"""Keys that the scoped system reserves for later and that nothing reads."""
 _OURS = ("memory", "agents.memory", "agents.selfImprovement")
 """Sections that are only about memory: a key there that nobody knows is a mistake."""
 _SHARED = ("", "agents", "agents.defaults")
 """Sections in which an agent keeps much else: only what can be meant for one of ours is a mistake there."""
-_KEYS = frozenset(about.agent_key for about in ABOUT.values() if about.agent_key) | {*RESERVED}
+_KEYS = frozenset(about.agent_key for about in ABOUT.values() if about.agent_key)
 _SECTIONS = frozenset(key.rpartition(".")[0] for key in _KEYS)
 _NAMES = tuple(sorted(_KEYS | _SECTIONS))
 SHOWN = 40

@@ -89,6 +89,12 @@ class Settings(NamedTuple):
     model_context_tokens: int = 32_000
     model_price_in: float = 0.0
     model_price_out: float = 0.0
+    embedding_enabled: bool = True
+    embedding_backend: str = "auto"
+    embedding_model: str = ""
+    embedding_base_url: str = ""
+    embedding_key_env: str = "NANOMEM_EMBEDDING_KEY"
+    embedding_path: str = ""
     theme: str = ""
     ascii: bool = False
     keys: Mapping[str, str] = MappingProxyType({})
@@ -234,6 +240,16 @@ ABOUT: Mapping[str, About] = {
     "model_context_tokens": About("tokens of question and answer together that the model takes", least=1000),
     "model_price_in": About("price of a million tokens asked, for the cost of a Dream (0: not known)", least=0),
     "model_price_out": About("price of a million tokens answered", least=0),
+    "embedding_enabled": About("search by meaning, where an embedding model is installed", "memory.embedding.enabled"),
+    "embedding_backend": About(
+        "who makes vectors of texts (auto, reserved_hybrid: MiniLM of the extra `vector`; endpoint gets the texts)",
+        "memory.embedding.backend",
+        choices=("auto", "minilm", "endpoint", "onnx", "sentence-transformers", "reserved_hybrid"),
+    ),
+    "embedding_model": About("embedding model to ask the endpoint for, or name of a sentence-transformers model"),
+    "embedding_base_url": About("address of an endpoint that answers /embeddings as OpenAI's does"),
+    "embedding_key_env": About("environment variable that holds the key for embedding_base_url"),
+    "embedding_path": About("ONNX file or folder of an embedding model on this machine"),
     "theme": About("colour theme of the console (empty: chosen by the terminal)", choices=("", *THEMES)),
     "ascii": About("draw without box characters"),
     "keys": About("action = key, to remap the console"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import agent_keys, config, open_workspace, settings
+from nanomem_tui import config, open_workspace, settings
 from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError
 from nanomem_tui.paths import Paths, locate, user_settings
 from nanomem_tui.settings import Settings
@@ -233,10 +233,11 @@ def agent_says(paths: Paths, body: object) -> config.Loaded:
 def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them_is_known(paths: Paths) -> None:
     loaded = agent_says(paths, {"memory": SEED_001, "agents": SEED_000})
     assert loaded.problems == ()
-    same = {"recall_backend": "sqlite_fts", "memory_db_path": "~/.nanobot/memory/longterm.db"}
-    assert loaded.settings == Settings(**same)
-    given = {about.agent_key for about in settings.ABOUT.values() if about.agent_key} | set(agent_keys.RESERVED)
-    assert len(loaded.sources) == len(given) - len(agent_keys.RESERVED) - 4  # all but the four of the Dream
+    other = {"recall_backend": "sqlite_fts", "memory_db_path": "~/.nanobot/memory/longterm.db"}
+    embedding = {"embedding_enabled": False, "embedding_backend": "reserved_hybrid"}  # ours searches where it can
+    assert loaded.settings == Settings(**other, **embedding)  # type: ignore[arg-type]
+    given = {about.agent_key for about in settings.ABOUT.values() if about.agent_key}
+    assert len(loaded.sources) == len(given) - 4  # all but the four of the Dream
 
 
 @pytest.mark.parametrize(
@@ -251,6 +252,7 @@ def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them
             {"capture_min_confidence": 0.95, "capture_min_importance": 0.88},
         ),
         (("wal", {"enabled": False}), {"wal_enabled": False}),
+        (("embedding", {"enabled": False}), {"embedding_enabled": False}),
     ],
 )
 def test_every_steering_example_steers(paths: Paths, keys: tuple[str, object], expected: dict[str, object]) -> None:
