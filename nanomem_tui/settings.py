@@ -95,6 +95,10 @@ class Settings(NamedTuple):
     embedding_base_url: str = ""
     embedding_key_env: str = "NANOMEM_EMBEDDING_KEY"
     embedding_path: str = ""
+    vector_index: str = "rows"
+    chroma_path: str = ""
+    chroma_url: str = ""
+    pgvector_url: str = ""
     theme: str = ""
     ascii: bool = False
     keys: Mapping[str, str] = MappingProxyType({})
@@ -250,6 +254,10 @@ ABOUT: Mapping[str, About] = {
     "embedding_base_url": About("address of an endpoint that answers /embeddings as OpenAI's does"),
     "embedding_key_env": About("environment variable that holds the key for embedding_base_url"),
     "embedding_path": About("ONNX file or folder of an embedding model on this machine"),
+    "vector_index": About("what finds vectors, made anew from the rows", choices=("rows", "chroma", "pgvector")),
+    "chroma_path": About("folder of our Chroma index (empty: `chroma` in nanomem's own folder)"),
+    "chroma_url": About("address of a Chroma server to use in its place, as http://127.0.0.1:8000"),
+    "pgvector_url": About("PostgreSQL database with pgvector, without a password (~/.pgpass or PGPASSWORD has it)"),
     "theme": About("colour theme of the console (empty: chosen by the terminal)", choices=("", *THEMES)),
     "ascii": About("draw without box characters"),
     "keys": About("action = key, to remap the console"),
