@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from nanomem_tui import prices
 from nanomem_tui.errors import BadInput, InvalidConfig
 
 OFF = "memory is switched off (memory_enabled)"
@@ -89,6 +90,7 @@ class Settings(NamedTuple):
     model_context_tokens: int = 32_000
     model_price_in: float = 0.0
     model_price_out: float = 0.0
+    model_prices: Mapping[str, tuple[float, float]] = MappingProxyType({})
     embedding_enabled: bool = True
     embedding_backend: str = "auto"
     embedding_model: str = ""
@@ -244,6 +246,7 @@ ABOUT: Mapping[str, About] = {
     "model_context_tokens": About("tokens of question and answer together that the model takes", least=1000),
     "model_price_in": About("price of a million tokens asked, for the cost of a Dream (0: not known)", least=0),
     "model_price_out": About("price of a million tokens answered", least=0),
+    "model_prices": About("model = [asked, answered], the prices of a million tokens by the beginning of its name"),
     "embedding_enabled": About("search by meaning, where an embedding model is installed", "memory.embedding.enabled"),
     "embedding_backend": About(
         "who makes vectors of texts (auto, reserved_hybrid: MiniLM of the extra `vector`; endpoint gets the texts)",
@@ -273,6 +276,8 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
 
     Raises InvalidConfig for a value that cannot work.
     """
+    if name == "model_prices" and isinstance(value, Mapping):
+        return {model: _price(model, entry, source) for model, entry in value.items()}
     kind, about = _kind(name), ABOUT[name]
     fits = isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
     fits = fits and (kind != "float" or math.isfinite(value))
@@ -292,6 +297,14 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
     if trouble:
         raise InvalidConfig(f"`{name}` cannot be {value!r}: {trouble}", source, f"see `{_EXAMPLES[name]}`")
     return float(value) if kind == "float" else tuple(value) if kind == "list" else value
+
+
+def _price(model: str, value: Any, source: str) -> tuple[float, float]:
+    try:
+        return prices.price(value)
+    except ValueError as error:
+        fix = "nanomem config set model_prices gpt-4o=2.5/10"
+        raise InvalidConfig(f"`model_prices` of {model!r} cannot be {value!r}: {error}", source, fix) from None
 
 
 _EXAMPLES = {

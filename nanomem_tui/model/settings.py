@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui.errors import InvalidConfig, from_os_error
 from nanomem_tui.model.client import ModelConfig
 from nanomem_tui.model.providers import NO_CHAT, PROVIDERS, Provider, chosen, key_of, request_name, snake, text_of
+from nanomem_tui.prices import Price, price_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +52,7 @@ def model_config(paths: Paths, settings: Settings, environ: Mapping[str, str] = 
 def _ours(settings: Settings, environ: Mapping[str, str]) -> ModelConfig:
     if not settings.model_name:
         raise InvalidConfig("model_base_url is set and model_name is not", "the settings", FIX)
+    price = own_price(settings, settings.model_name)
     return ModelConfig(
         base_url=settings.model_base_url,
         model=settings.model_name,
@@ -58,8 +60,8 @@ def _ours(settings: Settings, environ: Mapping[str, str]) -> ModelConfig:
         timeout=settings.model_timeout_seconds,
         max_tokens=settings.model_max_tokens,
         context_tokens=settings.model_context_tokens,
-        price_in=_price(settings, settings.model_price_in),
-        price_out=_price(settings, settings.model_price_out),
+        price_in=price.asked if price else None,
+        price_out=price.answered if price else None,
         source=f"environment variable {settings.model_key_env}",
     )
 
@@ -75,16 +77,18 @@ def _theirs(path: Path, root: Mapping[str, Any], settings: Settings, environ: Ma
     entry = _resolved(entry, environ, where)
     base = _base(provider, entry, preset.model, where)
     assert provider is not None
+    model = _resolved(request_name(provider, preset.model), environ, where)
+    price = own_price(settings, model)
     return ModelConfig(
         base_url=base,
-        model=_resolved(request_name(provider, preset.model), environ, where),
+        model=model,
         api_key=text_of(entry, "apiKey").strip(),
         timeout=settings.model_timeout_seconds,
         max_tokens=min(settings.model_max_tokens, preset.max_tokens),
         context_tokens=min(settings.model_context_tokens, preset.context_tokens),
         temperature=preset.temperature,
-        price_in=_price(settings, settings.model_price_in),
-        price_out=_price(settings, settings.model_price_out),
+        price_in=price.asked if price else None,
+        price_out=price.answered if price else None,
         headers=_texts(entry, "extraHeaders"),
         query=_texts(entry, "extraQuery"),
         body=_table(entry, "extraBody"),
@@ -192,5 +196,8 @@ def _share(value: Any, otherwise: float | None) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
 
 
-def _price(settings: Settings, price: float) -> float | None:
-    return price if settings.model_price_in or settings.model_price_out else None
+def own_price(settings: Settings, model: str) -> Price | None:
+    """What the model that we ask costs, as far as a person said: by itself, else by its name."""
+    if settings.model_price_in or settings.model_price_out:
+        return Price(settings.model_price_in, settings.model_price_out)
+    return price_of(model, settings.model_prices)
