@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.consolidator import Consolidator
     from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.facts.facts import Facts
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.memory.conversations import Conversations
     from nanomem_tui.memory.history import History
@@ -77,6 +78,13 @@ class Parts:
         items = Items(self.store, foreign.sources(self.paths, self.settings), self.perform)
         self.store.before_checkpoint = items.compact_if_over_cap
         return items
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Items with a domain, a category and a key."""
+        from nanomem_tui.facts.facts import Facts
+
+        return Facts(self.store, self.items, self.perform)
 
     @cached_property
     def lessons(self) -> Lessons:

@@ -16,6 +16,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.memory import cap, retention, scopes
 from nanomem_tui.memory.expected import as_shown
+from nanomem_tui.memory.fact_fields import with_value
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store import lookup
@@ -240,7 +241,7 @@ class Items:
         moment = clock.now()
         if fields.get("kind", row.kind) != row.kind:
             fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
-        after = row._replace(**fields, updated_at=clock.iso(moment), meta_json=_settled(row, fields))
+        after = with_value(row._replace(**fields, updated_at=clock.iso(moment), meta_json=_settled(row, fields)))
         return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:

@@ -1,0 +1,376 @@
+"""Facts as a person and an agent work with them (seed 003): set, filter, look up, merge, and what each value was.
+
+A fact is an item; what is changed here is one operation on items. Must not know a file format or an index.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.memory import fact_fields, retention, scopes
+from nanomem_tui.memory.expected import as_shown
+from nanomem_tui.memory.fact_fields import Fact, Identity, checked_name, fact_of, identity_of, text_of
+from nanomem_tui.memory.items import Items, checked
+from nanomem_tui.memory.labels import told
+from nanomem_tui.operations import Actor, Change, Operation, new_operation
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from nanomem_tui.text import counted, normalised
+
+NO_DOMAIN = "(no domain)"
+"""What stands for the domain of a fact that has none, in a tree and as a filter."""
+
+
+class FactValue(NamedTuple):
+    """A fact to be kept: its fields, and where it came from."""
+
+    category: str
+    key: str
+    value: str
+    domain: str | None = None
+    sub_category: str | None = None
+    scope_type: str = "global"
+    channel: str | None = None
+    chat_id: str | None = None
+    sender_id: str | None = None
+    session_key: str | None = None
+    source_message_id: str | None = None
+    source_role: str | None = None
+    source: str = "manual"
+    confidence: float = 1.0
+    importance: float = 0.7
+
+
+class Value(NamedTuple):
+    """One value that a fact had: from when to when (UTC ISO; until "": it is so now), who gave it by which operation
+    ("": it came with the row), and the session and message that it is from."""
+
+    value: str
+    since: str
+    until: str
+    actor: str
+    operation: str
+    session_key: str | None
+    source_message_id: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The value as the command line prints it."""
+        return self._asdict()
+
+
+class Facts:
+    """The facts of one workspace."""
+
+    def __init__(self, store: MemoryStore, items: Items, perform: Callable[[Operation], Operation]) -> None:
+        self._store = store
+        self._items = items
+        self._perform = perform
+        self._known: tuple[int, dict[str, Fact]] = (-1, {})
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def all(
+        self,
+        *,
+        domain: str | None = None,
+        category: str | None = None,
+        sub_category: str | None = None,
+        key: str | None = None,
+        audience: scopes.Audience | None = None,
+        enabled_only: bool = False,
+    ) -> list[Fact]:
+        """The facts with these fields, newest first (the seed's `get_facts_filtered`); case does not matter.
+
+        None: any; `domain` "" or `NO_DOMAIN`: those without one. `audience`: only what it may see, and only what is
+        enabled.
+        """
+        wanted = {
+            name: normalised(value)
+            for name, value in (("category", category), ("sub_category", sub_category), ("key", key))
+            if value is not None
+        }
+        if domain is not None:
+            wanted["domain"] = "" if domain == NO_DOMAIN else normalised(domain)
+        layer_of = scopes.layers(audience) if audience is not None and not audience.is_owner else None
+        return [
+            fact
+            for fact in self._facts().values()
+            if all(normalised(getattr(fact, name) or "") == value for name, value in wanted.items())
+            and (layer_of is None or layer_of(fact.item) is not None)
+            and (fact.item.enabled or not (enabled_only or audience is not None))
+        ]
+
+    def get(self, fact_id: str) -> Fact:
+        """The fact of that id, or of the one id that begins so. Raises NotFound, BadInput, or Refused for an item that
+        is no fact of fields."""
+        try:
+            item = self._items.get(fact_id)
+        except NotFound:
+            raise NotFound("no such fact", fact_id, "see `nanomem facts list`") from None
+        fact = fact_of(item)
+        if fact is None:
+            raise Refused("it is no fact with a category and a key", item.id, f"see `nanomem memory show {item.id}`")
+        return fact
+
+    def find(
+        self, category: str, key: str, domain: str | None = None, audience: scopes.Audience | None = None
+    ) -> list[Fact]:
+        """The facts of that category and key, in one domain or (None) in any."""
+        return self.all(domain=domain, category=category, key=key, audience=audience)
+
+    def known(self) -> Mapping[Identity, Fact]:
+        """The fact of each identity."""
+        return {identity_of(fact): fact for fact in reversed(self._facts().values())}
+
+    def tree(self) -> dict[str, dict[str, list[Fact]]]:
+        """The facts by domain and category, each in the order of their names; `NO_DOMAIN` last."""
+        found: dict[str, dict[str, list[Fact]]] = {}
+        order = sorted(
+            self._facts().values(),
+            key=lambda fact: (fact.domain is None, normalised(fact.domain or ""), normalised(fact.category), fact.key),
+        )
+        for fact in order:
+            found.setdefault(fact.domain or NO_DOMAIN, {}).setdefault(fact.category, []).append(fact)
+        return found
+
+    def history(self, fact_id: str) -> list[Value]:
+        """The values that a fact had, newest first, also of what was merged into it. Raises what `get` does."""
+        return self._history(self.get(fact_id).item, set())
+
+    def _facts(self) -> dict[str, Fact]:
+        """The facts by id, newest first; made once per change."""
+        snapshot = self._store.load("item")
+        if self._known[0] != snapshot.counter:
+            counter = snapshot.counter
+            facts = [fact for item in self._items.all() if (fact := fact_of(item)) is not None]
+            self._known = (counter, {fact.id: fact for fact in facts})
+        return self._known[1]
+
+    def _history(self, item: Item, seen: set[str]) -> list[Value]:
+        seen.add(item.id)
+        row: dict[str, Any] = {}
+        found: list[Value] = []
+        for entry in reversed(self._items.history(item.id)):
+            operation = entry.operation
+            for change in operation.of(item.id):
+                if change.layer != "item" or change.after is None or operation.kind == "void":
+                    continue
+                if not row and change.before is not None:
+                    row = {**item._asdict(), **change.before}
+                    found.append(_value(row, item.created_at, "", ""))
+                row.update(change.after)
+                value = _value(row, operation.at, operation.actor, operation.id)
+                if not row.get("is_deleted") and (not found or found[-1].value != value.value):
+                    found.append(value)
+        found = found or [_value(item._asdict(), item.created_at, "", "")]
+        ends = [*(one.since for one in found[1:]), ""]
+        values = [one._replace(until=end) for one, end in zip(found, ends, strict=True)]
+        for other in _merged_ids(item):
+            gone = self._store.snapshot.items.get(other)
+            if gone is not None and other not in seen:
+                values += [one._replace(until=one.until or item.updated_at) for one in self._history(gone, seen)]
+        return sorted(values, key=lambda one: (one.until == "", one.since), reverse=True)
+
+    # -- changing -----------------------------------------------------------------------------------------------
+
+    def set(
+        self,
+        category: str,
+        key: str,
+        value: str,
+        *,
+        domain: str | None = None,
+        sub_category: str | None = None,
+        scope_type: str | None = None,
+        channel: str | None = None,
+        chat_id: str | None = None,
+        sender_id: str | None = None,
+        source: str = "manual",
+        session_key: str | None = None,
+        source_message_id: str | None = None,
+    ) -> tuple[Operation, Fact, list[str]]:
+        """Give a fact its value: the operation, the fact, and warnings.
+
+        Without scope and channel it is global; with a channel and chat it belongs to that chat. The value that a known
+        fact had stays in its history. Raises BadInput, NothingToDo when it is so already, and Conflict when somebody
+        changed it at this moment.
+        """
+        from nanomem_tui.memory import safety
+
+        wanted = FactValue(
+            category, key, value, domain, sub_category, scope_type or ("global" if channel is None else "chat"),
+            channel, chat_id, sender_id, session_key, source_message_id, source=source,
+        )  # fmt: skip
+        self._store.see_others()
+        before, after = self._pair(wanted, self.known())
+        if before == after:
+            raise NothingToDo("it is so already", after.id)
+        operation = self._keep([(before, after)], "human", "facts.set", "")
+        fact = fact_of(after)
+        assert fact is not None
+        return operation, fact, safety.warnings(after.text)
+
+    def set_many(
+        self, values: Sequence[FactValue], *, actor: Actor, kind: str, label: str, beside: Sequence[Change] = ()
+    ) -> tuple[Operation, list[Fact]]:
+        """Keep several facts as one operation, of two values of one fact the later. `beside`: changes of other layers
+        that belong to it. Raises BadInput (nothing is kept then), NothingToDo."""
+        known = dict(self.known())
+        first: dict[str, Item | None] = {}
+        made: dict[str, Item] = {}
+        for wanted in values:
+            before, after = self._pair(wanted, known)
+            first.setdefault(after.id, before)
+            made[after.id] = after
+            fact = fact_of(after)
+            assert fact is not None
+            known[identity_of(fact)] = fact
+        pairs = [(first[key], after) for key, after in made.items() if first[key] != after]
+        if not pairs and not beside:
+            raise NothingToDo("every one of these facts is known", "", "")
+        operation = self._keep(pairs, actor, kind, label, beside)
+        return operation, [fact for _, after in pairs if (fact := fact_of(after)) is not None]
+
+    def edit(self, fact_id: str, *, expected: Item | None = None, **fields: str | None) -> Operation:
+        """Change `value`, `key`, `category`, `domain` or `sub_category` of a fact; `expected`: its item as shown.
+
+        Raises Refused when another fact has these names already (merge them), BadInput, NothingToDo, NotFound, and
+        Conflict when somebody changed its words since.
+        """
+        self._store.see_others()
+        fact = self.get(fact_id)
+        new = {**fact._asdict(), **fields}
+        names = _checked_names(new["category"], new["key"], new["domain"], new["sub_category"])
+        value = checked(str(new["value"]))
+        text = checked(text_of(str(names["key"]), value))
+        as_shown(fact.item, expected, {"text": text})
+        after = fact_fields.with_fields(fact.item._replace(text=text), {**names, "value": value})
+        if after == fact.item:
+            raise NothingToDo("nothing to change", fact.id)
+        made = fact_of(after)
+        assert made is not None
+        twin = self.known().get(identity_of(made))
+        if twin is not None and twin.id != fact.id:
+            raise Refused("another fact has these names", twin.id, f"`nanomem facts merge {twin.id} {fact.id}`")
+        after = after._replace(updated_at=clock.iso(clock.now()))
+        return self._perform(new_operation("facts.edit", f"edit {told(text)}", [change_of("item", fact.item, after)]))
+
+    def delete(self, ids: Sequence[str]) -> Operation:
+        """Delete facts; `undo` brings them back. Raises what `get` does."""
+        return self._items.delete([self.get(one).id for one in ids])
+
+    def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
+        """Make one fact of several: the newest (or `into`, one of them) keeps its names and its value, the values of
+        the others go on in its history. Raises BadInput, NotFound, Refused."""
+        facts = list({fact.id: fact for fact in map(self.get, ids)}.values())
+        kept = self.get(into) if into else max(facts, key=lambda fact: fact.item.updated_at, default=None)
+        if kept is None or len(facts) < 2:
+            raise BadInput("a merge needs two or more facts", ", ".join(ids), "select them with space")
+        if kept.id not in {fact.id for fact in facts}:
+            raise BadInput("the fact that stays is one of those that are merged", into, "name it among the others too")
+        others = [fact for fact in facts if fact.id != kept.id]
+        if any(other.item.scope_key != kept.item.scope_key for other in others) and not into:
+            raise Refused("they differ in scope", f"{len(facts)} facts", "`--into ID` says which one stands")
+        merged = [*_merged_ids(kept.item), *(other.id for other in others)]
+        meta = {**kept.item.meta, "fact": {**kept.item.meta["fact"], "merged": list(dict.fromkeys(merged))}}
+        rows = [fact.item for fact in facts]
+        after = kept.item._replace(
+            hits=sum(row.hits for row in rows),
+            created_at=min(row.created_at for row in rows),
+            pinned=any(row.pinned for row in rows),
+            importance=max(row.importance for row in rows),
+            expires_at=retention.longest(rows),
+            meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True),
+        )
+        changes = [change_of("item", kept.item, after)]
+        changes += [change_of("item", other.item, other.item._replace(is_deleted=True)) for other in others]
+        label = f"merge {counted(len(facts), 'fact')} into {told(kept.item.text)}"
+        return self._perform(new_operation("facts.merge", label, changes))
+
+    def _pair(self, wanted: FactValue, known: Mapping[Identity, Fact]) -> tuple[Item | None, Item]:
+        """The row of a fact before and after it gets that value. Raises BadInput."""
+        names = _checked_names(wanted.category, wanted.key, wanted.domain, wanted.sub_category)
+        value = checked(wanted.value)
+        audience = scopes.Audience(wanted.channel or None, wanted.chat_id or None, wanted.sender_id or None)
+        scope_key = scopes.key_for(wanted.scope_type, audience, self._store.workspace_id)
+        own = "" if wanted.scope_type == "global" else scope_key
+        one = fact_fields.identity(own, names["domain"], str(names["category"]), str(names["key"]))
+        moment = clock.now()
+        now = clock.iso(moment)
+        origin = {
+            "session_key": wanted.session_key,
+            "source": wanted.source,
+            "source_message_id": wanted.source_message_id,
+            "source_role": wanted.source_role,
+        }
+        fact = known.get(one)
+        if fact is not None:
+            row = fact.item
+            sub = names["sub_category"] or fact.sub_category  # the seed keeps what a new value says nothing of
+            if fact.value == value and sub == fact.sub_category:
+                return row, row
+            text = checked(text_of(fact.key, value))
+            after = fact_fields.with_fields(row._replace(text=text), {"value": value, "sub_category": sub})
+            return row, after._replace(**origin, updated_at=now, enabled=True)
+        text = checked(text_of(str(names["key"]), value))
+        row = Item(
+            id=self._free_id(one), text=text, kind="fact", scope_type=wanted.scope_type, scope_key=scope_key,
+            channel=wanted.channel, chat_id=wanted.chat_id, sender_id=wanted.sender_id, importance=wanted.importance,
+            confidence=wanted.confidence, created_at=now, updated_at=now,
+            expires_at=retention.expires_at("fact", moment, self._store.settings), **origin,
+        )  # fmt: skip
+        row = fact_fields.with_fields(row, {**names, "value": value})
+        present = self._store.snapshot.items.get(row.id)
+        return (present if present is not None and present.is_deleted else None), row
+
+    def _free_id(self, known: Identity) -> str:
+        """The id of a new fact; another one where the row of that id got other names since."""
+        rows, tried = self._store.snapshot.items, known
+        while (row := rows.get(found := fact_fields.id_of(tried))) is not None and not row.is_deleted:
+            tried = (*tried[:3], f"{tried[3]} ")
+        return found
+
+    def _keep(
+        self,
+        pairs: Iterable[tuple[Item | None, Item]],
+        actor: Actor,
+        kind: str,
+        label: str,
+        beside: Sequence[Change] = (),
+    ) -> Operation:
+        from nanomem_tui.memory import mirrors
+
+        found = list(pairs)
+        changes = [change_of("item", before, after) for before, after in found]
+        new = [after for before, after in found if before is None or before.is_deleted]
+        changes += mirrors.changes(self._store.paths, self._store.settings, new)
+        verb = "change" if found and found[0][0] is not None and not found[0][0].is_deleted else "add"
+        label = label or f"{verb} {told(found[0][1].text)}"
+        return self._perform(new_operation(kind, label, [*changes, *beside], actor=actor))
+
+
+def _checked_names(category: str, key: str, domain: str | None, sub_category: str | None) -> dict[str, str | None]:
+    return {
+        "domain": checked_name(domain or "", "--domain", needed=False) or None,
+        "category": checked_name(category, "--category"),
+        "sub_category": checked_name(sub_category or "", "--sub-category", needed=False) or None,
+        "key": checked_name(key, "--key"),
+    }
+
+
+def _merged_ids(item: Item) -> list[str]:
+    fields = item.meta.get("fact")
+    ids = fields.get("merged") if isinstance(fields, dict) else None
+    return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
+
+
+def _value(row: Mapping[str, Any], since: str, actor: str, operation: str) -> Value:
+    """The value of a fact whose row was so at that time."""
+    fact = fact_of(Item(id="", text=str(row["text"]), meta_json=str(row.get("meta_json", "{}"))))
+    value = fact.value if fact is not None else str(row["text"])
+    return Value(value, since, "", actor, operation, row.get("session_key"), row.get("source_message_id"))
