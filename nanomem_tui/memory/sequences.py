@@ -1,20 +1,21 @@
 """Recall over ordered sources: the turns of sessions, a journal, an archive. What stands around a passage counts too.
 
 Owns the ranking of passages by their own words and those of their neighbours, of the whole session, by who speaks, and
-by what the question waits for. Knows no file: whoever has the passages adds them. Plain facts have no neighbours and
-are `recall`'s.
+by what the question waits for; where somebody tells which passages are near in meaning, by that too. Knows no file and
+no vector: whoever has the passages adds them. Plain facts have no neighbours and are `recall`'s.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.memory import cues
+from nanomem_tui.memory import cues, fusion
 from nanomem_tui.store.vocabulary import Vocabulary, nearest
 from nanomem_tui.store.word_index import WordIndex, without_common
 from nanomem_tui.tokens import query_weights, tokens
@@ -50,11 +51,20 @@ LENGTH = 0.05
 RELATED = 0.8
 """The weight of words that share most of their letters with one of the question (`counselor`, `counseling`)."""
 
+NEAREST = 100
+"""Passages that are asked for by meaning."""
+
+FAR = 0.8
+"""Cosine distance from which on a passage is not near: a turn says less than a fact, and its neighbours say more."""
 
 MOST_MEANINGS = 10_000
 
 AROUND = 2
 """Neighbours on each side of a passage that a hit names: those that give and get."""
+
+
+Nearest = Callable[[str, int], Iterable[tuple[int, float]]]
+"""Tells the places of the passages nearest to a text in meaning, so many of them, and their cosine distance."""
 
 
 class Passage(NamedTuple):
@@ -71,7 +81,8 @@ class PassageHit(NamedTuple):
     """A passage that was found, its score, and what that is the sum of: its own words, those of its neighbours, its
     session, its length, and the rest: who speaks, whether it asks, and whether it tells what the question waits for.
     `place` is its number among all. What `explained` adds: `terms`, the words of the question that it holds, corrected
-    and reduced as they are indexed; `before` and `after`, its neighbours, at most `AROUND`, in their order."""
+    and reduced as they are indexed; `before` and `after`, its neighbours, at most `AROUND`, in their order. `vector` is
+    what it gets for its own meaning; None where nobody was asked about that."""
 
     passage: Passage
     score: float
@@ -83,12 +94,26 @@ class PassageHit(NamedTuple):
     terms: tuple[str, ...] = ()
     before: tuple[Passage, ...] = ()
     after: tuple[Passage, ...] = ()
+    vector: float | None = None
 
     @property
     def parts(self) -> dict[str, float]:
         """The parts of the score by name."""
         known = {"words": self.words, "near": self.near, "session": self.session, "length": self.length}
+        if self.vector is not None:
+            known["vector"] = self.vector
         return {**known, "cues": self.score - sum(known.values())}
+
+
+class _Scores(NamedTuple):
+    """By place: the score of its own words, of its own meaning, of both with its neighbours, and in all; by session its
+    bonus."""
+
+    own: dict[int, float]
+    meant: dict[int, float]
+    base: dict[int, float]
+    whole: dict[int, float]
+    bonus: list[float]
 
 
 class _Asked(NamedTuple):
@@ -122,6 +147,7 @@ class OrderedRecall:
         self._sessions: dict[str, int] = {}
         self._speakers: dict[str, int] = {}
         self._names: dict[str, int] = {}
+        self._named: re.Pattern[str] | None = None
         self._words = Vocabulary()
         self._meanings: dict[str, dict[str, float]] = {}
         self._kinds: dict[tuple[bool, int], tuple[list[float], list[float]]] = {}
@@ -164,31 +190,36 @@ class OrderedRecall:
 
     def _speaker(self, name: str) -> int:
         number = self._speakers.setdefault(name, len(self._speakers))
+        self._named = None if number == len(self._speakers) - 1 else self._named
         if name and name not in self._roles:
             for word in tokens(name):
                 self._names.setdefault(word, number)
         return number
 
-    def search(self, query: str, limit: int = 20, speaker: str = "") -> list[PassageHit]:
-        """The best passages for a question, best first; equal ones in their order. `speaker`: whose words are meant."""
+    def search(
+        self, query: str, limit: int = 20, speaker: str = "", nearest: Nearest | None = None
+    ) -> list[PassageHit]:
+        """The best passages for a question, best first; equal ones in their order. `speaker`: whose words are meant.
+        `nearest`: what else is near, by meaning."""
         asked = self._asked(query)
         if speaker and speaker in self._speakers:
             asked = asked._replace(subject=self._speakers[speaker])
-        own, base, scores, bonus = self._score(asked)
-        best = heapq.nlargest(limit, scores, key=scores.__getitem__)
-        found, worth, session_of = self._passages, self._worth, self._session_of
-        return [
-            PassageHit(
-                found[place],
-                scores[place],
-                own.get(place, 0.0),
-                base[place] - own.get(place, 0.0),
-                bonus[session_of[place]],
-                worth[place],
-                place,
-            )
-            for place in best
-        ]
+        scores = self._score(asked, self._meant(query, nearest))
+        best = heapq.nlargest(limit, scores.whole, key=scores.whole.__getitem__)
+        return [self._hit(place, scores, by_meaning=nearest is not None) for place in best]
+
+    def _hit(self, place: int, scores: _Scores, *, by_meaning: bool) -> PassageHit:
+        words, vector = scores.own.get(place, 0.0), scores.meant.get(place, 0.0)
+        return PassageHit(
+            self._passages[place],
+            scores.whole[place],
+            words,
+            scores.base[place] - words - vector,
+            scores.bonus[self._session_of[place]],
+            self._worth[place],
+            place,
+            vector=vector if by_meaning else None,
+        )
 
     def explained(self, query: str, hits: Iterable[PassageHit]) -> list[PassageHit]:
         """Hits for that question, found before anything was added or forgotten, with their words and neighbours."""
@@ -211,9 +242,9 @@ class OrderedRecall:
             found.append(self._passages[place])
         return tuple(found)
 
-    def sessions(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
+    def sessions(self, query: str, limit: int = 10, nearest: Nearest | None = None) -> list[tuple[str, float]]:
         """The best sessions for a question with their scores, best first: by their two best passages."""
-        _, _, scores, bonus = self._score(self._asked(query))
+        _, _, _, scores, bonus = self._score(self._asked(query), self._meant(query, nearest))
         found: dict[int, list[float]] = {}
         for place, score in scores.items():
             found.setdefault(self._session_of[place], []).append(score)
@@ -264,10 +295,22 @@ class OrderedRecall:
         self._meanings[word] = meaning
         return meaning
 
+    def _meant(self, query: str, nearest: Nearest | None) -> dict[int, float]:
+        """By place, how near a passage is in meaning: 1 for the nearest. Who speaks is no part of a passage's text, and
+        counts by itself: the question is asked without names."""
+        if nearest is None:
+            return {}
+        if self._named is None:
+            names = "|".join(re.escape(name) for name in self._speakers if name and name not in self._roles)
+            self._named = re.compile(rf"\b(?:{names or '(?!)'})\b(?:['’]s)?")
+        text = " ".join(self._named.sub(" ", query).split())
+        near = fusion.shares(nearest(text or query, NEAREST), FAR)
+        return {place: share for place, share in near.items() if self._session_of[place] not in self._forgotten}
+
     # -- ranking ------------------------------------------------------------------------------------------------
 
-    def _score(self, asked: _Asked) -> tuple[dict[int, float], dict[int, float], dict[int, float], list[float]]:
-        """By place: the score of the own words, with those of the neighbours, and in all; by session its bonus."""
+    def _score(self, asked: _Asked, near: Mapping[int, float]) -> _Scores:
+        """The scores of all passages that share a word with the question, are near it, or beside one that is."""
         own: dict[int, float] = {}
         bonus = [0.0] * len(self._places)
         index, session_at = self._index, self._session_of.__getitem__
@@ -278,10 +321,15 @@ class OrderedRecall:
                 bonus[session] += weight
         if self._forgotten:
             own = {place: score for place, score in own.items() if session_at(place) not in self._forgotten}
-        base = self._spread(own)
+        meant: dict[int, float] = {}
+        if near:
+            most = fusion.WEIGHT * max(own.values(), default=1.0)
+            meant = {place: most * share for place, share in near.items()}
+            own = {place: (1 - fusion.WEIGHT) * score for place, score in own.items()}
+        base = self._spread({**own, **{place: own.get(place, 0.0) + score for place, score in meant.items()}})
         if asked.waits.months:
             self._add_dated(asked.waits, base, bonus)
-        return own, base, self._weigh(base, asked, bonus), bonus
+        return _Scores(own, meant, base, self._weigh(base, asked, bonus), bonus)
 
     def _add_dated(self, waits: cues.Waits, base: dict[int, float], bonus: list[float]) -> None:
         """Raise the sessions of the days that the question names; their passages may be what is asked, without a word
