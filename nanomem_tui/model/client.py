@@ -1,7 +1,7 @@
 """The one client of language models: asks an OpenAI-compatible endpoint for a JSON object of a given shape.
 
-Owns the wire: time and size limits, retries, the forms of answer an endpoint knows, and what was used. Nothing of the
-endpoint is trusted. The key is sent to the configured host alone and stands in no error, answer or repr of ours.
+Owns the question: its time, the forms of answer an endpoint knows, and what was used. Nothing of the endpoint is
+trusted. The key is sent to the configured host alone and stands in no error, answer or repr of ours.
 Must not know what is asked for, nor read settings. httpx (the extra `llm`) is imported with the first question.
 """
 
@@ -10,28 +10,20 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from nanomem_tui.errors import BadAnswer, ModelRefused, ModelTooLong, ModelUnavailable
+from nanomem_tui.errors import BadAnswer, ModelRefused, ModelTooLong
 from nanomem_tui.model import answers
+from nanomem_tui.model.endpoint import CHAT, Endpoint, Watch
 
-if TYPE_CHECKING:
-    from nanomem_tui.model.wire import Wire
-
-Watch = Callable[[str], None]
 Form = Literal["json_schema", "json_object", "plain"]
 _FORMS: tuple[Form, ...] = ("json_schema", "json_object", "plain")
 _TRIES = 2
 """How often a model is asked until it gives an answer that can be used."""
 
-_OTHERWISE = frozenset({400, 413, 415, 422, 501})
-_RETRIED = frozenset({0, 408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-_TOO_LONG = ("context length", "context_length", "maximum context", "context size", "context_size", "too many tokens",
-             "prompt is too long", "input is too long")  # fmt: skip
 _BYTES_A_TOKEN = 4
 _SECRET = re.compile(r"(?i)auth|key|token|secret|cookie|pass|signature")
 _SHORTEST_SECRET = 8
@@ -161,12 +153,10 @@ class ModelClient:
     def __init__(self, config: ModelConfig, *, backoff: float = 0.5, attempts: int = 4) -> None:
         self.config = config
         self.usage = Usage()
-        self._backoff = backoff
-        self._attempts = max(1, attempts)
+        self._endpoint = Endpoint(config, CHAT, backoff=backoff, attempts=attempts)
         self._forms = list(_FORMS)
         self._tokens_key = "max_tokens"
         self._temperature = config.temperature
-        self._wire: Wire | None = None
 
     def ask(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str, *, watch: Watch = _nobody
@@ -191,13 +181,11 @@ class ModelClient:
 
     def close(self) -> None:
         """Give the connections back."""
-        if self._wire is not None:
-            self._wire.close()
-            self._wire = None
+        self._endpoint.close()
 
     @property
     def _where(self) -> str:
-        return f"{self.config.model} at {self.config.host}"
+        return self._endpoint.where
 
     def _tried(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str, deadline: float, watch: Watch
@@ -225,20 +213,7 @@ class ModelClient:
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str, deadline: float, watch: Watch
     ) -> bytes:
         """The body of a good response, after retries and with the form of answer that the endpoint knows."""
-        failures = 0
-        waiting = partial(watch, f"asking {self.config.model}")
-        while True:
-            response = self._wired().post(self._body(messages, schema, name), deadline, waiting)
-            if response.status == 200:
-                return response.data
-            told = answers.told(response.data, self.config.secrets)
-            if response.status in _OTHERWISE and self._adapt(response.status, told):
-                continue
-            failures += 1
-            error = self._refusal(response.status, told)
-            if response.status not in _RETRIED or failures >= self._attempts:
-                raise error
-            self._pause(response.retry_after, failures, deadline, watch, error)
+        return self._endpoint.response(lambda: self._body(messages, schema, name), deadline, watch, self._adapt)
 
     def _body(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str) -> bytes:
         body: dict[str, Any] = {key: value for key, value in self.config.body.items() if key not in _PROTECTED}
@@ -257,11 +232,8 @@ class ModelClient:
             body["messages"] = [*messages, {"role": "user", "content": text}]
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
-    def _adapt(self, status: int, told: str) -> bool:
+    def _adapt(self, text: str) -> bool:
         """Ask otherwise what an endpoint did not take: whether there is another way left."""
-        text = told.casefold()
-        if status == 413 or any(words in text for words in _TOO_LONG):
-            raise ModelTooLong("the endpoint says that the question is too long", self._where, told)
         if "max_completion_tokens" in text and self._tokens_key == "max_tokens":
             self._tokens_key = "max_completion_tokens"
         elif "temperature" in text and self._temperature is not None:
@@ -271,43 +243,6 @@ class ModelClient:
         else:
             return False
         return True
-
-    def _refusal(self, status: int, told: str) -> ModelRefused | ModelUnavailable:
-        said = f"; it says: {told}" if told else ""
-        if status == 0:
-            return ModelUnavailable("the connection broke", self._where, "try again later")
-        if status in (401, 403):
-            fix = f"check the key and its rights: {self.config.source}" if self.config.source else "check the key"
-            return ModelRefused(f"the endpoint refuses the key ({status}){said}", self._where, fix)
-        if status == 402:
-            return ModelRefused(f"the endpoint wants to be paid (402){said}", self._where, "nothing was changed")
-        if status == 404:
-            return ModelRefused(f"the endpoint knows no such model or path (404){said}", self._where,
-                                "check model_name and model_base_url")  # fmt: skip
-        if 300 <= status < 400:
-            return ModelRefused(f"the endpoint sends elsewhere ({status}), which is not followed", self._where,
-                                "set model_base_url to the final address")  # fmt: skip
-        if status == 429:
-            return ModelUnavailable(f"the endpoint is too busy (429){said}", self._where, "try again later")
-        if status >= 500 or status in _RETRIED:
-            return ModelUnavailable(f"the endpoint fails ({status}){said}", self._where, "try again later")
-        return ModelRefused(f"the endpoint refuses the question ({status}){said}", self._where)
-
-    def _pause(self, wanted: float | None, failures: int, deadline: float, watch: Watch, why: Exception) -> None:
-        """Wait before the next try, as long as the endpoint asks. Raises `why` when there is not the time for it."""
-        until = time.monotonic() + (self._backoff * 2 ** (failures - 1) if wanted is None else wanted)
-        if until >= deadline:
-            raise why
-        while (left := until - time.monotonic()) > 0:
-            watch("waiting for the endpoint")
-            time.sleep(min(left, 0.2))
-
-    def _wired(self) -> Wire:
-        if self._wire is None:
-            from nanomem_tui.model.wire import Wire
-
-            self._wire = Wire(self.config, self._where)
-        return self._wire
 
     def _count(self, messages: Sequence[Mapping[str, str]], body: Mapping[str, Any], text: str, seconds: float) -> None:
         found = answers.counted(body)

@@ -54,16 +54,16 @@ class _Job:
 
 
 class Wire:
-    """Posts to `<base_url>/chat/completions`. Raises MissingExtra when httpx is not installed, InvalidConfig."""
+    """Posts to `path` behind the address of `config`. Raises MissingExtra when there is no httpx, InvalidConfig."""
 
-    def __init__(self, config: ModelConfig, where: str) -> None:
+    def __init__(self, config: ModelConfig, path: str, where: str) -> None:
         self._httpx = _module()
         self._config = config
         self._where = where
         parts = urlsplit(config.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidConfig("the address of the model is no http address", config.host, config.source)
-        self._url = parts._replace(path=parts.path.rstrip("/") + "/chat/completions", fragment="").geturl()
+        self._url = parts._replace(path=parts.path.rstrip("/") + path, fragment="").geturl()
         self._local = parts.hostname in _LOOPBACK
         self._plain = self._local and parts.scheme == "http" and not config.proxy
         self._client = self._opened()
@@ -180,7 +180,7 @@ def _module() -> ModuleType:
         import httpx
     except ImportError as error:
         raise MissingExtra(
-            "a language model is asked through httpx, which is not installed", "", "pip install 'nanomem-tui[llm]'"
+            "an endpoint is asked through httpx, which is not installed", "", "pip install 'nanomem-tui[llm]'"
         ) from error
     return httpx
 
