@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
+from nanomem_tui.memory.fact_fields import identity_of_item
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.text import normalised
 
@@ -24,7 +25,8 @@ class Compaction(NamedTuple, Generic[R]):
 
 
 def compact_items(items: Iterable[Item], limit: int) -> Compaction[Item]:
-    """Dedupe by normalised text within a scope and kind, newest first, then keep the newest `limit`.
+    """Dedupe by normalised text within a scope and kind, newest first, then keep the newest `limit`. Facts of other
+    names (of another domain) are no copies.
 
     Pinned items stay whatever the cap; disabled ones are neither removed nor counted. `limit` 0 is no cap.
     """
@@ -32,7 +34,7 @@ def compact_items(items: Iterable[Item], limit: int) -> Compaction[Item]:
     return _compact(
         rows,
         limit,
-        same=lambda row: (row.scope_key, row.kind, normalised(row.text)),
+        same=lambda row: (row.scope_key, row.kind, normalised(row.text), identity_of_item(row)),
         fixed=lambda row: not row.enabled,
         protected=lambda row: row.pinned,
     )

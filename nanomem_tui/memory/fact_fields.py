@@ -90,6 +90,12 @@ def identity_of(fact: Fact) -> Identity:
     )
 
 
+def identity_of_item(item: Item) -> Identity | None:
+    """By what the fact that an item is is known; None for an item that is none."""
+    fact = fact_of(item)
+    return identity_of(fact) if fact is not None else None
+
+
 def identity(scope_key: str, domain: str | None, category: str, key: str) -> Identity:
     """By what a fact of these fields is known; `scope_key`: empty for a global one."""
     return scope_key, normalised(domain or ""), normalised(category), normalised(key)
@@ -114,6 +120,23 @@ def with_value(item: Item) -> Item:
     if fact is None or item.meta["fact"].get("value") == fact.value:
         return item
     return with_fields(item, {"value": fact.value})
+
+
+def with_value_of(item: Item, other: Item) -> Item:
+    """The row of a fact with the value that another row of the same fact has, and with its origin."""
+    fact, given = fact_of(item), fact_of(other)
+    if fact is None or given is None:
+        return item
+    sub = given.sub_category or fact.sub_category
+    made = with_fields(item._replace(text=text_of(fact.key, given.value)), {"value": given.value, "sub_category": sub})
+    return made._replace(
+        session_key=other.session_key,
+        source=other.source,
+        source_message_id=other.source_message_id,
+        source_role=other.source_role,
+        updated_at=other.updated_at,
+        enabled=True,
+    )
 
 
 def holder(rows: Iterable[Item], known: Identity) -> Item | None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.memory import forgetting, labels
+from nanomem_tui.memory import fact_fields, forgetting, labels
 from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.store import lookup
@@ -79,7 +79,7 @@ class Inbox:
 
     def accept(self, ids: Sequence[str], text: str | None = None) -> Operation:
         """Make what waits active, as one operation: recalled, exported and mirrored from now on. What a person asked to
-        forget is deleted.
+        forget is deleted; another value of a fact that is known becomes its value, and the old one its history.
 
         `text`: the words to remember instead of those of the one thing that is named; of a lesson what to do. The time
         of an item begins anew. Raises what `get` does, and BadInput for a text with several ids or an empty one.
@@ -100,6 +100,10 @@ class Inbox:
                     raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
                 pairs = forgetting.accepted(row, self._store.snapshot.items.get(target))
                 changes += [change_of("item", before, after) for before, after in pairs]
+            elif isinstance(row, Item) and (known := self._known_fact(row)) is not None:
+                after = _accepted_item(row, text, clock.iso(now), known.expires_at)
+                items.append(updated := fact_fields.with_value_of(known, after))
+                changes += [change_of("item", known, updated), change_of("item", row, row._replace(is_deleted=True))]
             elif isinstance(row, Item):
                 after = _accepted_item(row, text, clock.iso(now), self._expires(row))
                 items.append(after)
@@ -131,6 +135,11 @@ class Inbox:
             raise NothingToDo("nothing is named", "inbox", "see `nanomem inbox list`")
         return found
 
+    def _known_fact(self, row: Item) -> Item | None:
+        """The row of the fact that one which waits gives another value; None when it is new, or no fact."""
+        one = fact_fields.identity_of_item(row)
+        return fact_fields.holder(self._store.snapshot.items.values(), one) if one is not None else None
+
     def _expires(self, row: Item) -> str | None:
         from nanomem_tui.memory import retention
 
@@ -160,7 +169,7 @@ def _accepted_item(row: Item, text: str | None, at: str, expires: str | None) ->
     from nanomem_tui.memory.items import checked
 
     words = row.text if text is None else checked(text)
-    return accepted(row)._replace(text=words, updated_at=at, expires_at=expires)
+    return fact_fields.with_value(accepted(row)._replace(text=words, updated_at=at, expires_at=expires))
 
 
 def _accepted_lesson(row: Lesson, text: str | None, at: str) -> Lesson:

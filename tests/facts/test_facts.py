@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.facts.facts import NO_DOMAIN, FactValue
+from nanomem_tui.memory import scopes
 from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 
 
@@ -245,3 +250,39 @@ class FactsAreADict(RuleBasedStateMachine):
 
 
 TestFactsAreADict = FactsAreADict.TestCase
+
+
+def waiting(ws: Workspace, key: str, value: str, item_id: str = "fact_waits") -> None:
+    """A fact that waits in the inbox, as a run without a person leaves it."""
+    fields = json.dumps({"fact": {"category": "a", "key": key, "value": value}})
+    row = Item(
+        item_id, f"{key}: {value}", scope_key=scopes.global_key(ws.id), session_key="cli:direct", meta_json=fields
+    )
+    made = scopes.waiting(row._replace(created_at="2026", updated_at="2026"), "crystallized")
+    ws.perform(new_operation("crystallize", "a run", [change_of("item", None, made)], actor="agent"))
+
+
+def test_accepting_another_value_of_a_known_fact_changes_it(ws: Workspace) -> None:
+    _, fact, _ = ws.facts.set("a", "city", "Lisbon")
+    waiting(ws, "City", "Porto")
+    assert [f.value for f in ws.facts.all()] == ["Lisbon"]
+    ws.inbox.accept(["fact_waits"])
+    assert [(f.id, f.value, f.item.session_key) for f in ws.facts.all()] == [(fact.id, "Porto", "cli:direct")]
+    assert [one.value for one in ws.facts.history(fact.id)] == ["Porto", "Lisbon"]
+    assert not ws.inbox.list()
+    ws.undo()
+    assert [f.value for f in ws.facts.all()] == ["Lisbon"]
+    assert len(ws.inbox.list()) == 1
+
+
+def test_accepting_a_new_fact_makes_it_one(ws: Workspace) -> None:
+    waiting(ws, "city", "Porto")
+    ws.inbox.accept(["fact_waits"], text="city: Braga")
+    assert values(ws) == {(None, "a", "city"): "Braga"}
+    assert ws.facts.all()[0].item.meta["fact"]["value"] == "Braga"
+
+
+def test_a_compaction_leaves_equal_facts_of_two_domains_alone(ws: Workspace) -> None:
+    ws.facts.set("Contact", "phone", "111", domain="Work")
+    ws.facts.set("Contact", "phone", "111", domain="Home")
+    assert not ws.items.compact_preview(0).removed
