@@ -8,14 +8,12 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os.path
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nanomem_tui import prices
+from nanomem_tui import prices, setting_checks
 from nanomem_tui.errors import BadInput, InvalidConfig
 
 OFF = "memory is switched off (memory_enabled)"
@@ -53,6 +51,8 @@ class Settings(NamedTuple):
     recall_max_prompt_chars: int = 2400
     recall_user_layer_results: int = 2
     recall_global: bool = True
+    recall_related_facts: int = 5
+    recall_max_distance: float = 0.7
     capture_enabled: bool = True
     capture_mode: str = "heuristic"
     capture_min_confidence: float = 0.78
@@ -168,9 +168,9 @@ ABOUT: Mapping[str, About] = {
     ),
     "memory_db_path": About("a database of the scoped system, to import from", "memory.dbPath"),
     "recall_backend": About(
-        "what finds items: an index in RAM, or the full-text index of the database",
+        "what finds items: words (ram, or the database's index), or words and meaning (hybrid, reserved_hybrid)",
         "memory.backend",
-        choices=("ram", "sqlite_fts"),
+        choices=("ram", "sqlite_fts", "hybrid", "reserved_hybrid"),
     ),
     "recall_profile": About(
         "how items are ranked: our own way, or exactly as one of the systems that nanomem reads",
@@ -182,6 +182,8 @@ ABOUT: Mapping[str, About] = {
         "items recalled because they are about the sender", "memory.recall.userPreferenceLayerResults", 0
     ),
     "recall_global": About("also recall what belongs to every chat"),
+    "recall_related_facts": About("facts put before the model because they are near in meaning (0: none)", least=0),
+    "recall_max_distance": About("how far in meaning a fact may be: cosine distance (0 to 2)", least=0, most=2),
     "capture_enabled": About("save what turns say by themselves (off: only recall)", "memory.capture.enabled"),
     "capture_mode": About("how turns are read", "memory.capture.mode", choices=("heuristic",)),
     "capture_min_confidence": About("confidence that a capture needs", "memory.capture.minConfidence", 0, most=1),
@@ -292,8 +294,8 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
         if about.choices and word not in about.choices:
             fix = nearest(str(word), about.choices) or f"one of {', '.join(filter(None, about.choices))}"
             raise InvalidConfig(f"`{name}` cannot be {word!r}", source, fix)
-    trouble = _folder_trouble(value, workspace) if name == "wal_state_dir" else ""
-    trouble = cron_trouble(value) if name == "dream_cron" else trouble
+    trouble = setting_checks.folder_trouble(value, workspace) if name == "wal_state_dir" else ""
+    trouble = setting_checks.cron_trouble(value) if name == "dream_cron" else trouble
     if trouble:
         raise InvalidConfig(f"`{name}` cannot be {value!r}: {trouble}", source, f"see `{_EXAMPLES[name]}`")
     return float(value) if kind == "float" else tuple(value) if kind == "list" else value
@@ -311,30 +313,6 @@ _EXAMPLES = {
     "wal_state_dir": "nanomem config set wal_state_dir memory/session-state",
     "dream_cron": "nanomem config set dream_cron '0 4 * * *'",
 }
-
-
-def _folder_trouble(value: str, workspace: Path | None) -> str:
-    """Why session state cannot lie there; a path that is not relative is one of a certain workspace."""
-    base = str(workspace or "/workspace")
-    folder = os.path.normpath(os.path.join(base, value))
-    if folder != base and folder.startswith(os.path.join(base, "")):
-        return ""
-    return "it must be a folder inside the workspace"
-
-
-def cron_trouble(cron: str) -> str:
-    """Why a cron expression cannot be used; "" when it can, or when there is none."""
-    if not cron:
-        return ""
-    from cronsim import CronSim, CronSimError  # only where one is set
-
-    if len(cron.split()) != 5:
-        return "five fields are wanted"
-    try:
-        next(CronSim(cron, datetime(2026, 1, 1)))
-    except (CronSimError, StopIteration) as error:
-        return str(error) or "it names no time"
-    return ""
 
 
 _KINDS = {

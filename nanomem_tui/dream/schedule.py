@@ -17,7 +17,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import ModelError, ModelUnavailable, NanomemError, NothingToDo, Refused, in_words
 from nanomem_tui.formats import agent_home
 from nanomem_tui.paths import Paths
-from nanomem_tui.settings import cron_trouble
+from nanomem_tui.setting_checks import cron_trouble
 from nanomem_tui.store import atomic
 from nanomem_tui.text import counted, one_line
 

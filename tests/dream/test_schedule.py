@@ -25,7 +25,8 @@ from nanomem_tui.formats import agent_home
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.paths import Paths
-from nanomem_tui.settings import Settings, cron_trouble
+from nanomem_tui.setting_checks import cron_trouble
+from nanomem_tui.settings import Settings
 from nanomem_tui.store.presence import Presence
 from tests.dream.pipeline import Bench
 from tests.store.git_samples import needs_git

@@ -1,0 +1,34 @@
+"""What a folder and a cron line must be to be used as a setting.
+
+Owns these checks. Must not know which setting asks.
+"""
+
+from __future__ import annotations
+
+import os.path
+from datetime import datetime
+from pathlib import Path
+
+
+def folder_trouble(value: str, workspace: Path | None) -> str:
+    """Why session state cannot lie there; a path that is not relative is one of a certain workspace."""
+    base = str(workspace or "/workspace")
+    folder = os.path.normpath(os.path.join(base, value))
+    if folder != base and folder.startswith(os.path.join(base, "")):
+        return ""
+    return "it must be a folder inside the workspace"
+
+
+def cron_trouble(cron: str) -> str:
+    """Why a cron expression cannot be used; "" when it can, or when there is none."""
+    if not cron:
+        return ""
+    from cronsim import CronSim, CronSimError  # only where one is set
+
+    if len(cron.split()) != 5:
+        return "five fields are wanted"
+    try:
+        next(CronSim(cron, datetime(2026, 1, 1)))
+    except (CronSimError, StopIteration) as error:
+        return str(error) or "it names no time"
+    return ""
