@@ -15,6 +15,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NothingToDo
+from nanomem_tui.memory import fact_fields
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Record
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, item, kill, make_home
 
@@ -62,7 +66,8 @@ class Memory(RuleBasedStateMachine):
             if row is None:
                 self.rows.pop(key, None)
             else:
-                self.rows[key] = {**row, "hits": self.hits[key] if key in self.hits else row["hits"]}
+                counted = {} if "record" in row else {"hits": self.hits[key] if key in self.hits else row["hits"]}
+                self.rows[key] = {**row, **counted}
 
     @property
     def hits(self) -> dict[str, int]:
@@ -81,6 +86,31 @@ class Memory(RuleBasedStateMachine):
         if key in self.rows and self.rows[key]["text"] != text.strip():
             self.ws.items.edit(key, text=text)
             self._did(**{key: {**self.rows[key], "text": text.strip()}})
+
+    @rule(target=ids, name=st.sampled_from(["city", "Name"]), value=TEXT)
+    def know(self, name: str, value: str) -> str:
+        """A fact: one row, whatever value it gets; one that a person deleted comes back."""
+        fact_id = fact_fields.id_of(fact_fields.identity("", None, "about", name))
+        present = self.rows.get(fact_id)
+        text = f"{name}: {value.strip()}"
+        if present is not None and present["text"].removeprefix(f"{name}: ") == value.strip():
+            return fact_id
+        if present is None and self.agent.items.get(fact_id):
+            return fact_id  # the agent has it in RAM yet: whose counts stand is not what is asked here
+        assert self.ws.facts.set("about", name, value)[1].id == fact_id
+        self._did(**{fact_id: {**(present or {"pinned": False, "hits": 0}), "text": text, "enabled": True}})
+        return fact_id
+
+    @rule(number=st.integers(0, 3), text=TEXT)
+    def note(self, number: int, text: str) -> None:
+        """A record, of the layer that no agent's file holds."""
+        key = f"journal_{number}"
+        row = Record(key, "journal", "2026-11-02", text, at="2026-11-02T10:00:00+00:00")
+        present = self.ws.store.load("record").records.get(key)
+        change = change_of("record", present, row)
+        if present is None or change.after != {}:
+            self.ws.perform(new_operation("journal.note", f"note {number}", [change]))
+            self._did(**{key: {"text": text, "record": True}})
 
     @rule(keys=st.lists(ids, min_size=1, max_size=3), field=st.sampled_from(["enabled", "pinned"]), value=st.booleans())
     def switch(self, keys: list[str], field: str, value: bool) -> None:
@@ -185,6 +215,8 @@ class Memory(RuleBasedStateMachine):
             row.id: {"text": row.text, "enabled": bool(row.enabled), "pinned": bool(row.pinned), "hits": row.hits}
             for row in self.ws.items.all()
         }
+        records = self.ws.store.load("record").records.values()
+        found |= {row.id: {"text": row.text, "record": True} for row in records if not row.is_deleted}
         assert found == self.rows
         assert len(self.ws.lessons.all()) == 1
         assert self.ws.store.degraded == ""
