@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.consolidator import Consolidator
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.facts.facts import Facts
+    from nanomem_tui.facts.usage import Usage
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.memory.conversations import Conversations
     from nanomem_tui.memory.history import History
@@ -94,6 +95,13 @@ class Parts:
         return Lessons(self.store, self.perform)
 
     @cached_property
+    def usage(self) -> Usage:
+        """What language models used."""
+        from nanomem_tui.facts.usage import Usage
+
+        return Usage(self.store, self.perform)
+
+    @cached_property
     def inbox(self) -> Inbox:
         """What waits for a person."""
         from nanomem_tui.memory.inbox import Inbox
@@ -154,7 +162,7 @@ class Parts:
         """Import and export."""
         from nanomem_tui.memory.transfer.service import Transfer
 
-        return Transfer(self.store, self.paths, self.settings, self.perform)
+        return Transfer(self.store, self.paths, self.settings, self.perform, lambda: self.sessions)
 
     @cached_property
     def recall(self) -> Recall:

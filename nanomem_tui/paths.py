@@ -91,6 +91,11 @@ class Paths(NamedTuple):
         return self._of_home("memory.db")
 
     @property
+    def token_log(self) -> Path | None:
+        """Where the agent counts the tokens of its calls, when it does."""
+        return self._of_home("llm_usage.sqlite3")
+
+    @property
     def agent_config(self) -> Path | None:
         """The agent's `config.json`, when there is one."""
         return self._of_home("config.json")

@@ -16,7 +16,6 @@ from nanomem_tui.formats import foreign_databases
 if TYPE_CHECKING:
     import sqlite3
 
-NAME = "llm_usage.sqlite3"
 VERSION = 1
 """The `user_version` of the releases that we know."""
 
