@@ -1,0 +1,177 @@
+"""The `vectors` table: what was embedded, by workspace, item and model. A cache: nothing here is an operation.
+
+Owns its reads and its small transactions. Where there is no database yet, or a damaged one, nothing is kept. Must not
+know an embedder.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from nanomem_tui.store import reader
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from nanomem_tui.store.memory_store import MemoryStore
+
+T = TypeVar("T")
+CHUNK = 1_000
+"""Rows that are read, or removed, at a time."""
+KEYS = 500
+"""Ids that one query names."""
+_ROWS = "SELECT key, text_hash, dimension, CAST(vector AS BLOB) FROM vectors WHERE workspace_id = ?"
+
+
+class Stored(NamedTuple):
+    """A row: the item's id, the hash of the text, how many numbers there should be, and the numbers as float32, little
+    end first."""
+
+    key: str
+    text_hash: str
+    dimension: int
+    vector: bytes
+
+
+class Held(NamedTuple):
+    """How many vectors of a model there are."""
+
+    model: str
+    dimension: int
+    rows: int
+
+
+class VectorRows:
+    """The vectors of one workspace in its database."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    @property
+    def can_keep(self) -> bool:
+        """Whether there is a database to write to; a search makes none, and mends none."""
+        return self._store.has_database and self._store.source.damage is None
+
+    def counts(self) -> list[Held]:
+        """How many vectors there are of each model, most first; reads no vector."""
+        query = (
+            "SELECT model, count(*), (SELECT dimension FROM vectors v WHERE v.workspace_id = a.workspace_id"
+            " AND v.model = a.model LIMIT 1) FROM vectors a WHERE workspace_id = ? GROUP BY model"
+            " ORDER BY count(*) DESC, model"
+        )
+        rows = self._ask(lambda connection: connection.execute(query, (self._id,)).fetchall())
+        return [Held(model, dimension, number) for model, number, dimension in rows]
+
+    def read(self, model: str, take: Callable[[Sequence[Stored]], None]) -> None:
+        """Give every vector of a model to `take`, part by part; some may be given twice."""
+        query = f"{_ROWS} AND model = ?"
+        self._ask(lambda connection: _by_parts(connection, query, (self._id, model), take))
+
+    def of(self, model: str, keys: Sequence[str]) -> dict[str, Stored]:
+        """The vectors of these items, by id."""
+        found: dict[str, Stored] = {}
+
+        def ask(connection: Connection) -> list[Stored]:
+            for start in range(0, len(keys), KEYS):
+                part = keys[start : start + KEYS]
+                query = f"{_ROWS} AND model = ? AND key IN ({', '.join('?' * len(part))})"
+                rows = map(_stored, connection.execute(query, (self._id, model, *part)))
+                found.update((row.key, row) for row in rows)
+            return []
+
+        self._ask(ask)
+        return found
+
+    def put(self, model: str, rows: Iterable[Stored]) -> None:
+        """Write vectors in one transaction. Raises the store's errors; nothing is written then."""
+        query = (
+            "INSERT INTO vectors (workspace_id, key, model, dimension, text_hash, vector) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT(workspace_id, key, model) DO UPDATE SET dimension = excluded.dimension,"
+            " text_hash = excluded.text_hash, vector = excluded.vector"
+        )
+        values = [(self._id, row.key, model, row.dimension, row.text_hash, row.vector) for row in rows]
+        with self._store.database.writing() as connection:
+            connection.executemany(query, values)
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Remove the vectors of these items, of every model, in small transactions."""
+        for start in range(0, len(keys), KEYS):
+            part = keys[start : start + KEYS]
+            self._remove(f"workspace_id = ? AND key IN ({', '.join('?' * len(part))})", (self._id, *part))
+
+    def sweep(self, model: str, living: Collection[str]) -> None:
+        """Remove the vectors of other models, and of items that are neither `living` nor in the database."""
+        self._remove("workspace_id = ? AND model != ?", (self._id, model))
+        query = (
+            "SELECT key FROM vectors v WHERE workspace_id = ? AND NOT EXISTS (SELECT 1 FROM memory_entries e"
+            " WHERE e.workspace_id = v.workspace_id AND e.id = v.key AND e.is_deleted = 0)"
+        )
+        self.remove(
+            [key for (key,) in self._ask(lambda c: c.execute(query, (self._id,)).fetchall()) if key not in living]
+        )
+
+    def bad(self) -> list[str]:
+        """Items with a row that is no vector: of another size than it says, with a number that is none, or of another
+        length than 1."""
+        found: list[str] = []
+
+        def take(rows: Sequence[Stored]) -> None:
+            found.extend(row.key for row in rows if not is_vector(row))
+
+        self._ask(lambda connection: _by_parts(connection, _ROWS, (self._id,), take))
+        return found
+
+    @property
+    def _id(self) -> str:
+        return self._store.workspace_id
+
+    def _ask(self, ask: Callable[[Connection], list[T]]) -> list[T]:
+        """The answer of the database; nothing where there is no such table yet."""
+        if not self._store.has_database:
+            return []
+
+        def tolerant(connection: Connection) -> list[T]:
+            connection.text_factory = reader.tolerant  # a bit that flipped costs a vector, not the table
+            return ask(connection) if _is_there(connection) else []
+
+        return self._store.read(tolerant)
+
+    def _remove(self, condition: str, values: Sequence[Any]) -> None:
+        found = f"SELECT rowid FROM vectors WHERE {condition} LIMIT {CHUNK}"
+        while self._ask(lambda connection: connection.execute(found, values).fetchall()):
+            with self._store.database.writing() as connection:
+                connection.execute(f"DELETE FROM vectors WHERE rowid IN ({found})", values)
+
+
+def is_vector(row: Stored) -> bool:
+    """Whether a row holds what it says: so many numbers, of length 1 together."""
+    if len(row.vector) != 4 * row.dimension:
+        return False
+    numbers = array("f", row.vector)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return abs(math.hypot(*numbers) - 1) < 0.02
+
+
+def _is_there(connection: Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone() is not None
+
+
+def _stored(row: Sequence[Any]) -> Stored:
+    """A row as it was read; a damaged one may hold a text, or no number, in place of what it says."""
+    key, text_hash, dimension, vector = row
+    good = isinstance(vector, bytes) and isinstance(dimension, int)
+    return Stored(str(key), str(text_hash), dimension if good else 0, vector if good else b"?")
+
+
+def _by_parts(
+    connection: Connection, query: str, values: Sequence[Any], take: Callable[[Sequence[Stored]], None]
+) -> list[Stored]:
+    cursor = connection.execute(query, values)
+    while part := cursor.fetchmany(CHUNK):
+        take([_stored(row) for row in part])
+    return []
