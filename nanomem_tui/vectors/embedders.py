@@ -7,16 +7,23 @@ libraries of the models are loaded with the first text. Nothing here downloads a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from nanomem_tui.errors import BadAnswer, MissingExtra
+from nanomem_tui.errors import BadAnswer, InvalidConfig, MissingExtra
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from nanomem_tui.paths import Paths
+    from nanomem_tui.settings import Settings
+
     Rows = NDArray[np.float32]
     """Vectors, one a row, of length 1."""
+
+LONGEST = 8000
+"""Characters of a text that are given to a model which cuts it itself: its meaning is taken from its beginning."""
 
 INSTALL = "pip install 'nanomem-tui[vector]'"
 
@@ -43,17 +50,52 @@ class Embedder(Protocol):
         """
 
 
-def unit_rows(rows: np.ndarray[tuple[int, ...], np.dtype[np.floating]], name: str) -> Rows:
+def embedder_of(settings: Settings, paths: Paths) -> Embedder:
+    """The embedder that the settings choose; nothing of it is loaded yet.
+
+    Raises MissingExtra when it is not installed, InvalidConfig when it is switched off or not said which, BadInput for
+    a path that holds no model.
+    """
+    if not settings.embedding_enabled:
+        raise InvalidConfig("search by meaning is switched off (embedding_enabled)", "the settings")
+    backend = settings.embedding_backend
+    if backend == "endpoint":
+        from nanomem_tui.vectors.endpoint import endpoint
+
+        return endpoint(settings)
+    if backend == "onnx":
+        from nanomem_tui.vectors.folder import onnx_model
+
+        return onnx_model(_path(settings, paths))
+    if backend == "sentence-transformers":
+        from nanomem_tui.vectors.sentence_transformers import SentenceTransformers
+
+        return SentenceTransformers(settings.embedding_model or str(_path(settings, paths)))
+    from nanomem_tui.vectors.minilm import mini_lm
+
+    return mini_lm()
+
+
+def _path(settings: Settings, paths: Paths) -> Path:
+    """The place of the model; a relative one is inside the workspace. Raises InvalidConfig when there is none."""
+    if not settings.embedding_path:
+        raise InvalidConfig(f"embedding_backend is {settings.embedding_backend} and embedding_path is not set",
+                            "the settings", "nanomem config set embedding_path …")  # fmt: skip
+    return paths.workspace / Path(settings.embedding_path).expanduser()
+
+
+def unit_rows(rows: Any, name: str) -> Rows:
     """The rows brought to length 1. Raises BadAnswer for a vector that has no direction: zero, infinite, no number."""
     import numpy as np
 
     found = np.asarray(rows, dtype=np.float64)
     if not np.isfinite(found).all():
         raise BadAnswer("a vector holds what is no number", name, "use another embedding model")
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    if not (lengths > 1e-12).all():
+    largest = np.abs(found).max(axis=1, keepdims=True, initial=0.0)
+    if not largest.all():
         raise BadAnswer("a vector is zero and has no direction", name, "use another embedding model")
-    return np.ascontiguousarray(found / lengths, dtype=np.float32)
+    found /= largest  # squares of what is left neither overflow nor vanish
+    return np.ascontiguousarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)
 
 
 def missing(what: str) -> MissingExtra:

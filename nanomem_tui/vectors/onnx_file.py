@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from nanomem_tui.vectors.embedders import Rows
     from nanomem_tui.vectors.wordpiece import WordPiece
 
-_TOKENS = 1024
+_TOKENS = 512
 """Of one run, the padding among them: beyond that a batch is no quicker, only larger."""
 
 _THREADS = 4
 """At most; a search must leave the machine to the rest of what runs there."""
+
+
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_TYPES = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
+_OUTPUTS = ("sentence_embedding", "last_hidden_state", "token_embeddings")
+"""The best first; of a model that gives none of them its first."""
 
 
 class Model(NamedTuple):
@@ -41,10 +47,11 @@ class Model(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A session with what is known of its inputs, and the tokens that belong to it."""
+    """A session with the types of its inputs and the output that is wanted, and the tokens that belong to it."""
 
     session: Any
-    inputs: frozenset[str]
+    inputs: dict[str, str]
+    output: str
     tokens: WordPiece
     dimension: int
 
@@ -87,8 +94,9 @@ class OnnxEmbedder:
             tokens[row, : len(one)] = one
             mask[row, : len(one)] = 1
         given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+        wanted = {name: given[name].astype(kind, copy=False) for name, kind in ready.inputs.items()}
         try:
-            found = ready.session.run(None, {name: given[name] for name in ready.inputs})[0]
+            found = ready.session.run([ready.output], wanted)[0]
         except Exception as error:
             raise BadInput(f"the model cannot be run ({_said(error)})", str(self._model.file)) from error
         return unit_rows(self._pooled(found, mask), self.name)
@@ -119,14 +127,15 @@ class OnnxEmbedder:
             session = runtime.InferenceSession(str(self._model.file), options, providers=["CPUExecutionProvider"])
         except Exception as error:
             raise BadInput(f"this is no ONNX model ({_said(error)})", str(self._model.file)) from error
-        inputs = frozenset(one.name for one in session.get_inputs())
-        unknown = inputs - {"input_ids", "attention_mask", "token_type_ids"}
-        shape = session.get_outputs()[0].shape
-        if unknown or "input_ids" not in inputs:
+        inputs = {one.name: _TYPES.get(one.type, "") for one in session.get_inputs()}
+        if "input_ids" not in inputs or not all(name in _INPUTS and kind for name, kind in inputs.items()):
             raise BadInput(f"this model takes {', '.join(sorted(inputs))}: it is none for texts", str(self._model.file))
+        outputs = {one.name: one.shape for one in session.get_outputs()}
+        output = next((name for name in _OUTPUTS if name in outputs), next(iter(outputs)))
+        shape = outputs[output]
         if len(shape) not in (2, 3) or not isinstance(shape[-1], int):
-            raise BadInput(f"this model gives {shape}: that is no vector of a text", str(self._model.file))
-        return _Loaded(session, inputs, self._model.tokens(), shape[-1])
+            raise BadInput(f"this model gives {output}, which is no vector of a text", str(self._model.file))
+        return _Loaded(session, inputs, output, self._model.tokens(), shape[-1])
 
 
 def threads() -> int:
