@@ -5,8 +5,12 @@ Pure functions over values: min-max of both, the distance cut off. Must not embe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import date
 from typing import TypeVar
+
+from nanomem_tui.memory.scoring import Parts, Scored, Weights, growth
+from nanomem_tui.store.search import Candidate
 
 K = TypeVar("K", bound=Hashable)
 
@@ -27,3 +31,31 @@ def shares(found: Iterable[tuple[K, float]], far: float = FAR) -> dict[K, float]
         return {}
     span = max(far - min(distance for _, distance in near), SPREAD)
     return {key: (far - distance) / span for key, distance in near}
+
+
+def ranked(
+    candidates: Sequence[Candidate],
+    distances: Mapping[str, float],
+    wanted: int,
+    weights: Weights,
+    today: date,
+    words: Iterable[str],
+    far: float = FAR,
+) -> list[Scored]:
+    """The `wanted` best candidates, best first, equal ones by id: score = (words + meaning) x (1 + the small shares).
+
+    Words count (1 - w) for the best of them, meaning w for the nearest, w being the weight `vector`.
+    """
+    weight = min(1.0, max(0.0, weights["vector"]))
+    near, growth_of = shares(distances.items(), far), growth(weights, today)
+    most = max((one.score for one in candidates), default=0.0) or 1.0
+    asked = (weights, today, tuple(words))
+    rated = []
+    for one in candidates:
+        lexical, vector = (1 - weight) * one.score / most, weight * near.get(one.item.id, 0.0)
+        rated.append((-(lexical + vector) * growth_of(one.item), one.item.id, one.item, lexical, vector))
+    rated.sort(key=lambda row: row[:2])
+    return [
+        Scored(item, -score, Parts(item, lexical, asked, vector, distances.get(key)))
+        for score, key, item, lexical, vector in rated[:wanted]
+    ]

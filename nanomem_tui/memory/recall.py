@@ -9,13 +9,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import questions, retention, scoring
+from nanomem_tui.memory import by_meaning, fusion, questions, retention, scoring
+from nanomem_tui.memory.bounds import Bounds, Cut
+from nanomem_tui.memory.by_meaning import HYBRID, ByMeaning, Near
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
 from nanomem_tui.memory.scoring import PROFILES, Scored
@@ -32,19 +34,16 @@ __all__ = ["Cut", "Question", "Recall", "Recalled"]
 SPARE = 4
 """Rows that are ranked beyond those asked for, to be shown as cut."""
 
+NEAREST = 200
+"""Rows that are asked for by meaning, and then by words too, so that both may say something of each."""
+
 AUDIENCES = 64
-
-
-class Cut(NamedTuple):
-    """An item that fits the question and is not given, and why."""
-
-    hit: Hit
-    why: str
 
 
 class Recalled(NamedTuple):
     """The answer: hits best first, what was cut, misspelt words with what was meant, the words that were looked for,
-    which backend found them, and the milliseconds it took."""
+    which backend found them, the milliseconds it took, and why meaning had no part in it though it was to (empty: it
+    had, or was not)."""
 
     hits: tuple[Hit, ...]
     cut: tuple[Cut, ...]
@@ -52,6 +51,7 @@ class Recalled(NamedTuple):
     words: tuple[str, ...]
     backend: str
     ms: float
+    note: str = ""
 
 
 class _Pool(NamedTuple):
@@ -68,9 +68,15 @@ class _Pool(NamedTuple):
 class Recall:
     """Answers questions from the items of one workspace. Every method may be called from any thread."""
 
-    def __init__(self, store: MemoryStore, settings: Settings) -> None:
+    def __init__(
+        self, store: MemoryStore, settings: Settings, meaning: Callable[[], by_meaning.Nearest] | None = None
+    ) -> None:
+        """`meaning`: what finds by meaning; asked for only where the settings want it."""
         self._store = store
         self._settings = settings
+        wanted = meaning is not None and settings.recall_backend in HYBRID
+        first_wait = by_meaning.WAIT if settings.embedding_backend == "endpoint" else by_meaning.FIRST_WAIT
+        self._meaning = ByMeaning(meaning, first_wait=first_wait) if meaning is not None and wanted else None
         self.index = ItemIndex(store.snapshot)
         self._shown: OrderedDict[object, list[bool]] = OrderedDict()
         self._thread: threading.Thread | None = None
@@ -105,20 +111,39 @@ class Recall:
         profile = _one_of(question.profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
         weights = self.weights(profile, question.weights)
         layer_of = self._layers(question, profile)
+        near = Near({})
         if profile == "default":
-            hits, pool = self._ranked(question, weights, layer_of, list(beside))
+            near = self._near(question, layer_of)
+            hits, pool = self._ranked(question, weights, layer_of, list(beside), near)
         else:
             rows = [row for row in (*self._visible(question, layer_of), *beside) if layer_of(row)]
             hits, pool = self._as_seed(question, profile, weights, layer_of, rows)
-        kept, cut = self._within_bounds(question, hits)
+        kept, cut = self._bounds(question).cut(hits)
         words = tuple(questions.weighted(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000
         corrected = questions.spelt_out(pool.corrected, (hit.item.text for hit in hits))
-        return Recalled(tuple(kept), tuple(cut), MappingProxyType(corrected), words, pool.backend, ms)
+        return Recalled(tuple(kept), tuple(cut), MappingProxyType(corrected), words, pool.backend, ms, near.why)
+
+    def related(self, question: Question, limit: int, known: Collection[str] = ()) -> list[Hit]:
+        """The facts nearest to a question in meaning, at most `limit`, nearest first, but the `known` ids (seed 003).
+        None where meaning is not asked for, or cannot be."""
+        if limit < 1 or not (set(question.kinds or ("fact",)) & {"fact"}):
+            return []
+        asked = question._replace(kinds=("fact",), limit=limit + len(known))
+        layer_of = self._layers(asked, "default")
+        distances = self._near(asked, layer_of).distances
+        items = self._store.snapshot.items
+        rows = [(distance, items[key]) for key, distance in distances.items() if key in items and key not in known]
+        return [
+            Hit(row, 1 - distance, {"distance": distance}, layer)
+            for distance, row in sorted(rows, key=lambda one: (one[0], one[1].id))[:limit]
+            if distance < self._settings.recall_max_distance and (layer := layer_of(row)) is not None
+        ]
 
     def weights(self, profile: str | None = None, changed: Mapping[str, float] | None = None) -> dict[str, float]:
         """The weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
-        known = PROFILES[_one_of(profile or self._settings.recall_profile, tuple(PROFILES), "--profile")]
+        name = _one_of(profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
+        known = {**PROFILES[name], **({"vector": fusion.WEIGHT} if self._meaning and name == "default" else {})}
         for name in changed or ():
             _one_of(name, tuple(known), "--weight")
         return {**known, **(changed or {})}
@@ -157,7 +182,9 @@ class Recall:
         everything = self.ask(question._replace(limit=1_000_000, max_chars=1_000_000_000, whole=True))
         ranks = {hit.item.id: rank for rank, hit in enumerate(everything.hits, 1)}
         if item_id not in ranks:
-            return "shares no word with the message"
+            near = self._meaning.near(questions.asked(question), 1, {item_id}) if self._meaning else Near({})
+            far, most = near.distances.get(item_id), self._settings.recall_max_distance
+            return "shares no word with the message" + (f", and distance {far:.2f} is over {most:g}" if far else "")
         hit = everything.hits[ranks[item_id] - 1]
         least = min((hit.score for hit in recalled.hits), default=0.0)
         return f"rank {ranks[item_id]} of {len(ranks)}: score {hit.score:.3f}, the last one given has {least:.3f}"
@@ -187,22 +214,60 @@ class Recall:
 
     # -- finding ------------------------------------------------------------------------------------------------
 
+    def _near(self, question: Question, layer_of: LayerOf) -> Near:
+        """What is near the question, of what it may see: that is decided before anything is cut."""
+        if self._meaning is None:
+            return Near({})
+        snapshot, moment = self._store.load("item"), clock.iso(clock.now())
+        with snapshot.lock:
+            if self.ready:
+                self.index.current()
+                shown = self._shown_groups(question, layer_of)
+                within = None if shown is None else self.index.current().keys_of(shown)
+            else:
+                within = {key for key, row in snapshot.items.items() if row.enabled and layer_of(row) is not None}
+        limit = max(NEAREST, self._limit(question) + SPARE)
+        while True:
+            near = self._meaning.near(questions.asked(question), limit, within)
+            rows = [snapshot.items.get(key) for key in near.distances]
+            alive = [row.id for row in rows if row is not None and layer_of(row) and not self._expired(row, moment)]
+            if len(alive) == len(rows) or len(rows) < limit or len(alive) >= NEAREST // 2:
+                return near._replace(distances={key: near.distances[key] for key in alive})
+            limit *= 4
+
     def _ranked(
-        self, question: Question, weights: Mapping[str, float], layer_of: LayerOf, beside: Sequence[Item]
+        self, question: Question, weights: Mapping[str, float], layer_of: LayerOf, beside: Sequence[Item], near: Near
     ) -> tuple[list[Hit], _Pool]:
         limit = self._limit(question)
         now = clock.now()
         moment, today = clock.iso(now), now.date()
         words = questions.weighted(question)
-        slack = 1 - 1 / (1 + sum(map(abs, weights.values())))
+        slack = 1 - 1 / (1 + sum(abs(weights[name]) for name in PROFILES["default"]))
         wanted = limit + SPARE if limit else 0
         while True:
-            pool = self._pool(question, words, wanted, layer_of, beside, slack)
+            many = max(wanted, NEAREST) if near.distances and wanted else wanted
+            pool = self._pool(question, words, many, layer_of, beside, slack)
             alive = [one for one in pool.candidates if not self._expired(one.item, moment)]
+            alive += self._only_near(alive, near)
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
-        return _hits(scoring.default(alive, wanted, weights, today, tuple(pool.words)), layer_of), pool
+        if not near.distances:
+            return _hits(scoring.default(alive, wanted, weights, today, tuple(pool.words)), layer_of), pool
+        weights = {**weights, "vector": weights["vector"] * near.read}
+        far = self._settings.recall_max_distance
+        scored = fusion.ranked(alive, near.distances, wanted, weights, today, tuple(pool.words), far)
+        return _hits(scored, layer_of), pool._replace(backend="hybrid")
+
+    def _only_near(self, found: Sequence[Candidate], near: Near) -> list[Candidate]:
+        """What no word found and is near in meaning."""
+        known, far = {one.item.id for one in found}, self._settings.recall_max_distance
+        items = self._store.snapshot.items
+        return [
+            Candidate(items[key], 0.0)
+            for key, distance in near.distances.items()
+            if distance < far and key not in known and key in items
+        ]
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
         """How many of the candidates may be given: of the user layer only so many."""
@@ -317,28 +382,9 @@ class Recall:
     def _limit(self, question: Question) -> int:
         return self._settings.recall_max_results if question.limit is None else max(0, question.limit)
 
-    def _within_bounds(self, question: Question, hits: Sequence[Hit]) -> tuple[list[Hit], list[Cut]]:
-        limit = self._limit(question)
+    def _bounds(self, question: Question) -> Bounds:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
-        of_user = self._settings.recall_user_layer_results
-        kept: list[Hit] = []
-        cut: list[Cut] = []
-        used = users = 0
-        for hit in hits:
-            why = ""
-            if len(kept) >= limit:
-                why = f"over maxResults {limit}"
-            elif not question.whole and hit.layer == "user" and users >= of_user:
-                why = f"user layer full ({of_user})"
-            elif not question.whole and used + len(hit.item.text) > budget:
-                why = f"over the budget of {budget} characters"
-            if why:
-                cut.append(Cut(hit, why))
-                continue
-            kept.append(hit)
-            used += len(hit.item.text)
-            users += hit.layer == "user"
-        return kept, cut
+        return Bounds(self._limit(question), budget, self._settings.recall_user_layer_results, question.whole)
 
 
 def _hits(scored: Iterable[Scored], layer_of: LayerOf) -> list[Hit]:

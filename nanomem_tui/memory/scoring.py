@@ -85,11 +85,20 @@ class Parts(Mapping[str, Any]):
     Values only: it says the same whenever it is asked.
     """
 
-    __slots__ = ("_asked", "_item", "_lexical", "_made")
+    __slots__ = ("_asked", "_distance", "_item", "_lexical", "_made", "_vector")
 
-    def __init__(self, item: Item, lexical: float, asked: tuple[Weights, date, Iterable[str]]) -> None:
-        """`asked`: the weights, the day, and the words that were looked for."""
+    def __init__(
+        self,
+        item: Item,
+        lexical: float,
+        asked: tuple[Weights, date, Iterable[str]],
+        vector: float | None = None,
+        distance: float | None = None,
+    ) -> None:
+        """`asked`: the weights, the day, and the words that were looked for; `vector` (None: nobody was asked) and
+        `distance` (None: far): what it gets for its meaning, and how far that is from the question."""
         self._item, self._lexical, self._asked = item, lexical, asked
+        self._vector, self._distance = vector, distance
         self._made: dict[str, Any] | None = None
 
     def _parts(self) -> dict[str, Any]:
@@ -99,9 +108,11 @@ class Parts(Mapping[str, Any]):
             self._made = {
                 "terms": sorted(map(shown, set(words).intersection(tokens(self._item.text)))),
                 "lexical": self._lexical,
+                **({} if self._vector is None else {"vector": self._vector}),
                 "importance": importance,
                 "recency": recency,
                 "hits": hits,
+                **({} if self._distance is None else {"distance": self._distance}),
             }
         return self._made
 

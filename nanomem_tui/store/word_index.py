@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from nanomem_tui.store.bitmaps import Bitmaps, packed
+from nanomem_tui.store.bitmaps import Bitmaps, packed, places_of
 from nanomem_tui.store.word_search import LONGEST, Rows, Search, plan_of, saturated
 from nanomem_tui.tokens import tokens
 
@@ -297,6 +297,11 @@ class WordIndex:
             return ranked
         ranked.sort()
         return ranked[:limit]
+
+    def keys_of(self, shown: Sequence[bool]) -> set[str]:
+        """The keys of the rows of the groups that are shown."""
+        keys = self._keys
+        return {key for place in places_of(self._visible_rows(shown)) if (key := keys[place])}
 
     def _share_table(self) -> list[float]:
         """What a word that a row holds once is worth there, by the length of the row."""

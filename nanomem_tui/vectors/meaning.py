@@ -75,6 +75,11 @@ class Meaning:
             return error.line()
         return ""
 
+    @property
+    def model(self) -> str:
+        """The name of the embedding model; empty while there is none."""
+        return self._maker.name if self._maker is not None else ""
+
     def state(self) -> dict[str, Any]:
         """`model`, `dimension`, `index`, `done` of `total` items (None: not counted yet), whether a thread is
         `running`, and the `problem` of the last try. Loads no model: what was not asked for yet is what the database
@@ -250,10 +255,6 @@ class Meaning:
 
     def _made(self) -> Maker:
         """The embedder. Raises why there is none."""
-        if not self._settings.embedding_enabled:
-            raise Refused(
-                "search by meaning is switched off", "embedding_enabled", "nanomem config set embedding_enabled true"
-            )
         with self._making:
             if self._refusal is not None:
                 raise self._refusal
