@@ -14,6 +14,7 @@ from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES
 if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.model.client import Usage
     from nanomem_tui.operations import Change, Layer, Operation
     from nanomem_tui.parts import Parts
     from nanomem_tui.store.git_history import GitHistory
@@ -51,7 +52,11 @@ def dreams_of(ws: Parts, blames: Callable[[Callable[[], GitHistory | None]], Bla
     from nanomem_tui.dream.service import Dreams
 
     settle = ws.store.settle
-    return Dreams(ws.paths, ws.git, ws.documents, ws.perform, ws.agent, ws.settings, blames, settle)
+
+    def spent(used: Usage) -> None:
+        ws.usage.spent("dream", used)
+
+    return Dreams(ws.paths, ws.git, ws.documents, ws.perform, ws.agent, ws.settings, blames, settle, spent)
 
 
 def taken_back(ws: Workspace, operation: Operation) -> Sequence[Change]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.transfer.service import Transfer
     from nanomem_tui.memory.turn import Engine
     from nanomem_tui.memory.wal import WalStates
+    from nanomem_tui.model.client import Usage as Spent
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.presence import Presence
@@ -194,7 +195,11 @@ class Parts:
         from nanomem_tui.dream import consolidator as made
 
         settle = made.settle_with(self.store.waiting, self.store.checkpoint)
-        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle)
+
+        def spent(used: Spent) -> None:
+            self.usage.spent("consolidate", used)
+
+        return made.Consolidator(self.paths, self.sessions, self.perform, self.agent, self.settings, settle, spent)
 
     def _blames(self, git: Callable[[], GitHistory | None]) -> Blames:
         from nanomem_tui.dream.blame import Blames

@@ -44,7 +44,7 @@ def consolidate(
     """
     if (key is None) == (not every):
         raise click.UsageError("name one session, or give --all", click.get_current_context())
-    with state.open() as ws:
+    with state.open(dry_run=dry_run) as ws:
         if not dry_run:
             ws.consolidator.recover()
         plans = _plans(ws, key, budget, dreamer)

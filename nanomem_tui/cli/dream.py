@@ -56,7 +56,7 @@ def dream_once(
     from nanomem_tui.cli import dream_review
 
     asked = review and not dry_run and dream_review.can_decide(state)
-    with state.open() as ws:
+    with state.open(dry_run=dry_run) as ws:
         with output.Progress() as progress:
             result = ws.dream.run(
                 dry_run=dry_run or asked, review=review and not asked, max_batch_size=max_batch_size,

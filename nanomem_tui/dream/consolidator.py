@@ -43,7 +43,7 @@ _OWN = "dream:"  # the agent's own Dreams are sessions too
 _MAX_KEPT = 200
 
 
-def _nobody(_step: str) -> None:
+def _nobody(_step: object) -> None:
     """Nobody watches."""
 
 
@@ -95,7 +95,8 @@ class Consolidation:
 
 
 class Consolidator:
-    """Consolidates the sessions of one workspace. `settle` finishes what a killed process of ours had begun."""
+    """Consolidates the sessions of one workspace. `settle` finishes what a killed process of ours had begun; `spent` is
+    told what questions to a model took."""
 
     def __init__(
         self,
@@ -105,6 +106,7 @@ class Consolidator:
         agent: Callable[[], Presence],
         settings: Settings,
         settle: Callable[[], object],
+        spent: Callable[[Usage], None] = _nobody,
     ) -> None:
         self._paths = paths
         self._sessions = sessions
@@ -112,11 +114,13 @@ class Consolidator:
         self._agent = agent
         self._settings = settings
         self._settle = settle
+        self._spent = spent
 
     def plan(
         self, key: str, *, budget: int | None = None, dreamer: str | None = None, watch: Callable[[str], None] = _nobody
     ) -> Consolidation:
-        """What `apply` would do to the session of `key`; asks a model where the Dreamer is one. Writes nothing.
+        """What `apply` would do to the session of `key`; asks a model where the Dreamer is one, and writes nothing but
+        what that took.
 
         `budget` in tokens; `dreamer` is `rules` or `model`; both come from the settings unless given. Raises NotFound,
         BadInput, InvalidConfig when no model is set up, whatever `watch` raises.
@@ -253,7 +257,8 @@ class Consolidator:
         from nanomem_tui.model.client import ModelClient
         from nanomem_tui.model.settings import model_config
 
-        return ModelSummariser(ModelClient(model_config(self._paths, self._settings)), self._settings)
+        client = ModelClient(model_config(self._paths, self._settings), self._spent)
+        return ModelSummariser(client, self._settings)
 
     # -- doing ----------------------------------------------------------------------------------------------------
 

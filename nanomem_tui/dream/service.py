@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.review import Review
     from nanomem_tui.dream.run import DreamRunner
     from nanomem_tui.dream.versions import Versions
+    from nanomem_tui.model.client import Usage
     from nanomem_tui.settings import Settings
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
@@ -43,8 +44,11 @@ class Dreams:
         settings: Settings,
         blames: Callable[[Callable[[], GitHistory | None]], Blames] | None = None,
         settle: Callable[[], None] | None = None,
+        spent: Callable[[Usage], None] | None = None,
     ) -> None:
+        """`spent` is told what questions to a model took."""
         self._settle = settle
+        self._spent = spent or (lambda _used: None)
         self._open = git
         self._opened: GitHistory | None = None
         self._settings = settings
@@ -220,7 +224,7 @@ class Dreams:
         from nanomem_tui.model.client import ModelClient
         from nanomem_tui.model.settings import model_config
 
-        return ModelDreamer(ModelClient(model_config(self._paths, self._settings)))
+        return ModelDreamer(ModelClient(model_config(self._paths, self._settings), self._spent))
 
     @cached_property
     def _blames(self) -> Blames:

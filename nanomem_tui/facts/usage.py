@@ -201,10 +201,19 @@ class Usage:
 
 def total(rows: Sequence[Used], name: str = "") -> Sum:
     """Rows added up."""
-    counts = (sum(column) for column in zip(*(row[4:10] for row in rows), strict=True)) if rows else [0] * 6
     known = [row.cost for row in rows if row.cost is not None]
     unpriced = sorted({row.model for row in rows if row.cost is None})
-    return Sum(name, *counts, cost=sum(known) if known or not rows else None, unpriced=tuple(unpriced))
+    return Sum(
+        name,
+        sum(row.prompt_tokens for row in rows),
+        sum(row.completion_tokens for row in rows),
+        sum(row.total_tokens for row in rows),
+        sum(row.requests for row in rows),
+        sum(row.failed for row in rows),
+        sum(row.estimated for row in rows),
+        sum(known) if known or not rows else None,
+        tuple(unpriced),
+    )
 
 
 def _merged(rows: Iterable[Used]) -> list[Used]:

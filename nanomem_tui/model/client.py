@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -143,16 +143,22 @@ def estimate_tokens(text: str) -> int:
     return len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1
 
 
-def _nobody(_step: str) -> None:
+def _nobody(_step: object) -> None:
     """Nobody watches."""
 
 
 class ModelClient:
-    """Asks one model at one endpoint. Learns which form of answer it knows; sums up what was used in `usage`."""
+    """Asks one model at one endpoint. Learns which form of answer it knows; sums up what was used in `usage`.
 
-    def __init__(self, config: ModelConfig, *, backoff: float = 0.5, attempts: int = 4) -> None:
+    `spent` is told at each `close` what was used since the last one, also when a question failed.
+    """
+
+    def __init__(
+        self, config: ModelConfig, spent: Callable[[Usage], None] = _nobody, *, backoff: float = 0.5, attempts: int = 4
+    ) -> None:
         self.config = config
-        self.usage = Usage()
+        self.usage = self._told = Usage()
+        self._spent = spent
         self._endpoint = Endpoint(config, CHAT, backoff=backoff, attempts=attempts)
         self._forms = list(_FORMS)
         self._tokens_key = "max_tokens"
@@ -180,8 +186,11 @@ class ModelClient:
         raise BadAnswer(f"the model gave no answer that can be used, {_TRIES} times: {why}", self._where)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Give the connections back, and tell what was used."""
         self._endpoint.close()
+        used, self._told = self.usage - self._told, self.usage
+        if used.calls:
+            self._spent(used)
 
     @property
     def _where(self) -> str:
