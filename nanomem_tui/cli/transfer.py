@@ -107,6 +107,7 @@ def _plan_body(plan: ImportPlan) -> dict[str, Any]:
         "path": str(plan.path),
         "format": plan.format,
         "counts": plan.counts,
+        "kinds": plan.kinds,
         "entries": [values.plain(entry.to_json()) for entry in plan.entries],
         "problems": [values.problem(found) for found in plan.problems],
         "notes": list(plan.notes),
@@ -117,7 +118,9 @@ def _plan_body(plan: ImportPlan) -> dict[str, Any]:
 def _plan_lines(plan: ImportPlan) -> list[str]:
     """The counts, what wants a look, and what could not be read."""
     told = [f"{count:,} {_TOLD[name]}" for name, count in plan.counts.items() if count]
-    lines = [f"{plan.name} ({plan.format}): {', '.join(told) or 'nothing in it'}.", *plan.notes]
+    lines = [f"{plan.name} ({plan.format}): {', '.join(told) or 'nothing in it'}."]
+    lines += [f"  {told}" for told in plan.told_by_kind(_TOLD)]
+    lines += plan.notes
     lines += [plan.over_cap.line()] if plan.over_cap is not None else []
     order = {"conflict": 0, "inbox": 1, "deleted": 2, "update": 3, "new": 4}
     shown = sorted((entry for entry in plan.entries if entry.verdict in order), key=lambda entry: order[entry.verdict])
@@ -156,8 +159,9 @@ def _problem_lines(problems: Sequence[Problem]) -> list[str]:
 @click.option("--force", "--yes", "force", is_flag=True, help="Replace the file when it is there.")
 @pass_state
 def export(state: State, name: str, target: str | None, scope: str, force: bool) -> None:
-    """Items and lessons as a file: jsonl holds every field and is read back without a loss; the others are those of
-    other systems, and what they cannot hold is said. A new file is 0600.
+    """Items, lessons and records (journal, imported conversations, reflections, token use) as a file: jsonl holds every
+    field and is read back without a loss; the others are those of other systems, and what they cannot hold is said. A
+    new file is 0600.
 
     \b
     Example:
@@ -178,6 +182,7 @@ def _export_document(state: State, ws: Workspace, target: str | None, *, force: 
     whole = {
         "items": [values.item(row) for row in ws.items.all()],
         "lessons": [values.lesson(row, ws.lessons.effective(row)) for row in ws.lessons.all()],
+        "records": [row.to_json() for row in ws.transfer.records()],
     }
     if target is None:
         output.document(whole)
@@ -189,9 +194,11 @@ def _export_document(state: State, ws: Workspace, target: str | None, *, force: 
     write(path, (output.json_text(whole) + "\n").encode("utf-8"))
     waiting = ws.inbox.count()
     left = {"waiting in the inbox": waiting} if waiting else {}
-    summary = {"path": target, "items": len(whole["items"]), "lessons": len(whole["lessons"]), "left_out": left}
-    wrote = [words.counted(len(whole[part]), part.removesuffix("s")) for part in ("items", "lessons")]
-    state.show(summary, [f"Wrote {wrote[0]} and {wrote[1]} to {target}.", *_left_out(left)])
+    summary = {"path": target, **{part: len(rows) for part, rows in whole.items()}, "left_out": left}
+    wrote = [
+        words.counted(len(rows), part.removesuffix("s")) for part, rows in whole.items() if rows or part != "records"
+    ]
+    state.show(summary, [f"Wrote {' and '.join(wrote)} to {target}.", *_left_out(left)])
 
 
 def _left_out(left: Mapping[str, int]) -> list[str]:
@@ -199,9 +206,7 @@ def _left_out(left: Mapping[str, int]) -> list[str]:
 
 
 def _export_lines(made: Exported) -> list[str]:
-    counts = [(made.items, "item"), (made.lessons, "lesson")]
-    wrote = " and ".join(words.counted(number, noun) for number, noun in counts if number)
-    lines = [f"Wrote {wrote} to {made.path}."]
+    lines = [f"Wrote {made.words} to {made.path}.", *made.notes]
     lines += _left_out(made.left_out)
     return lines if made.lost == "nothing" else [*lines, f"The format does not hold: {made.lost}."]
 

@@ -145,7 +145,7 @@ def _ask_for_file(screen: WorkspaceScreen[Any], path: str) -> None:
         start(screen, lambda: _preview(screen, answer or ""))
 
     title = "Import from a file or folder"
-    screen.ask(AskScreen(title, path, "path of a snapshot, lessons, a database, Markdown, an export"), look)
+    screen.ask(AskScreen(title, path, "path of a snapshot, lessons, a database, Chroma, Markdown, an export"), look)
 
 
 async def _preview(screen: WorkspaceScreen[Any], path: str) -> None:
@@ -185,6 +185,9 @@ def plan_blocks(plan: ImportPlan) -> list[Block]:
     """The counts, then what wants a look, then what is new, then what could not be read."""
     blocks: list[Block] = [Field("format", plan.format)]
     blocks += [Field(f"{count:,}", TOLD[name][0], TOLD[name][1]) for name, count in plan.counts.items() if count]
+    blocks += [
+        Body(told) for told in plan.told_by_kind({name: words.partition(" (")[0] for name, (words, _) in TOLD.items()})
+    ]
     blocks += [Body(note, "dim") for note in plan.notes]
     blocks += [Body(plan.over_cap.line(), "warn")] if plan.over_cap is not None else []
     shown = [entry for name in ORDER for entry in plan.entries if entry.verdict == name]
@@ -310,6 +313,6 @@ async def _export(screen: WorkspaceScreen[Any], wanted: Mapping[str, str], force
 
 def export_words(made: Exported) -> str:
     """What was written, and what was not."""
-    parts = [counted(number, noun) for number, noun in ((made.items, "item"), (made.lessons, "lesson")) if number]
     left = ", ".join(f"{number:,} {why}" for why, number in made.left_out.items())
-    return f"Wrote {' and '.join(parts)} to {made.path.name}" + (f"; left out: {left}" if left else "")
+    notes = "".join(f". {note}" for note in made.notes)
+    return f"Wrote {made.words} to {made.path.name}" + (f"; left out: {left}" if left else "") + notes

@@ -52,7 +52,7 @@ def test_the_samples_are_imported_whole(samples: Path, ws: Workspace) -> None:
     expected = {
         "ramfirst/home/.nanobot": ("ltm-snapshot and lessons", 217, 0),
         "ftswal/home/.nanobot/memory/longterm.db": ("scoped-db", 185, 15),
-        "crystal/home/.nanobot/memory.db": ("facts-db", 91, 0),
+        "crystal/home/.nanobot/memory.db": ("facts-db", 526, 0),
         "nb035/home/.nanobot/workspace/memory/MEMORY.md": ("markdown", 11, 0),
     }
     for name, (form, new, deleted) in expected.items():

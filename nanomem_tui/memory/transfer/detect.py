@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError, NotFound, Refused
-from nanomem_tui.formats import foreign_databases
+from nanomem_tui.formats import chroma_folder, foreign_databases
 from nanomem_tui.memory import foreign
 from nanomem_tui.memory.reading import read_file
-from nanomem_tui.memory.transfer import facts, folders, jsonl, markdown, ram_first, scoped
+from nanomem_tui.memory.transfer import chroma, facts, folders, jsonl, markdown, ram_first, scoped
 from nanomem_tui.memory.transfer.values import Reading
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
@@ -22,10 +22,10 @@ from nanomem_tui.settings import Settings
 FORBIDDEN = "reply_context.db"
 MAX_FILE = 512 * 1024 * 1024
 _SQLITE = b"SQLite format 3\0"
-_RANKS = ("nanomem-db", "jsonl", "json", "scoped-db", "ltm-snapshot", "lessons", "facts-db", "markdown")
+_RANKS = ("nanomem-db", "jsonl", "json", "scoped-db", "ltm-snapshot", "lessons", "facts-db", "chroma", "markdown")
 """The formats, those that hold most of a row first: of a row that comes twice the first is taken."""
 _UNKNOWN = "not a format that is known"
-_KNOWN = "LTM_SNAPSHOT.json, LESSONS.jsonl, longterm.db, memory.db, Markdown, or an export of nanomem"
+_KNOWN = "LTM_SNAPSHOT.json, LESSONS.jsonl, longterm.db, memory.db, a Chroma folder, Markdown, or an export of nanomem"
 
 
 class Candidate(NamedTuple):
@@ -50,13 +50,17 @@ def candidates(paths: Paths, settings: Settings) -> list[Candidate]:
         kind = foreign_databases.identify(path) if path.is_file() else None
         if kind in ("scoped", "facts"):
             found.append(Candidate(path, f"{kind}-db", why))
+    if not found:  # else it is an index of what was found
+        found += [Candidate(path, "chroma", "in the agent's home") for path in folders.chroma(paths.home)]
     return found
 
 
 def read(path: Path, paths: Paths, workspace_id: str, source_workspace: str = "") -> list[tuple[Path, Reading]]:
     """What is in a file, or in the known files of a folder. Raises NotFound, BadInput, AccessDenied or Refused."""
-    if path.is_dir():
+    database = chroma_folder.database(path)
+    if path.is_dir() and database is None:
         return _read_folder(path, paths, workspace_id, source_workspace)
+    path = database or path
     return [(path, _read_one(path, paths, workspace_id, source_workspace))]
 
 
@@ -125,8 +129,9 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
     if kind == "scoped":
         return scoped.read(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
     if kind == "facts":
-        reading = facts.read(path, where, workspace_id)
-        return reading._replace(notes=[*reading.notes, *folders.left_in(path)])
+        return facts.read(path, where, workspace_id)
+    if kind == "chroma" or path.name == chroma_folder.NAME:
+        return chroma.read(path, where, workspace_id)
     if kind is None:
         with foreign_databases.open_read_only(path):  # says what is wrong with a damaged one
             pass

@@ -1,30 +1,30 @@
-"""`facts` of the crystallized system (seed 003, `memory.db`) as items of kind fact, and items as such a database.
+"""`memory.db` of the crystallized system (seed 003): its facts as items, its journal, conversations, reflections and
+token use as records; and items and records as such a database.
 
-A fact is known by its category and key; domain and sub-category are kept in the free fields, so that it goes back as it
-came. Other tables of that database hold no memories of this kind and are left alone.
+What its tables have no column for is not written, and said.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sqlite3
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from nanomem_tui import clock
-from nanomem_tui.errors import Problem
 from nanomem_tui.formats.foreign_tables import tables
-from nanomem_tui.memory.transfer import rows
-from nanomem_tui.memory.transfer.values import Found, Reading
-from nanomem_tui.store.values import KINDS, Item
+from nanomem_tui.memory.fact_fields import fact_of
+from nanomem_tui.memory.transfer import fact_rows, record_rows
+from nanomem_tui.memory.transfer.fact_rows import CLASH, OWN, FactRow
+from nanomem_tui.memory.transfer.record_rows import COUNTS, TABLES, clock_there
+from nanomem_tui.memory.transfer.values import Reading
+from nanomem_tui.store.values import Item, Record
+from nanomem_tui.text import one_line
 
+NAMED = 10
 LOST = "lessons, what is disabled, scope, importance, confidence, source, session, hits, pin, expiry and free fields"
-OWN = "nanomem"
-"""The domain of a fact that is an item of ours: its category is the kind, its key the id."""
-_COLUMNS = ("id", "category", "key", "value", "domain", "sub_category", "created_at", "updated_at")
+_COLUMNS = ("category", "key", "value", "domain", "sub_category", "created_at", "updated_at")
 _DDL = """
 CREATE TABLE facts (id INTEGER PRIMARY KEY AUTOINCREMENT, category TEXT NOT NULL, key TEXT NOT NULL, value TEXT
     NOT NULL, domain TEXT, sub_category TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, UNIQUE(category,
@@ -45,78 +45,112 @@ CREATE INDEX idx_conversations_chat_id ON conversations(chat_id);
 CREATE INDEX idx_token_usage_date ON token_usage(date);
 CREATE INDEX idx_reflections_tool ON reflections(tool_name);
 """
+FIELDS = frozenset({"text", "about", "at", "updated_at"})
+"""What of a row that is here is compared with theirs."""
 
 
 def read(path: Path, where: str, workspace_id: str) -> Reading:
-    """Every fact as a global item. Raises what opening the database does."""
+    """Every fact as a global item, and every row of the other tables as a record. Raises what opening does."""
     with tables(path, where) as source:
-        facts = list(source.rows("facts", _COLUMNS))
+        facts = [FactRow(f"fact {number}", raw) for number, raw in source.rows("facts", _COLUMNS)]
+        others = {name: list(source.rows(name, table.columns)) for name, table in TABLES.items()}
         problems = source.problems
-    found: list[Found] = []
-    for number, raw in facts:
-        try:
-            row, note = rows.item(_fields(raw), workspace_id)
-        except rows.BadRow as error:
-            problems.append(Problem(f"fact {number} ({str(raw.get('key'))[:60]}): {error}", where))
-        else:
-            found.append(Found(row, f"fact {number}", note))
-    fields = frozenset({"text", "created_at", "updated_at"})
-    return Reading("facts-db", found, problems, fields=fields, times=_local)
+    found, bad = fact_rows.read(facts, where, workspace_id)
+    refused = {"fact": len(bad)}
+    problems += bad
+    for name, theirs in others.items():
+        more, bad = record_rows.read(name, theirs, where)
+        refused[TABLES[name].kind] = len(bad)
+        found += more
+        problems += bad
+    return Reading("facts-db", found, problems, fields=FIELDS, times=clock_there, refused=refused)
 
 
-def _fields(raw: dict[str, Any]) -> dict[str, Any]:
-    """The fields of the item that a fact is. Raises BadRow for a fact without words."""
-    category, key, value = (raw.get(name) for name in ("category", "key", "value"))
-    if not (isinstance(category, str) and isinstance(key, str) and isinstance(value, str)):
-        raise rows.BadRow("category, key or value is no text")
-    if not value.strip():
-        raise rows.BadRow("value is empty")
-    times = {name: raw.get(name) for name in ("created_at", "updated_at")}
-    if raw.get("domain") == OWN and category in KINDS:
-        return {"id": key, "text": value, "kind": category, "source": "import", **times}
-    fact = {name: raw.get(name) for name in ("domain", "category", "sub_category", "key", "value")}
-    meta = {"fact": {name: text for name, text in fact.items() if isinstance(text, str)}}
-    digest = hashlib.sha256(json.dumps([category, key]).encode()).hexdigest()[:20]
-    return {
-        "id": f"fact_{digest}",
-        "text": f"{key}: {value}",
-        "kind": "fact",
-        "source": "crystallized",
-        "meta": meta,
-        **times,
-    }
+class Dumped(NamedTuple):
+    """A database that was made, and which facts have another key in it than here: (key there, domain)."""
+
+    data: bytes
+    renamed: list[tuple[str, str]]
 
 
-def dump(items: Iterable[Item]) -> bytes:
-    """A database of the system with these items as facts."""
+def dump(items: Iterable[Item], records: Iterable[Record] = ()) -> Dumped:
+    """A database of the system with these items as facts, and these records."""
+    facts, renamed = _apart([_values(item) for item in sorted(items, key=lambda row: (row.updated_at, row.id))])
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_DDL)
-        sql = (
-            "INSERT INTO facts (category, key, value, domain, sub_category, created_at, updated_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(category, key) DO UPDATE SET value = excluded.value, "
-            "updated_at = excluded.updated_at"
-        )
-        ordered = sorted(items, key=lambda row: (row.updated_at, row.id))
-        connection.executemany(sql, [_values(item) for item in ordered])
+        _insert(connection, "facts", _COLUMNS, facts)
+        for name, rows in _by_table(records).items():
+            _insert(connection, name, TABLES[name].columns, rows)
         connection.commit()
-        return connection.serialize()
+        return Dumped(connection.serialize(), renamed)
 
 
-def _values(item: Item) -> tuple[str | None, ...]:
-    times = _local(item.created_at), _local(item.updated_at)
-    fact = item.meta.get("fact")
-    if isinstance(fact, dict) and isinstance(fact.get("category"), str) and isinstance(fact.get("key"), str):
-        category, key = fact["category"], fact["key"]
-        kept = fact.get("value")
-        value = kept if isinstance(kept, str) and item.text == f"{key}: {kept}" else item.text.removeprefix(f"{key}: ")
-        domain, sub = (
-            fact.get(name) if isinstance(fact.get(name), str) else None for name in ("domain", "sub_category")
-        )
-        return category, key, value, domain, sub, *times
-    return item.kind, item.id, item.text, OWN, None, *times
+def told(renamed: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """That facts have another key there, in a sentence for a person."""
+    if not renamed:
+        return ()
+    named = ", ".join(one_line(name, 60) for name, _ in renamed[:NAMED])
+    more = f" and {len(renamed) - NAMED:,} more" if len(renamed) > NAMED else ""
+    what = "1 fact shares" if len(renamed) == 1 else f"{len(renamed):,} facts share"
+    why = "category and key with one of another domain, for which that table has no room"
+    return (f"{what} {why}: written as {named}{more}; an import reads the key without the domain.",)
 
 
-def _local(text: str) -> str:
-    """A time as that system writes it: local, whole seconds."""
-    moment = clock.parse(text) or clock.now()
-    return clock.local_naive(moment.replace(microsecond=0))
+def _insert(connection: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    marks = ", ".join("?" * len(columns))
+    connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+
+
+def _apart(facts: list[list[Any]]) -> tuple[list[list[Any]], list[tuple[str, str]]]:
+    """The facts, oldest first, of which no two have category and key in common: of several the one without a domain
+    keeps its key, else the newest; the key of another gets its domain behind it."""
+    same: dict[tuple[str, str], list[list[Any]]] = defaultdict(list)
+    for fact in facts:
+        same[fact[0], fact[1]].append(fact)
+    taken = {(fact[0], fact[1]) for fact in facts}
+    renamed: list[tuple[str, str]] = []
+    for group in same.values():
+        plain = next((fact for fact in group if not fact[3]), group[-1])
+        for fact in group:
+            if fact is plain:
+                continue
+            name = f"{fact[1]}{CLASH}{fact[3] or 'chat'}"
+            while (fact[0], name) in taken:
+                name += f"{CLASH}{fact[3] or 'chat'}"
+            taken.add((fact[0], name))
+            fact[1] = name
+            renamed.append((name, str(fact[3] or "")))
+    return facts, renamed
+
+
+def _values(item: Item) -> list[Any]:
+    times = clock_there(item.created_at), clock_there(item.updated_at)
+    fact = fact_of(item)
+    if fact is None:
+        return [item.kind, item.id, item.text, OWN, None, *times]
+    return [fact.category, fact.key, fact.value, fact.domain, fact.sub_category, *times]
+
+
+def _by_table(records: Iterable[Record]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of each of their tables, in the order in which things happened."""
+    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+    names = {"journal": "journal", "message": "conversations", "reflection": "reflections"}
+    ordered = sorted(records, key=record_rows.in_order)
+    for row in ordered:
+        if row.kind in names:
+            found[names[row.kind]].append(record_rows.values(row))
+    found["token_usage"] = _summed(record_rows.values(row) for row in ordered if row.kind == "usage")
+    return found
+
+
+def _summed(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """One row for a day and a model, whatever used it: their table has no more room."""
+    totals: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    first: dict[tuple[str, str], str] = {}
+    last: dict[tuple[str, str], str] = {}
+    for day, model, *counts, made, changed in rows:
+        key = day, model
+        totals[key].update(dict(zip(COUNTS, counts, strict=True)))
+        first[key] = min(first.get(key, made), made)
+        last[key] = max(last.get(key, changed), changed)
+    return [(*key, *(total[name] for name in COUNTS), first[key], last[key]) for key, total in totals.items()]

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.formats import agent_home, foreign_databases
+from nanomem_tui.formats import agent_home, chroma_folder
 from nanomem_tui.memory import backfill
 from nanomem_tui.paths import Paths, locate
 from nanomem_tui.text import counted
 
+CHROMA = "chroma"
+"""The folder in an agent's home where the crystallized system keeps its index of vectors."""
 NAMES = ("LTM_SNAPSHOT.json", "LESSONS.jsonl", "longterm.db", "memory.db")
 PLACES = ("", "memory", "workspace/memory", ".nanobot", ".nanobot/memory", ".nanobot/workspace/memory", "home/.nanobot")
 """Where such files lie in a folder: it may be a workspace, an agent's home, or what a home was packed into."""
@@ -29,12 +31,6 @@ INSTRUCTIONS = frozenset(
 _OF_AGENT = INSTRUCTIONS | {*NAMES, "MEMORY.md", "USER.md", "config.json", "reply_context.db"}
 _LIKELY = (".md", ".markdown", ".txt", ".json", ".jsonl", ".db")
 _COMPANIONS = ("-wal", "-shm", "-journal")
-
-_TABLES = {
-    "conversations": ("conversation message", ""),
-    "journal": ("journal entry", "journal entries"),
-    "reflections": ("reflection", ""),
-}
 
 
 def files(folder: Path) -> list[Path]:
@@ -84,12 +80,10 @@ def _not_taken(names: Sequence[str], fix: str = "") -> list[str]:
     return [f"Not taken: {', '.join(named)}{fix}."] if named else []
 
 
-def left_in(database: Path) -> list[str]:
-    """What a database of facts holds beside them, in a sentence for a person; nothing where it holds nothing."""
-    counts = foreign_databases.row_counts(database, tuple(_TABLES))
-    told = [counted(counts[table], *names) for table, names in _TABLES.items() if counts.get(table)]
-    told += ["vectors" for place in database.parent.glob("chroma*") if (place / "chroma.sqlite3").is_file()]
-    return [f"{', '.join(told)} stay in {database.name}: not imported yet."] if told else []
+def chroma(home: Path | None) -> list[Path]:
+    """The index of vectors in an agent's home, where it holds one."""
+    found = chroma_folder.database(home / CHROMA) if home is not None else None
+    return [found] if found is not None else []
 
 
 def _named(folder: Path) -> Iterator[Path]:
@@ -98,7 +92,8 @@ def _named(folder: Path) -> Iterator[Path]:
     if home is not None:
         known = (home.ltm_snapshot, home.lessons, home.longterm_db, home.facts_db)
         yield from (path for path in known if path is not None)
-    yield from (folder / place / name for place in PLACES for name in NAMES)
+        yield from chroma(home.home)
+    yield from (folder / place / name for place in PLACES for name in (*NAMES, f"{CHROMA}/{chroma_folder.NAME}"))
 
 
 def _markdown(folder: Path) -> Iterator[Path]:

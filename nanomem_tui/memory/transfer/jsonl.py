@@ -1,8 +1,8 @@
-"""Our own file of memories: JSON lines that hold every field of every item and lesson. Pure.
+"""Our own file of memories: JSON lines that hold every field of every item, lesson and record. Pure.
 
-First the head: `{"nanomem": "memory", "version": 1, "workspace_id", "exported_at", "items", "lessons"}`;
-then one line a row: its fields by the names of `Item` and `Lesson`, and `type`, "item" or "lesson". The document that
-`memory export` prints is read too.
+First the head: `{"nanomem": "memory", "version": 1, "workspace_id", "exported_at", "items", "lessons", "records"}`;
+then one line a row: its fields by the names of `Item`, `Lesson` and `Record`, and `type`, "item", "lesson" or "record".
+The document that `memory export` prints is read too.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.formats import jsonl
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
-from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Record
 
 MARK = "nanomem"
 VERSION = 1
 LOST = "nothing"
 
 
-def dump(items: Sequence[Item], lessons: Sequence[Lesson], workspace_id: str) -> bytes:
+def dump(items: Sequence[Item], lessons: Sequence[Lesson], workspace_id: str, records: Sequence[Record] = ()) -> bytes:
     """The file. Raises BadInput for a text that no UTF-8 can hold."""
     head = {
         MARK: "memory", "version": VERSION, "workspace_id": workspace_id, "exported_at": clock.iso(clock.now()),
-        "items": len(items), "lessons": len(lessons),
+        "items": len(items), "lessons": len(lessons), "records": len(records),
     }  # fmt: skip
     lines = [jsonl.dump_line(head)]
     lines += [jsonl.dump_line(_fields("item", row)) for row in items]
     lines += [jsonl.dump_line(_fields("lesson", row)) for row in lessons]
+    lines += [jsonl.dump_line(_fields("record", row)) for row in records]
     return b"".join(lines)
 
 
-def _fields(kind: str, row: Row) -> dict[str, Any]:
+def _fields(kind: str, row: AnyRow) -> dict[str, Any]:
     body = row._asdict()
     del body["revision"]
     flags: dict[str, Any] = {name: bool(body[name]) for name in ("enabled", "pinned", "is_deleted") if name in body}
@@ -88,8 +89,9 @@ def read_document(value: Mapping[str, Any], where: str, workspace_id: str) -> Re
     """The rows of the document of `memory export`."""
     found: list[Found] = []
     problems: list[Problem] = []
-    for kind in ("item", "lesson"):
-        for number, raw in enumerate(value[f"{kind}s"], 1):
+    for kind in ROW_LAYERS:
+        rows_there = value.get(f"{kind}s")
+        for number, raw in enumerate(rows_there if isinstance(rows_there, list) else (), 1):
             try:
                 if not isinstance(raw, dict):
                     raise rows.BadRow("is no object")
@@ -104,10 +106,12 @@ def _found(raw: Mapping[str, Any], kind: str, workspace_id: str, place: str) -> 
         return Found(*_swap(rows.item(raw, workspace_id, ours=True), place))
     if kind == "lesson":
         return Found(*_swap(rows.lesson(raw, ours=True), place))
-    raise rows.BadRow(f"neither an item nor a lesson but {json.dumps(kind)[:40]}")
+    if kind == "record":
+        return Found(*_swap(rows.record(raw, ours=True), place))
+    raise rows.BadRow(f"neither an item, a lesson nor a record but {json.dumps(kind)[:40]}")
 
 
-def _swap(checked: tuple[Row, str], place: str) -> tuple[Row, str, str]:
+def _swap(checked: tuple[AnyRow, str], place: str) -> tuple[AnyRow, str, str]:
     return checked[0], place, checked[1]
 
 
@@ -117,5 +121,5 @@ def _reading(name: str, found: Sequence[Found], problems: Sequence[Problem]) -> 
 
 
 def _expected(head: Mapping[str, Any]) -> int:
-    counts = [head.get(name) for name in ("items", "lessons")]
+    counts = [head.get(f"{name}s") for name in ROW_LAYERS]
     return sum(number for number in counts if isinstance(number, int) and not isinstance(number, bool))

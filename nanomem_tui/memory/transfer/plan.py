@@ -3,77 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any
 
-from nanomem_tui.memory.transfer.values import DOES, Entry, Found, Prefer, Reading
-from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.memory.fact_fields import fact_of, identity_of, with_fields
+from nanomem_tui.memory.transfer.plan_records import RecordPlanner
+from nanomem_tui.memory.transfer.values import DOES, Choices, Entry, Found, Reading
+from nanomem_tui.store.snapshot import Snapshot
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, Row, layer_of
 from nanomem_tui.text import normalised, one_line
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
 """Fields that move by use: a difference in them alone is no conflict."""
+TWICE = "that id comes twice"
 Flag = Callable[[Row], str]
 """Why a row should wait for a person; empty when it need not."""
-
-
-class Choices(NamedTuple):
-    """How an import decides: who wins a conflict; whether rows deleted here come back; `undone`: ids that an undone
-    import brought, which nobody deleted on purpose."""
-
-    prefer: Prefer = "ours"
-    restore: bool = False
-    undone: frozenset[str] = frozenset()
 
 
 class Planner:
     """Decides row by row over one or more readings; what an earlier row brings counts as there for a later one."""
 
-    def __init__(self, items: Mapping[str, Item], lessons: Mapping[str, Lesson], choices: Choices) -> None:
-        self._tables: dict[type, Mapping[str, Row]] = {Item: items, Lesson: lessons}
+    def __init__(self, snapshot: Snapshot, choices: Choices) -> None:
+        self._snapshot = snapshot
         self._choices = choices
         self._texts: dict[tuple[str, ...], Row] = {}
         self._gone: dict[tuple[str, ...], Row] = {}
-        self._coming: dict[str, Row] = {}
-        for table in self._tables.values():
+        self._coming: dict[str, AnyRow] = {}
+        for table in (snapshot.items, snapshot.lessons):
             for row in table.values():
                 if not row.is_deleted:
-                    self._texts.setdefault(key_of(row), row)
+                    for key in (key_of(row), known_as(row)):
+                        self._texts.setdefault(key, row)
                 elif row.id not in choices.undone:
-                    self._gone[key_of(row)] = row
+                    self._gone.update(dict.fromkeys((key_of(row), known_as(row)), row))
 
-    def entries(self, reading: Reading, flag: Flag) -> Iterable[Entry]:
-        """The verdicts on the rows of a reading, in its order; `flag` says which should wait for a person."""
+    def entries(self, reading: Reading, flag: Flag, standing: Mapping[str, str]) -> Iterable[Entry]:
+        """The verdicts on the rows of a reading, in its order; `flag` says which should wait for a person. `standing`:
+        the ids of messages that an agent's own transcript holds, and its key."""
         words: dict[str, tuple[str, ...]] = {}
+        records = RecordPlanner(self._snapshot.records, self._choices, reading, standing)
         for found in reading.rows:
-            entry = self._entry(found, reading, flag)
-            key = key_of(found.row)
-            if words.setdefault(found.row.id, key) != key:
+            row = found.row
+            entry = self._entry(found, reading, flag) if not isinstance(row, Record) else self._record(found, records)
+            if not isinstance(row, Record) and words.setdefault(row.id, key_of(row)) != key_of(row):
                 why = "that id comes twice, with other words: the first is taken"
-                entry = Entry("conflict", masked(found.row), found.place, why, entry.present)
+                entry = Entry("conflict", masked(row), found.place, why, entry.present)
             if found.note:
                 entry = entry._replace(why="; ".join(filter(None, (entry.why, found.note))))
             if entry.verdict in DOES:
                 self._coming[entry.row.id] = entry.row
-                self._texts.setdefault(key_of(entry.row), entry.row)
+                if not isinstance(entry.row, Record):
+                    for key in (key_of(entry.row), known_as(entry.row)):
+                        self._texts.setdefault(key, entry.row)
             yield entry
+
+    def _record(self, found: Found, records: RecordPlanner) -> Entry:
+        if found.row.id in self._coming:
+            return Entry("same", found.row, found.place, TWICE, self._coming[found.row.id])
+        return self._taken(found.row, found.place) or records.entry(found)
+
+    def _taken(self, row: AnyRow, place: str) -> Entry | None:
+        """The verdict on a row whose id another kind of row has here; None when none has."""
+        others = [layer for layer in ROW_LAYERS if layer != layer_of(row)]
+        if any(row.id in self._snapshot.table(layer) for layer in others):
+            return Entry("conflict", row, place, "that id is taken by another kind of row")
+        return None
 
     def _entry(self, found: Found, reading: Reading, flag: Flag) -> Entry:
         row, place = found.row, found.place
+        assert not isinstance(row, Record)
         if row.id in self._coming:
-            return Entry("same", row, place, "that id comes twice", self._coming[row.id])
-        present = self._tables[type(row)].get(row.id)
-        if present is None and row.id in self._tables[Lesson if isinstance(row, Item) else Item]:
-            return Entry("conflict", row, place, "that id is taken by another kind of row")
+            return Entry("same", row, place, TWICE, self._coming[row.id])
+        present: Any = self._snapshot.table(layer_of(row)).get(row.id) or self._fact(row)
+        if present is None and (taken := self._taken(row, place)):
+            return taken
         if present is not None and not present.is_deleted:
-            return self._met(row, place, present, reading, flag)
+            return self._met(row._replace(id=present.id), place, present, reading, flag)
         back = present is not None and (self._choices.restore or row.id in self._choices.undone)
         if present is not None and not back:
             return Entry("deleted", row, place, "it was deleted here", present)
-        twin = self._texts.get(key_of(row))
+        twin = self._texts.get(known_as(row))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return _twin(row, place, twin)
         reason = flag(row) if row.enabled else ""
         shown = masked(row) if reason else row
-        twin = twin or self._texts.get(key_of(shown))
+        twin = twin or self._texts.get(known_as(shown))
         if twin is not None and (not reading.ours or twin.id not in self._coming):
             return _twin(row, place, twin)
         gone = None if reading.ours or present is not None else self._deleted(row, shown)
@@ -86,9 +99,16 @@ class Planner:
             return Entry("inbox", shown, place, "; ".join(filter(None, (why, reason))), present)
         return Entry("new", row, place, why, present)
 
+    def _fact(self, row: Row) -> Row | None:
+        """The row of ours that holds the fact that a row is: its names may have come to it later than its id."""
+        if not isinstance(row, Item) or fact_of(row) is None:
+            return None
+        known = self._texts.get(known_as(row))
+        return known if known is not None and known.id not in self._coming else None
+
     def _deleted(self, *rows: Row) -> Row | None:
         """The row of ours that was deleted and said what one of these rows says."""
-        return next((self._gone[key_of(row)] for row in rows if key_of(row) in self._gone), None)
+        return next((self._gone[known_as(row)] for row in rows if known_as(row) in self._gone), None)
 
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
         """The verdict on a row whose id is here. What should wait for a person replaces nothing."""
@@ -107,9 +127,21 @@ class Planner:
             return Entry("conflict", masked(row), place, f"{what}: ours stays, theirs: {reason}", present)
         prefer = self._choices.prefer
         if prefer == "theirs" or (prefer == "newer" and row.updated_at > present.updated_at):
-            taken = present._replace(**{name: getattr(row, name) for name in names})
-            return Entry("update", taken, place, f"{what}: theirs is taken", present)
+            taken: Any = present._replace(**{name: getattr(row, name) for name in names})
+            return Entry("update", _with_its_value(taken, row), place, f"{what}: theirs is taken", present)
         return Entry("conflict", row, place, f"{what}: ours stays", present)
+
+
+def _with_its_value(taken: AnyRow, row: AnyRow) -> AnyRow:
+    """A fact that takes a value over, with that value and its sub-category in its fields; any other row as it is."""
+    if not isinstance(taken, Item) or not isinstance(row, Item):
+        return taken
+    fact = fact_of(row)
+    if fact is None or fact_of(taken) is None:
+        return taken
+    return with_fields(
+        taken, {"value": fact.value, **({"sub_category": fact.sub_category} if fact.sub_category else {})}
+    )
 
 
 def _twin(row: Row, place: str, twin: Row) -> Entry:
@@ -135,6 +167,12 @@ def _same_time(one: Row, other: Row, name: str, times: Callable[[str], str]) -> 
     """Whether a field is a time, and the same one as far as the format can write it."""
     found, known = getattr(one, name), getattr(other, name)
     return name.endswith("_at") and bool(found and known) and times(found) == times(known)
+
+
+def known_as(row: Row) -> tuple[str, ...]:
+    """By what a row is known: a fact by its names, whatever its value is, any other one by its words."""
+    fact = fact_of(row) if isinstance(row, Item) else None
+    return ("fact", *identity_of(fact)) if fact is not None else key_of(row)
 
 
 def key_of(row: Row) -> tuple[str, ...]:

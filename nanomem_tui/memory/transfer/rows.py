@@ -14,7 +14,7 @@ from typing import Any
 from nanomem_tui import clock
 from nanomem_tui.memory.items import MAX_TEXT
 from nanomem_tui.store.exchange import MOST, global_scope
-from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Item, Lesson
+from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Item, Lesson, Record
 
 MAX_ID = 200
 MAX_FIELD = 2_000
@@ -22,6 +22,7 @@ MAX_META = 1_000_000
 _GLOBAL = re.compile(r"workspace:[^:\s]{1,128}:global")
 _SCOPED = re.compile(r"channel:[^:\s]{1,64}:(chat|user):[^\x00-\x1f\x7f]{1,512}")
 _OPTIONAL = ("channel", "chat_id", "sender_id", "session_key", "source_message_id", "source_role")
+RECORD_KINDS = ("journal", "message", "reflection", "usage")
 _LESSON_TEXTS = ("key", "trigger", "bad_action", "better_action", "session_key", "actor_key", "promoted_global_key")
 
 
@@ -88,6 +89,33 @@ def lesson(raw: Mapping[str, Any], *, ours: bool = False) -> tuple[Lesson, str]:
         meta_json=_meta(raw, notes),
         is_deleted=_flag(raw, "is_deleted", default=False),
         **texts,
+    )
+    return found, "; ".join(notes)
+
+
+def record(raw: Mapping[str, Any], *, ours: bool = False) -> tuple[Record, str]:
+    """The record in the fields of a row, and what was put right in it. Raises BadRow with the reason."""
+    notes: list[str] = []
+    kind = raw.get("kind")
+    if kind not in RECORD_KINDS:
+        raise BadRow(f"unknown kind {_shown(kind)}")
+    about = _text(raw.get("about"), "about", MAX_FIELD, needed=True)
+    if not about.isprintable():
+        raise BadRow("what it is about holds control characters")
+    happened = _time(raw, "at", notes, ours=ours) or ""
+    created = _time(raw, "created_at", notes, ours=ours) or happened
+    found = Record(
+        id=_id(raw.get("id")),
+        kind=str(kind),
+        about=about,
+        text=_text(raw.get("text"), "text", MAX_TEXT),
+        session_key=_text(raw.get("session_key"), "session_key", MAX_FIELD),
+        source=_text(raw.get("source"), "source", MAX_FIELD) or "import",
+        at=happened,
+        meta_json=_meta(raw, notes),
+        created_at=created,
+        updated_at=_time(raw, "updated_at", notes, ours=ours) or created,
+        is_deleted=_flag(raw, "is_deleted", default=False),
     )
     return found, "; ".join(notes)
 

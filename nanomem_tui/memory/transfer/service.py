@@ -7,24 +7,38 @@ are the modules beside this one.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.memory import backfill, cap, foreign, retention
-from nanomem_tui.memory.transfer import detect
+from nanomem_tui.memory.sessions import Sessions
+from nanomem_tui.memory.transfer import detect, standing
 from nanomem_tui.memory.transfer.detect import Candidate
-from nanomem_tui.memory.transfer.plan import Choices, Planner
-from nanomem_tui.memory.transfer.values import Entry, Exported, ImportPlan, Prefer, Reading
+from nanomem_tui.memory.transfer.plan import Planner
+from nanomem_tui.memory.transfer.record_rows import masked
+from nanomem_tui.memory.transfer.values import (
+    NOUNS,
+    Choices,
+    Entry,
+    Exported,
+    Found,
+    ImportPlan,
+    Prefer,
+    Reading,
+    by_noun,
+    kind_of,
+)
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, markers
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Lesson, Row
-from nanomem_tui.text import counted
+from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 KIND = "memory.import"
 FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
@@ -34,16 +48,29 @@ Tell = Callable[[str, int, int], object]
 """Hears what is done now, how much of it is done, and how much there is (0: nobody knows)."""
 WIDE = frozenset({"jsonl", "scoped-db"})
 """The formats that know scopes: what belongs to a chat or a person stays theirs there."""
+WITH_RECORDS = frozenset({"jsonl", "facts-db"})
+
+
+class Rows(NamedTuple):
+    """What is exported."""
+
+    items: Sequence[Item]
+    lessons: Sequence[Lesson] = ()
+    records: Sequence[Record] = ()
 
 
 class Transfer:
-    """The import and export of one workspace."""
+    """The import and export of one workspace. `sessions`: the agent's own transcripts, of which no second copy is
+    made."""
 
-    def __init__(self, store: MemoryStore, paths: Paths, settings: Settings, perform: Perform) -> None:
+    def __init__(
+        self, store: MemoryStore, paths: Paths, settings: Settings, perform: Perform, sessions: Callable[[], Sessions]
+    ) -> None:
         self._store = store
         self._paths = paths
         self._settings = settings
         self._perform = perform
+        self._sessions = sessions
 
     # -- import -----------------------------------------------------------------------------------------------------
 
@@ -79,23 +106,28 @@ class Transfer:
         entries: list[Entry] = []
         problems: list[Problem] = []
         notes: list[str] = []
+        refused = Counter[str]()
+        there = standing.find(self._sessions, [found.row for _, reading in read for found in reading.rows])
         with snapshot.lock:
-            planner = Planner(snapshot.items, snapshot.lessons, Choices(prefer, restore, undone))
+            planner = Planner(snapshot, Choices(prefer, restore, undone))
             for reading in (self._dated(reading) for _, reading in read):
                 total = len(reading.rows)
-                for entry in planner.entries(reading, _nothing if trust or reading.trusted else _held):
+                believed = trust or reading.trusted
+                shown = reading if believed else _veiled(reading)
+                for entry in planner.entries(shown, _nothing if believed else _held, there):
                     if len(entries) % STEP == 0:
                         tell("Comparing rows:", len(entries), total)
                     entries.append(entry)
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
+                refused.update(reading.refused)
             notes += self._expired(entries)
             coming = (entry.row for entry in entries if entry.verdict in ("new", "update"))
             items = (row for row in coming if isinstance(row, Item))
             over = cap.overflow(snapshot.items, items, self._settings.max_items)
         name = " and ".join(dict.fromkeys(reading.format for _, reading in read))
         deleted = sum(reading.deleted for _, reading in read)
-        return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes), over)
+        return ImportPlan(source, name, tuple(entries), tuple(problems), deleted, tuple(notes), over, refused)
 
     def run(self, plan: ImportPlan, *, tell: Tell = lambda what, done, total: None) -> Operation:
         """Do what the plan says, as one operation. Raises NothingToDo, or Conflict when things changed since.
@@ -112,11 +144,9 @@ class Transfer:
             changes.append(_change(entry))
         if not changes:
             raise NothingToDo("nothing to import", str(plan.path), "all of it is here, or could not be read")
-        rows = [entry.row for entry in plan.todo]
-        items = sum(isinstance(row, Item) for row in rows)
-        what = " and ".join(
-            counted(number, noun) for number, noun in ((items, "item"), (len(rows) - items, "lesson")) if number
-        )
+        kinds = Counter(kind_of(entry.row) for entry in plan.todo)
+        items = {"item": kinds.pop("item", 0) + kinds.pop("fact", 0)}
+        what = by_noun({**items, **dict(sorted(kinds.items()))})
         meta = {"started_by": "human", "path": str(plan.path), "format": plan.format}
         label = f"import {what} from {plan.name}"
         if plan.over_cap is not None:
@@ -129,7 +159,7 @@ class Transfer:
             return reading
         now = clock.now()
 
-        def dated(row: Row) -> Row:
+        def dated(row: AnyRow) -> AnyRow:
             if not isinstance(row, Item):
                 return row
             return row._replace(expires_at=retention.expires_at(row.kind, now, self._settings))
@@ -148,6 +178,12 @@ class Transfer:
             return (f"1 is past its expiry: it comes in as expired and is not recalled; {fate}.",)
         return (f"{number:,} are past their expiry: they come in as expired and are not recalled; {fate}.",)
 
+    def records(self) -> list[Record]:
+        """The records that are not deleted, in no order."""
+        snapshot = self._store.load("record")
+        with snapshot.lock:
+            return [row for row in snapshot.records.values() if not row.is_deleted]
+
     # -- export -----------------------------------------------------------------------------------------------------
 
     def export(self, name: str, target: Path | str, *, every_scope: bool = False, force: bool = False) -> Exported:
@@ -162,13 +198,14 @@ class Transfer:
         path = Path(target).expanduser()
         self.check_target(path, force=force)
         left: dict[str, int] = {}
-        items, lessons = self._rows(name, left, every_scope=every_scope)
-        data, written, lost = self._dump(name, items, lessons, left)
-        if not written and not lessons:
+        chosen = self._rows(name, left, every_scope=every_scope)
+        data, written, lost, notes = self._dump(name, chosen, left)
+        if not written and not chosen.lessons and not chosen.records:
             raise NothingToDo("nothing to export", name, _why_empty(left))
         self.check_target(path, force=force)
         write(path, data)
-        return Exported(path, name, len(written), len(lessons), left, lost)
+        kinds = Counter(row.kind for row in chosen.records)
+        return Exported(path, name, len(written), len(chosen.lessons), left, lost, dict(sorted(kinds.items())), notes)
 
     def check_target(self, path: Path, *, force: bool) -> None:
         """Raise Refused for a place that an export must not take."""
@@ -187,18 +224,23 @@ class Transfer:
         if not force:
             raise Refused("that file is there already", str(path), "name a new one, or add --force to replace it")
 
-    def _rows(self, name: str, left: dict[str, int], *, every_scope: bool) -> tuple[list[Item], list[Lesson]]:
+    def _rows(self, name: str, left: dict[str, int], *, every_scope: bool) -> Rows:
         """The rows that a format takes; `left` gets the counts of those it does not, by reason."""
         snapshot = self._store.load()
         with snapshot.lock:
             items = [row for row in snapshot.items.values() if not row.is_deleted]
             lessons = [row for row in snapshot.lessons.values() if not row.is_deleted]
+        records = self.records()
+        if name not in WITH_RECORDS:
+            for kind, number in sorted(Counter(row.kind for row in records).items()):
+                _count(left, NOUNS[kind][number != 1] if kind in NOUNS else kind, number)
+            records = []
         waiting = sum(row.waits for row in items) + sum(row.waits for row in lessons)
         items, lessons = [row for row in items if not row.waits], [row for row in lessons if not row.waits]
         _count(left, "waiting in the inbox", waiting)
         if name == "lessons":
             _count(left, "items", len(items))
-            return [], lessons
+            return Rows([], lessons)
         if name != "jsonl":
             _count(left, "lessons", len(lessons))
             lessons = []
@@ -209,29 +251,31 @@ class Transfer:
             everyone = [row for row in items if row.scope_type == "global"]
             _count(left, "of one chat or person", len(items) - len(everyone))
             items = everyone
-        return items, lessons
+        return Rows(items, lessons, records)
 
     def _dump(
-        self, name: str, items: Sequence[Item], lessons: Sequence[Lesson], left: dict[str, int]
-    ) -> tuple[bytes, Sequence[Item], str]:
-        """The file, the items in it, and what the format cannot say."""
+        self, name: str, chosen: Rows, left: dict[str, int]
+    ) -> tuple[bytes, Sequence[Item], str, tuple[str, ...]]:
+        """The file, the items in it, what the format cannot say, and what there is to say of it."""
         from nanomem_tui.memory.transfer import facts, jsonl, markdown, ram_first, scoped
 
+        items, lessons, records = chosen
         if name == "jsonl":
-            return jsonl.dump(items, lessons, self._store.workspace_id), items, jsonl.LOST
+            return jsonl.dump(items, lessons, self._store.workspace_id, records), items, jsonl.LOST, ()
         if name == "ltm-snapshot":
-            return ram_first.dump_snapshot(items), items, ram_first.LOST[name]
+            return ram_first.dump_snapshot(items), items, ram_first.LOST[name], ()
         if name == "lessons":
-            return ram_first.dump_lessons(lessons), items, ram_first.LOST[name]
+            return ram_first.dump_lessons(lessons), items, ram_first.LOST[name], ()
         if name == "facts-db":
-            return facts.dump(items), items, facts.LOST
+            made = facts.dump(items, records)
+            return made.data, items, facts.LOST, facts.told(made.renamed)
         if name == "markdown":
-            return markdown.dump(items), items, markdown.LOST
+            return markdown.dump(items), items, markdown.LOST, ()
         backfilled = markers.read(self._store, "backfill:v1") is not None
         data, same = scoped.dump(items, foreign.folder_id(self._paths), backfilled=backfilled)
         _count(left, "the same text as a newer one", len(same))
         gone = {row.id for row in same}
-        return data, [row for row in items if row.id not in gone], scoped.LOST
+        return data, [row for row in items if row.id not in gone], scoped.LOST, ()
 
 
 def _nothing(_row: Row) -> str:
@@ -245,12 +289,25 @@ def _held(row: Row) -> str:
     return safety.held(words)
 
 
+def _veiled(reading: Reading) -> Reading:
+    """The reading with a name in place of each secret in its records: nobody looks at those one by one."""
+
+    def veiled(found: Found) -> Found:
+        row = masked(found.row) if isinstance(found.row, Record) else found.row
+        if row == found.row:
+            return found
+        note = "; ".join(filter(None, (found.note, "a secret in it is written as its name")))
+        return found._replace(row=row, note=note)
+
+    return reading._replace(rows=[veiled(found) for found in reading.rows])
+
+
 def _change(entry: Entry) -> Change:
-    layer = "item" if isinstance(entry.row, Item) else "lesson"
+    layer = layer_of(entry.row)
     if entry.verdict == "update":
         return change_of(layer, entry.present, entry.row)
     row = entry.row
-    if entry.verdict == "inbox":
+    if entry.verdict == "inbox" and not isinstance(row, Record):
         row = _waiting(row, entry.why)
     return change_of(layer, None, row)
 

@@ -7,24 +7,47 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.memory.cap import Overflow
-from nanomem_tui.store.values import Item, Row
+from nanomem_tui.memory.fact_fields import fact_of
+from nanomem_tui.store.values import AnyRow, Item, Record, layer_of
+from nanomem_tui.text import counted
 
 Verdict = Literal["new", "update", "inbox", "same", "conflict", "deleted"]
 DOES = frozenset({"new", "update", "inbox"})
 """The verdicts that change something here."""
 Prefer = Literal["ours", "theirs", "newer"]
+NOUNS: Mapping[str, tuple[str, str]] = {
+    "item": ("item", "items"),
+    "lesson": ("lesson", "lessons"),
+    "fact": ("fact", "facts"),
+    "journal": ("journal entry", "journal entries"),
+    "message": ("message", "messages"),
+    "reflection": ("reflection", "reflections"),
+    "usage": ("row of token use", "rows of token use"),
+}
+"""What one and what several of a kind are called."""
+_NONE: Mapping[str, int] = MappingProxyType({})
+
+
+class Choices(NamedTuple):
+    """How an import decides: who wins a conflict; whether rows deleted here come back; `undone`: ids that an undone
+    import brought, which nobody deleted on purpose."""
+
+    prefer: Prefer = "ours"
+    restore: bool = False
+    undone: frozenset[str] = frozenset()
 
 
 class Found(NamedTuple):
     """A row of a source, as a row of ours: where it stands there, and what had to be put right in it."""
 
-    row: Row
+    row: AnyRow
     place: str
     note: str = ""
 
@@ -34,7 +57,8 @@ class Reading(NamedTuple):
 
     `fields`: what the format holds of a row; empty: everything. `ours`: a copy that nanomem made, taken as it is;
     `trusted`: of this very workspace. `deleted`: rows that are deleted there. `notes` are sentences for a person.
-    `times`: a time as the format can write it; what gets lost by that is no difference.
+    `times`: a time as the format can write it; what gets lost by that is no difference. `refused`: how many rows of
+    each kind are left out, where there are several kinds.
     """
 
     format: str
@@ -46,24 +70,50 @@ class Reading(NamedTuple):
     deleted: int = 0
     notes: Sequence[str] = ()
     times: Callable[[str], str] = str
+    refused: Mapping[str, int] = _NONE
 
 
 class Entry(NamedTuple):
     """What the import does with one row of a source, and why. `present` is the row of ours that it meets."""
 
     verdict: Verdict
-    row: Row
+    row: AnyRow
     place: str
     why: str = ""
-    present: Row | None = None
+    present: AnyRow | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The entry as the command line prints it."""
-        layer = "item" if isinstance(self.row, Item) else "lesson"
         met = {"present": self.present.id} if self.present is not None else {}
-        text = self.row.text if isinstance(self.row, Item) else f"{self.row.trigger}: {self.row.better_action}"
-        body = {"id": self.row.id, "layer": layer, "verdict": self.verdict, "why": self.why, "place": self.place}
-        return {**body, **met, "text": text, "row": self.row.to_json()}
+        body = {"id": self.row.id, "layer": layer_of(self.row), "verdict": self.verdict, "why": self.why}
+        return {**body, "place": self.place, **met, "text": words_of(self.row), "row": self.row.to_json()}
+
+
+def kind_of(row: AnyRow) -> str:
+    """Of which kind a row is, for a person: a fact is every item with the fields of one."""
+    if isinstance(row, Record):
+        return row.kind
+    if isinstance(row, Item):
+        return "fact" if fact_of(row) is not None else "item"
+    return "lesson"
+
+
+def words_of(row: AnyRow) -> str:
+    """The words of a row in a list of rows."""
+    if isinstance(row, Item):
+        return row.text
+    if not isinstance(row, Record):
+        return f"{row.trigger}: {row.better_action}"
+    meta = row.meta
+    if row.kind == "usage":
+        return f"{row.about} {meta.get('model')}: {meta.get('total_tokens')} tokens"
+    return f"{meta.get('role') if row.kind == 'message' else row.about}: {row.text}"
+
+
+def by_noun(counts: Mapping[str, int]) -> str:
+    """How many of each kind, in words; kinds of which there are none are left out."""
+    told = [counted(number, *NOUNS[kind]) for kind, number in counts.items() if number]
+    return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
 
 
 class ImportPlan(NamedTuple):
@@ -77,6 +127,8 @@ class ImportPlan(NamedTuple):
     notes: tuple[str, ...] = ()
     over_cap: Overflow | None = None
     """That there would be more items than `max_items` has room for."""
+    refused: Mapping[str, int] = _NONE
+    """How many rows of each kind could not be read."""
 
     @property
     def name(self) -> str:
@@ -92,13 +144,37 @@ class ImportPlan(NamedTuple):
         return {**{name: counted[name] for name in verdicts}, "deleted_there": self.deleted, "bad": bad}
 
     @property
+    def kinds(self) -> dict[str, dict[str, int]]:
+        """How many rows of each kind have each verdict, `bad` ones included; kinds of which there is none are left
+        out."""
+        found: dict[str, Counter[str]] = {kind: Counter() for kind in NOUNS}
+        for entry in self.entries:
+            found[kind_of(entry.row)][entry.verdict] += 1
+        for kind, number in self.refused.items():
+            found[kind].update({"bad": number} if number else {})
+        return {kind: dict(verdicts) for kind, verdicts in found.items() if verdicts}
+
+    def told_by_kind(self, words: Mapping[str, str]) -> list[str]:
+        """A sentence for each kind of row where there are several; `words`: what to call each verdict."""
+        chats = {
+            entry.row.about for entry in self.entries if isinstance(entry.row, Record) and entry.row.kind == "message"
+        }
+        told: list[str] = []
+        for kind, verdicts in self.kinds.items():
+            many = counted(sum(verdicts.values()), *NOUNS[kind])
+            whose = f" of {counted(len(chats), 'conversation')}" if kind == "message" else ""
+            told.append(f"{many}{whose}: {', '.join(f'{number:,} {words[name]}' for name, number in verdicts.items())}")
+        return told if len(told) > 1 else []
+
+    @property
     def todo(self) -> list[Entry]:
         """The entries that change something."""
         return [entry for entry in self.entries if entry.verdict in DOES]
 
 
 class Exported(NamedTuple):
-    """An export that was made. `left_out`: how many rows were not written, by reason; `lost`: what the format lacks."""
+    """An export that was made. `left_out`: how many rows were not written, by reason; `lost`: what the format lacks;
+    `records`: how many of each kind; `notes`: sentences for a person."""
 
     path: Path
     format: str
@@ -106,3 +182,10 @@ class Exported(NamedTuple):
     lessons: int
     left_out: dict[str, int]
     lost: str
+    records: Mapping[str, int] = _NONE
+    notes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What was written, counted."""
+        return by_noun({"item": self.items, "lesson": self.lessons, **self.records})

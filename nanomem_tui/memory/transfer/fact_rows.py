@@ -1,0 +1,118 @@
+"""Facts of the crystallized system (seed 003) as items, wherever it kept them: in its table, or in its index.
+
+A fact is known by domain, category and key, white space and case apart. Rows of theirs that are one by that are one
+item: the newest value stands, the others go into its history. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from nanomem_tui.errors import BadInput, Problem
+from nanomem_tui.memory.fact_fields import checked_name, id_of, identity, text_of
+from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer.values import Found
+from nanomem_tui.store.values import KINDS, Item
+from nanomem_tui.text import one_line
+
+EARLIER = "earlier"
+"""The field of a fact that holds its older values: `[{"value", "since"}]`, newest first."""
+OWN = "nanomem"
+"""The domain of a fact that is an item of ours: its category is the kind, its key the id."""
+CLASH = "::"
+"""Between a key and its domain, where the table of that system has room for one of two domains only."""
+SHOWN = 60
+
+
+class FactRow(NamedTuple):
+    """A row of theirs: where it stands, and its fields by the names of their table."""
+
+    place: str
+    fields: dict[str, Any]
+
+
+def read(theirs: Iterable[FactRow], where: str, workspace_id: str) -> tuple[list[Found], list[Problem]]:
+    """The facts as global items in the order of their rows, and why rows are left out."""
+    problems: list[Problem] = []
+    found: dict[str, list[Found]] = {}
+    for place, raw in theirs:
+        try:
+            row, note = rows.item(_fields(raw), workspace_id)
+        except rows.BadRow as error:
+            problems.append(Problem(f"{place} ({shown(raw.get('key'))}): {error}", where))
+        else:
+            found.setdefault(row.id, []).append(Found(row, place, note))
+    return [_one(same) for same in found.values()], problems
+
+
+def shown(name: object) -> str:
+    """A name of theirs as a problem tells it, whatever it holds."""
+    return one_line(str(name).encode("utf-8", "replace").decode(), SHOWN)
+
+
+def _fields(raw: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the item that a fact is. Raises BadRow for a fact without words, or with names that are none."""
+    names = {name: raw.get(name) for name in ("domain", "category", "sub_category", "key", "value")}
+    missing = [name for name in ("category", "key", "value") if names[name] is None]
+    wrong = [name for name, value in names.items() if value is not None and not isinstance(value, str)]
+    if missing or wrong:
+        raise rows.BadRow(f"{' and '.join(missing)} missing" if missing else f"{' and '.join(wrong)} is no text")
+    times = {name: raw.get(name) or raw.get("updated_at") for name in ("created_at", "updated_at")}
+    value = str(names["value"])
+    if not value.strip():
+        raise rows.BadRow("value is empty")
+    if names["domain"] == OWN and names["category"] in KINDS:
+        return {"id": names["key"], "text": value, "kind": names["category"], "source": "import", **times}
+    try:
+        needed = {name: checked_name(str(names[name]), name) for name in ("category", "key")}
+        others = {name: checked_name(names[name] or "", name, needed=False) for name in ("domain", "sub_category")}
+    except BadInput as error:
+        raise rows.BadRow(f"{error.where}: {error.what}") from error
+    domain = others["domain"]
+    key = needed["key"].removesuffix(f"{CLASH}{domain}") if domain else needed["key"]
+    key = key or needed["key"]
+    fact = {**needed, "key": key, "value": value, **{name: text for name, text in others.items() if text}}
+    return {
+        "id": id_of(identity("", domain, needed["category"], key)),
+        "text": text_of(key, value),
+        "kind": "fact",
+        "source": "crystallized",
+        "meta": {"fact": fact},
+        **times,
+    }
+
+
+def _one(same: list[Found]) -> Found:
+    """The newest of several rows that are one fact, with the values of the others."""
+    first, *older = sorted(same, key=_updated, reverse=True)
+    item = _item(first)
+    earlier: list[dict[str, str]] = []
+    values = {_value(item)}
+    for other in map(_item, older):
+        if _value(other) not in values:
+            values.add(_value(other))
+            earlier.append({"value": _value(other), "since": other.updated_at})
+    if not older:
+        return first
+    notes = [first.note, f"{', '.join(one.place for one in older)} is the same fact, and older"]
+    if earlier:
+        meta = {"fact": {**item.meta["fact"], EARLIER: earlier}}
+        item = item._replace(meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+        notes[1] += ": its value is kept in the history"
+    return first._replace(row=item, note="; ".join(filter(None, notes)))
+
+
+def _item(found: Found) -> Item:
+    assert isinstance(found.row, Item)
+    return found.row
+
+
+def _updated(found: Found) -> str:
+    return _item(found).updated_at
+
+
+def _value(item: Item) -> str:
+    fact = item.meta.get("fact")
+    return str(fact["value"]) if isinstance(fact, dict) else item.text
