@@ -6,12 +6,12 @@ Must not cut what it shows without saying so in its place.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nanomem_tui.dream.edits import TITLES
 from nanomem_tui.formats.history import HistoryEntry
+from nanomem_tui.model.fence import Fence
 
 Message = dict[str, str]
 MAX_FACTS = 100
@@ -94,19 +94,6 @@ def step_shape(cursors: Sequence[int]) -> Shape:
         "status": _text(20, "more", "done"),
     }
     return _object(fields, "edits")
-
-
-class Fence:
-    """Lines that set data off from our words; nobody who wrote the data can know them."""
-
-    def __init__(self, *texts: str) -> None:
-        self.mark = f"=={secrets.token_hex(8)}=="
-        while any(self.mark in text for text in texts):
-            self.mark = f"=={secrets.token_hex(8)}=="
-
-    def around(self, name: str, text: str) -> str:
-        """`text` between two fences, the first with `name`."""
-        return f"{self.mark} {name}\n{text}\n{self.mark} end of {name}"
 
 
 def entry_text(entry: HistoryEntry, content: str | None = None, part: str = "") -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.dream import details, summary_checks
 from nanomem_tui.dream.facts import MAX_FACT
-from nanomem_tui.dream.prompts import Fence
 from nanomem_tui.dream.summary import (
     MARKS,
     LeftOut,
@@ -30,6 +29,7 @@ from nanomem_tui.errors import ModelError, ModelTooLong
 from nanomem_tui.formats.session_slices import archivable, dump, fits_dump, without_thoughts
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.memory import secrets
+from nanomem_tui.model.fence import Fence
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:

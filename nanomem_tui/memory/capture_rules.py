@@ -219,7 +219,7 @@ def read(sentence: str) -> Said | None:
             return None
         intent = straight(sentence)[: wish.start("what")].strip(" :：,，")
         return Said(what, kind_of(what) or "fact", explicit=True, intent=intent)
-    if _is_question(plain):
+    if is_question(plain):
         return None
     standing = _STANDING.search(plain)
     kind = kind_of(plain)
@@ -233,7 +233,7 @@ def _wish(sentence: str) -> re.Match[str] | None:
     plain = _plain(sentence)
     wish = _REMEMBER_ZH.match(plain)
     if wish is None:
-        return None if _is_question(plain, polite=True) else _REMEMBER.match(plain)
+        return None if is_question(plain, polite=True) else _REMEMBER.match(plain)
     if _ASKED_ZH.search(plain) is None or _TAG_ZH.search(plain) is not None:
         return wish
     return wish if wish["polite"] and kind_of(_wanted(wish, sentence)) else None
@@ -323,14 +323,14 @@ def episode(message: str) -> Said | None:
     wide = len(_WIDE.findall(line))
     enough = len(words) - wide + wide / WIDE_PER_WORD >= EPISODE_WORDS
     parts = sentences(message)
-    spoken = [part for part in parts if not _is_question(part) and not _REQUEST.match(part)]
+    spoken = [part for part in parts if not is_question(part) and not _REQUEST.match(part)]
     if not enough or not spoken or any(map(asks_to_forget, parts)):
         return None
     cut = line if len(line) <= EPISODE_CHARS else line[:EPISODE_CHARS].rstrip() + "…"
     return Said(f"{EPISODE}{cut}", "episodic", explicit=False, intent="episodic")
 
 
-def _is_question(text: str, *, polite: bool = False) -> bool:
+def is_question(text: str, *, polite: bool = False) -> bool:
     """Whether a sentence asks; `polite`: “can you remember that …?” asks for nothing but to remember."""
     if polite and _POLITE.match(text):
         return False

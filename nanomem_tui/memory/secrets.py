@@ -193,10 +193,12 @@ _SHAPES: tuple[_Shape, ...] = (
     _Shape(
         "password",
         "assw|pwd|Pwd|PWD|PASSW|passphrase|assphrase|pin|PIN|Pin|ennwor|ENNWOR|eheimzahl|odewor|de passe|DE PASSE|"
-        "mdp|MDP|Mdp|ontrase|ONTRASE|clave|Clave|CLAVE|senha|Senha|SENHA|achtwoord|密码|密碼|口令|暗号|密语|通行码",
+        "арол|АРОЛ|ин-код|mdp|MDP|Mdp|ontrase|ONTRASE|clave|Clave|CLAVE|senha|Senha|SENHA|achtwoord|密码|密碼|口令|暗号|密语|通行码",
         rf"(?i:(?:passw(?:or)?[dt]|\b(?:passphrase|pwd|kennwort|codewort|mots? de passe|mdp|contrase[ñÑn]a|clave|senha|"
         rf"wachtwoord))\b[\"']?(?:{_OF_WHAT}|{_OF_WHAT_ELSE})\s*"
         r"(?:is now|is|was|=>|:=|[:=：]|to|ist|lautet|war|est|es|é)\s*"
+        r"|(?:[Пп]арол[ьяею]м?|ПАРОЛЬ|[Пп]ин-код)(?: (?:от|для|к|на)(?: [\wа-яёА-ЯЁ-]{1,20}){1,3}?)?\s*(?:[—–=:-]|"
+        r"это|такой:?)\s*"
         r"|(?:密码|密碼|口令|暗号|密语|通行码)\s*(?:是|为|為|就是|设为|设成|改成|改为|换成|[:=：])了?\s*[:：]?\s*"
         r"|\b(?:pin|geheimzahl)(?:[- ]?(?:code|nummer))?\s*(?:is|ist|lautet|est|es|[:=：])\s*(?=\d{4,8}\b))"
         r"(?P<v>\"[^\"\s]{4,64}\"|'[^'\s]{4,64}'|`[^`\s]{4,64}`|[!-~]{4,64}(?<![.,;:?)]))",
@@ -243,7 +245,8 @@ _SHAPES: tuple[_Shape, ...] = (
         r"(?<![\w.+\-])\d{12,19}(?![\w\-]|\.\d)",
         _issued,
         guessable=True,
-        unless=r"(?i:order|ticket|tracking|parcel|invoice|phone|mobile|tel|call|fax|whatsapp|isbn|ean|barcode|timestamp|"
+        unless=r"(?i:order|ticket|tracking|parcel|invoice|phone|mobile|tel|call|fax|whatsapp|isbn|ean|barcode|"
+        r"timestamp|"
         r"epoch|time|commit|build|\bid)\W{0,3}(?:\w{1,8}\W{1,3}){0,2}$|"
         r"(?:订单|訂單|单号|單號|电话|電話|手机|手機|时间戳|编号|編號|流水)[^\d，。]{0,4}$",
     ),
