@@ -1,0 +1,188 @@
+"""What people said in an agent's sessions, message by message: the last ones of all, of one, or those not read yet.
+
+Owns which messages are people's own words, and how far each session was read. A session that cannot be read is told and
+stops no other. Reads only; must not know what a fact is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.errors import NanomemError, NotFound
+from nanomem_tui.facts import talk
+from nanomem_tui.formats.keep import text_of
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.sessions import Message
+    from nanomem_tui.memory.sessions import Sessions
+
+MOST_BYTES = 8_000_000
+"""The end of one transcript that is read."""
+NOBODYS = ("dream:", "cron:", "heartbeat", "system:", "subagent:", "trigger:")
+"""How the keys begin of sessions in which no person speaks."""
+_PARTS = frozenset({"cron", "trigger", "heartbeat", "subagent", "runtime", "system", "goal_continuation"})
+"""Senders (before any colon) that are parts of the agent."""
+_TOLD = 5
+
+
+class Told(NamedTuple):
+    """A message of a person. `number` counts the messages of its session from 0; `at` is UTC ISO, "" where unknown;
+    `before` is what the assistant said right before it, "" for nothing."""
+
+    session_key: str
+    number: int
+    at: str
+    text: str
+    before: str = ""
+    sender_id: str | None = None
+    message_id: str = ""
+
+
+class Place(NamedTuple):
+    """How far a session was read: the number of the last message, what it says (a digest), when it was said."""
+
+    number: int
+    digest: str
+    at: str
+
+    def to_json(self) -> list[object]:
+        """As it is kept."""
+        return list(self)
+
+
+class Dialogue(NamedTuple):
+    """The messages of people, oldest first, and what reading them came to.
+
+    `messages` are all that were looked at, of the assistant too; `places` is how far each session is read by now;
+    `left_out` says in words what was not read, `problems` which sessions could not be.
+    """
+
+    told: tuple[Told, ...] = ()
+    messages: int = 0
+    sessions: int = 0
+    places: Mapping[str, Place] = {}
+    left_out: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def read(
+    sessions: Sessions,
+    channels: Collection[str],
+    *,
+    limit: int | None = None,
+    session: str | None = None,
+    since: datetime | None = None,
+    places: Mapping[str, Place] | None = None,
+) -> Dialogue:
+    """The last `limit` messages (None: all), of all sessions of these channels or of one `session`, of any channel.
+
+    `since`: only what was said then or later. `places`: only what came after them. Raises NotFound for a session that
+    is not there.
+    """
+    found: list[tuple[str, Told | None]] = []
+    ends: dict[str, Place] = {}
+    problems: list[str] = []
+    left: dict[str, int] = {}
+    other: set[str] = set()
+    known: set[str] = set()
+    for file in sessions.files():
+        try:
+            key, first, messages = sessions.end_of(file, MOST_BYTES)
+        except NanomemError as error:
+            problems.append(f"{file.path.name}: {error.what}")
+            continue
+        if key in known or (session is not None and key != session) or key.startswith(NOBODYS):
+            continue
+        known.add(key)
+        if session is None and key.partition(":")[0] not in channels:
+            other.add(key)
+            continue
+        if not messages:
+            continue
+        start = _after(messages, first, places.get(key)) if places is not None else 0
+        ends[key] = _place(messages[-1], first)
+        found += _said(key, first, messages, start, since, left)
+    if session is not None and session not in known:
+        raise NotFound("no such session", session, "`nanomem session list` shows them all")
+    found.sort(key=lambda pair: pair[0])
+    kept = found[-limit:] if limit is not None else found
+    told = tuple(one for _, one in kept if one is not None)
+    notes = [f"{counted(number, 'message')} not read: {why}" for why, number in sorted(left.items())]
+    if other:
+        names = ", ".join(sorted({key.partition(":")[0] for key in other})[:_TOLD])
+        notes.append(f"{counted(len(other), 'session')} not read: {names} not among capture_channels")
+    spoken = len({one.session_key for one in told})
+    return Dialogue(told, len(kept), spoken, ends, tuple(notes), tuple(problems))
+
+
+def _said(
+    key: str, first: int, messages: Sequence[Message], start: int, since: datetime | None, left: dict[str, int]
+) -> Iterable[tuple[str, Told | None]]:
+    """The messages from `start` on with their times; None for those of the assistant, and for what is not read."""
+    before, last = "", ""
+    for at, message in enumerate(messages):
+        text = message.content
+        if message.hidden or message.command or message.role not in ("user", "assistant") or not text.strip():
+            continue
+        moment = clock.parse(message.timestamp) if message.timestamp else None
+        last = clock.iso(moment) if moment is not None else last
+        if at >= start and (since is None or (moment is not None and moment >= since)):
+            if message.role == "assistant":
+                yield last, None
+            else:
+                yield last, _told(key, first + message.index, last if moment else "", message, before, left)
+        before = text if message.role == "assistant" else ""
+
+
+def _told(key: str, number: int, at: str, message: Message, before: str, left: dict[str, int]) -> Told | None:
+    sender = _text(message.raw.get("sender_id"))
+    if sender.partition(":")[0].lower() in _PARTS:
+        return None
+    if why := talk.why_not(message.content):
+        left[why] = left.get(why, 0) + 1
+        return None
+    return Told(key, number, at, message.content, before, sender or None, _text(message.raw.get("message_id")))
+
+
+def _text(value: object) -> str:
+    """An id as text; ids are numbers in many channels."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_of(value)
+
+
+def _place(message: Message, first: int) -> Place:
+    return Place(first + message.index, digest_of(message), message.timestamp)
+
+
+def digest_of(message: Message) -> str:
+    """What tells a message from others: its role, its time and its words."""
+    words = f"{message.role}\n{message.timestamp}\n{message.content}"
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _after(messages: Sequence[Message], first: int, place: Place | None) -> int:
+    """Where in `messages` those begin that came after a place; a compaction may have moved or removed it."""
+    if place is None:
+        return 0
+    at = place.number - first
+    if 0 <= at < len(messages) and digest_of(messages[at]) == place.digest:
+        return at + 1
+    for at in range(len(messages) - 1, -1, -1):
+        if messages[at].timestamp == place.at and digest_of(messages[at]) == place.digest:
+            return at + 1
+    later = (number for number, one in enumerate(messages) if not (place.at and one.timestamp <= place.at))
+    return next(later, len(messages))
+
+
+def places_of(value: object) -> dict[str, Place]:
+    """The places as they were kept; of what is no such thing, nothing: then a session is read from its beginning."""
+    found = {}
+    for key, place in value.items() if isinstance(value, dict) else ():
+        fits = isinstance(place, list) and len(place) == 3
+        if fits and type(place[0]) is int and isinstance(place[1], str) and isinstance(place[2], str):
+            found[str(key)] = Place(*place)
+    return found
