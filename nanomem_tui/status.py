@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
+OF_FACTS = ("journal", "conversations", "reflections", "token_usage")
+"""What a database of facts holds beside them."""
+
+
 def status(ws: Workspace) -> dict[str, Any]:
     """Counts of every part. A part that cannot be read is None and named in `problems`; the rest stays usable."""
     problems: list[Problem] = []
@@ -82,11 +86,13 @@ def _distinct(problems: list[Problem]) -> list[Problem]:
 def _foreign(ws: Workspace) -> list[dict[str, Any]]:
     found = []
     for path in foreign.sources(ws.paths, ws.settings):
-        if foreign_databases.identify(path) == "scoped":
+        kind = foreign_databases.identify(path)
+        if kind in foreign.SHOWN:
             rows = foreign.rows(ws.paths, path, ws.id)
             deleted = sum(1 for row in rows if row.get("is_deleted"))
             counts = {"total": len(rows), "active": len(rows) - deleted, "deleted": deleted}
-            found.append({"path": ws.paths.relative(path), "format": "scoped", **counts})
+            others = {"others": foreign_databases.row_counts(path, OF_FACTS)} if kind == "facts" else {}
+            found.append({"path": ws.paths.relative(path), "format": kind, **counts, **others})
     return found
 
 

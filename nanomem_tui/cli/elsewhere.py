@@ -44,8 +44,8 @@ def _to_import(ws: Workspace, *, with_rows: bool) -> str:
 
     rows = len(ws.items.foreign()) if with_rows else 0
     empty = not ws.items.count()["total"]  # else what is in a database of facts may have come with an import
-    wanted = {"scoped-db"} if rows else set[str]()
-    wanted |= {"facts-db"} if empty else set()
+    wanted = {"scoped-db", "facts-db"} if rows else set[str]()
+    wanted |= {"facts-db", "chroma"} if empty else set()
     found = [one for one in candidates(ws.paths, ws.settings) if one.format in wanted]
     if not found:
         return ""

@@ -118,7 +118,8 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
         ]
     )
     for foreign in found["foreign"] or []:
-        rows = words.counted(foreign["active"], "active row")
+        more = [f"{number:,} of {name}" for name, number in foreign.get("others", {}).items()]
+        rows = ", ".join([words.counted(foreign["active"], "active row"), *more])
         lines.append(f"Foreign database, read only: {foreign['path']} ({rows})")
     if found["inbox"]:
         lines.append(f"{found['inbox']:,} wait{'s' * (found['inbox'] == 1)} in the inbox: nanomem inbox list")

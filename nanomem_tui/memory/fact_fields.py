@@ -96,6 +96,13 @@ def identity_of_item(item: Item) -> Identity | None:
     return identity_of(fact) if fact is not None else None
 
 
+def unknown(rows: Iterable[Item], ours: Iterable[Item]) -> list[Item]:
+    """Those of the rows that hold no fact which one of ours holds, whatever their ids are."""
+    named = [(row, identity_of_item(row)) for row in rows]
+    known = {identity_of_item(row) for row in ours if not row.is_deleted} if any(name for _, name in named) else set()
+    return [row for row, name in named if name is None or name not in known]
+
+
 def identity(scope_key: str, domain: str | None, category: str, key: str) -> Identity:
     """By what a fact of these fields is known; `scope_key`: empty for a global one."""
     return scope_key, normalised(domain or ""), normalised(category), normalised(key)

@@ -18,6 +18,8 @@ from nanomem_tui.store.journal import Journal
 from nanomem_tui.store.oplog import LogEntry
 
 Raw = dict[str, Any]
+SHOWN = ("scoped", "facts")
+"""The kinds of database whose memories are told beside ours."""
 
 
 def folder_id(paths: Paths) -> str:
@@ -38,20 +40,25 @@ def named(paths: Paths, settings: Settings) -> Path | None:
 
 
 def sources(paths: Paths, settings: Settings) -> tuple[Path, ...]:
-    """The databases of the scoped system that belong here: in the agent's home, then the one that its settings name."""
+    """The databases of other systems that belong here: in the agent's home, then the one that its settings name."""
     found = [paths.longterm_db] if paths.longterm_db is not None else []
-    other = named(paths, settings)
-    if other is not None and other.is_file() and not any(same_file(other, path) for path in found):
-        found += [other] if foreign_databases.identify(other) == "scoped" else []
+    others = (named(paths, settings), paths.facts_db)
+    for other in others:
+        if other is not None and other.is_file() and not any(same_file(other, path) for path in found):
+            found += [other] if foreign_databases.identify(other) in SHOWN else []
     return tuple(found)
 
 
 def rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
-    """The rows of such a database that are told here, deleted ones too, in their order.
+    """The rows of such a database that are told here, deleted ones too, in their order; of one of facts, its facts.
 
     Those in the agent's home are all its own; of a database elsewhere, which several workspaces may share, only what it
     keeps for this one. Raises like `foreign_databases.open_read_only`.
     """
+    if foreign_databases.identify(path) == "facts":
+        from nanomem_tui.memory.transfer import facts
+
+        return [{**item._asdict(), "content": item.text} for item in facts.items(path, workspace_id)]
     entries = foreign_databases.memory_entries(path)
     if paths.home is not None and path.resolve().is_relative_to(paths.home.resolve()):
         return entries

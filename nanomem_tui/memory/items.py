@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.memory import cap, retention, scopes
+from nanomem_tui.memory import cap, fact_fields, retention, scopes
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.fact_fields import with_value
 from nanomem_tui.memory.labels import told
@@ -63,7 +63,7 @@ class Items:
         return found if found is not None else self.all()[:limit]
 
     def foreign(self) -> list[Item]:
-        """The active rows of a scoped system's databases that are not imported, or whose import was taken back; not
+        """The active rows of other systems' databases that are not imported, or whose import was taken back; not
         those that a person deleted here. Read-only."""
         if not self._foreign:
             return []
@@ -74,6 +74,7 @@ class Items:
         gone = {row["id"] for row, _ in rows if row["id"] in ours and ours[row["id"]].is_deleted}
         back = taken_back(self._store.journal, gone)
         found = [_foreign_item(row, path.name) for row, path in rows if row["id"] not in ours or row["id"] in back]
+        found = fact_fields.unknown(found, ours.values())
         return sorted(found, key=lambda item: (item.updated_at, item.id), reverse=True)
 
     def count(self) -> dict[str, Any]:

@@ -66,6 +66,13 @@ def read(path: Path, where: str, workspace_id: str) -> Reading:
     return Reading("facts-db", found, problems, fields=FIELDS, times=clock_there, refused=refused)
 
 
+def items(path: Path, workspace_id: str) -> list[Item]:
+    """The facts alone. Raises what opening does."""
+    with tables(path, "") as source:
+        facts = [FactRow("", raw) for _, raw in source.rows("facts", _COLUMNS)]
+    return [found.row for found in fact_rows.read(facts, "", workspace_id)[0] if isinstance(found.row, Item)]
+
+
 class Dumped(NamedTuple):
     """A database that was made, and which facts have another key in it than here: (key there, domain)."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.memory.fact_fields import fact_of, identity_of, with_fields
+from nanomem_tui.memory.fact_fields import fact_of, identity_of_item, with_fields
 from nanomem_tui.memory.transfer.plan_records import RecordPlanner
 from nanomem_tui.memory.transfer.values import DOES, Choices, Entry, Found, Reading
 from nanomem_tui.store.snapshot import Snapshot
@@ -171,8 +171,8 @@ def _same_time(one: Row, other: Row, name: str, times: Callable[[str], str]) -> 
 
 def known_as(row: Row) -> tuple[str, ...]:
     """By what a row is known: a fact by its names, whatever its value is, any other one by its words."""
-    fact = fact_of(row) if isinstance(row, Item) else None
-    return ("fact", *identity_of(fact)) if fact is not None else key_of(row)
+    fact = identity_of_item(row) if isinstance(row, Item) else None
+    return ("fact", *fact) if fact is not None else key_of(row)
 
 
 def key_of(row: Row) -> tuple[str, ...]:
