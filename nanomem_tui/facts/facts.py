@@ -127,11 +127,11 @@ class Facts:
         """The fact of each identity."""
         return {identity_of(fact): fact for fact in reversed(self._facts().values())}
 
-    def tree(self) -> dict[str, dict[str, list[Fact]]]:
-        """The facts by domain and category, each in the order of their names; `NO_DOMAIN` last."""
+    def tree(self, facts: Iterable[Fact] | None = None) -> dict[str, dict[str, list[Fact]]]:
+        """The facts (None: all) by domain and category, each in the order of their names; `NO_DOMAIN` last."""
         found: dict[str, dict[str, list[Fact]]] = {}
         order = sorted(
-            self._facts().values(),
+            self._facts().values() if facts is None else facts,
             key=lambda fact: (fact.domain is None, normalised(fact.domain or ""), normalised(fact.category), fact.key),
         )
         for fact in order:
@@ -246,7 +246,7 @@ class Facts:
         fact = self.get(fact_id)
         new = {**fact._asdict(), **fields}
         names = _checked_names(new["category"], new["key"], new["domain"], new["sub_category"])
-        value = checked(str(new["value"]))
+        value = checked(str(new["value"]), "--value")
         text = checked(text_of(str(names["key"]), value))
         as_shown(fact.item, expected, {"text": text})
         after = fact_fields.with_fields(fact.item._replace(text=text), {**names, "value": value})
@@ -295,7 +295,7 @@ class Facts:
     def _pair(self, wanted: FactValue, known: Mapping[Identity, Fact]) -> tuple[Item | None, Item]:
         """The row of a fact before and after it gets that value. Raises BadInput."""
         names = _checked_names(wanted.category, wanted.key, wanted.domain, wanted.sub_category)
-        value = checked(wanted.value)
+        value = checked(wanted.value, "--value")
         audience = scopes.Audience(wanted.channel or None, wanted.chat_id or None, wanted.sender_id or None)
         scope_key = scopes.key_for(wanted.scope_type, audience, self._store.workspace_id)
         own = "" if wanted.scope_type == "global" else scope_key

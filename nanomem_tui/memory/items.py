@@ -377,14 +377,14 @@ def _settled(row: Item, fields: Iterable[str]) -> str:
     return json.dumps({**meta, **({"conflict": conflict} if conflict else {})}, ensure_ascii=False, sort_keys=True)
 
 
-def checked(text: str) -> str:
-    """A text as an item keeps it. Raises BadInput for one that is empty, too long, or no UTF-8."""
+def checked(text: str, where: str = "--text") -> str:
+    """A text as an item keeps it. Raises BadInput for one that is empty, too long or no UTF-8; `where`: its option."""
     if not text.strip():
-        raise BadInput("the text is empty", "--text", "give the words to remember")
+        raise BadInput("the text is empty", where, "give the words to remember")
     if len(text) > MAX_TEXT:
-        raise BadInput(f"the text has {len(text):,} characters, at most {MAX_TEXT:,} are kept", "--text", "split it")
+        raise BadInput(f"the text has {len(text):,} characters, at most {MAX_TEXT:,} are kept", where, "split it")
     if any("\ud800" <= c <= "\udfff" for c in text):
-        raise BadInput("the text holds a lone surrogate, which is no UTF-8", "--text", "remove it")
+        raise BadInput("the text holds a lone surrogate, which is no UTF-8", where, "remove it")
     return text.strip()
 
 
