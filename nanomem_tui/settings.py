@@ -80,6 +80,9 @@ class Settings(NamedTuple):
     dream_schedule: str = "auto"
     dream_interval_h: float = 2.0
     dream_cron: str = ""
+    crystallize_messages: int = 100
+    crystallize_extractor: str = "rules"
+    crystallize_schedule: str = ""
     consolidate_budget_tokens: int = 32_000
     consolidate_chars_per_token: float = 4.0
     model_base_url: str = ""
@@ -238,6 +241,11 @@ ABOUT: Mapping[str, About] = {
     ),
     "dream_interval_h": About("hours between two Dreams", "agents.defaults.dream.intervalH", 0.05),
     "dream_cron": About("cron line that says when Dreams run, in place of the hours", "agents.defaults.dream.cron"),
+    "crystallize_messages": About("messages that are read for facts, the last ones of all sessions", least=1),
+    "crystallize_extractor": About(
+        "who finds facts: fixed rules, offline, or a language model", choices=("rules", "model")
+    ),
+    "crystallize_schedule": About("cron line that says when facts are looked for, where Dreams run by themselves"),
     "consolidate_budget_tokens": About("tokens of a session beyond which its oldest part is archived", least=1),
     "consolidate_chars_per_token": About("bytes of text that are reckoned as a token there", least=0.1),
     "model_base_url": About("address of an OpenAI-compatible endpoint (empty: the one of the agent's configuration)"),
@@ -295,7 +303,7 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
             fix = nearest(str(word), about.choices) or f"one of {', '.join(filter(None, about.choices))}"
             raise InvalidConfig(f"`{name}` cannot be {word!r}", source, fix)
     trouble = setting_checks.folder_trouble(value, workspace) if name == "wal_state_dir" else ""
-    trouble = setting_checks.cron_trouble(value) if name == "dream_cron" else trouble
+    trouble = setting_checks.cron_trouble(value) if name in ("dream_cron", "crystallize_schedule") else trouble
     if trouble:
         raise InvalidConfig(f"`{name}` cannot be {value!r}: {trouble}", source, f"see `{_EXAMPLES[name]}`")
     return float(value) if kind == "float" else tuple(value) if kind == "list" else value
@@ -312,6 +320,7 @@ def _price(model: str, value: Any, source: str) -> tuple[float, float]:
 _EXAMPLES = {
     "wal_state_dir": "nanomem config set wal_state_dir memory/session-state",
     "dream_cron": "nanomem config set dream_cron '0 4 * * *'",
+    "crystallize_schedule": "nanomem config set crystallize_schedule '0 4 * * *'",
 }
 
 

@@ -7,7 +7,7 @@ stops no other. Reads only; must not know what a fact is.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,6 +70,17 @@ class Dialogue(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
+class _Row(NamedTuple):
+    """A message in order: when (never before the one before it), of which session, how far that is read with it, and
+    what a person said in it; None for the assistant, and for what is not read. `new`: it comes after what was read."""
+
+    at: str
+    key: str
+    place: Place
+    told: Told | None
+    new: bool
+
+
 def read(
     sessions: Sessions,
     channels: Collection[str],
@@ -78,13 +89,14 @@ def read(
     session: str | None = None,
     since: datetime | None = None,
     places: Mapping[str, Place] | None = None,
+    new_only: bool = False,
 ) -> Dialogue:
     """The last `limit` messages (None: all), of all sessions of these channels or of one `session`, of any channel.
 
-    `since`: only what was said then or later. `places`: only what came after them. Raises NotFound for a session that
-    is not there.
+    `since`: only what was said then or later. `places`: how far each session was read before (None: nobody read any);
+    `new_only`: the first messages after that. Raises NotFound for a session that is not there.
     """
-    found: list[tuple[str, Told | None]] = []
+    rows: list[_Row] = []
     ends: dict[str, Place] = {}
     problems: list[str] = []
     left: dict[str, int] = {}
@@ -101,42 +113,58 @@ def read(
         known.add(key)
         if session is None and key.partition(":")[0] not in channels:
             other.add(key)
-            continue
-        if not messages:
-            continue
-        start = _after(messages, first, places.get(key)) if places is not None else 0
-        ends[key] = _place(messages[-1], first)
-        found += _said(key, first, messages, start, since, left)
+        elif messages:
+            start = _after(messages, first, (places or {}).get(key))
+            ends[key] = _place(messages[-1], first)
+            rows += _rows(key, first, messages, start, left)
     if session is not None and session not in known:
         raise NotFound("no such session", session, "`nanomem session list` shows them all")
-    found.sort(key=lambda pair: pair[0])
-    kept = found[-limit:] if limit is not None else found
-    told = tuple(one for _, one in kept if one is not None)
+    rows.sort(key=lambda row: row.at)
+    if since is not None:
+        rows = [row for row in rows if row.at >= clock.iso(since)]
+    if new_only:
+        rows = [row for row in rows if row.new]
+    kept, out = (rows[:limit], rows[len(rows[:limit]) :]) if new_only else _last(rows, limit)
+    if since is not None:
+        ends = {}  # nobody knows what was said before
+    elif places is not None:
+        ends = _reached(ends, kept, out, by_row=new_only)
     notes = [f"{counted(number, 'message')} not read: {why}" for why, number in sorted(left.items())]
     if other:
         names = ", ".join(sorted({key.partition(":")[0] for key in other})[:_TOLD])
         notes.append(f"{counted(len(other), 'session')} not read: {names} not among capture_channels")
-    spoken = len({one.session_key for one in told})
-    return Dialogue(told, len(kept), spoken, ends, tuple(notes), tuple(problems))
+    told = tuple(row.told for row in kept if row.told is not None)
+    return Dialogue(told, len(kept), len({row.key for row in kept}), ends, tuple(notes), tuple(problems))
 
 
-def _said(
-    key: str, first: int, messages: Sequence[Message], start: int, since: datetime | None, left: dict[str, int]
-) -> Iterable[tuple[str, Told | None]]:
-    """The messages from `start` on with their times; None for those of the assistant, and for what is not read."""
+def _last(rows: list[_Row], limit: int | None) -> tuple[list[_Row], list[_Row]]:
+    cut = max(0, len(rows) - limit) if limit is not None else 0
+    return rows[cut:], rows[:cut]
+
+
+def _reached(ends: Mapping[str, Place], kept: list[_Row], out: list[_Row], *, by_row: bool) -> dict[str, Place]:
+    """How far each session is read by now: to its end, unless new messages of it were left out; `by_row`: of those to
+    the last one that was read."""
+    missed = {row.key for row in out if row.new}
+    found = {key: end for key, end in ends.items() if key not in missed}
+    if by_row:
+        found |= {row.key: row.place for row in kept if row.key in missed}
+    return found
+
+
+def _rows(key: str, first: int, messages: Sequence[Message], start: int, left: dict[str, int]) -> Iterator[_Row]:
     before, last = "", ""
     for at, message in enumerate(messages):
         text = message.content
         if message.hidden or message.command or message.role not in ("user", "assistant") or not text.strip():
             continue
         moment = clock.parse(message.timestamp) if message.timestamp else None
-        last = clock.iso(moment) if moment is not None else last
-        if at >= start and (since is None or (moment is not None and moment >= since)):
-            if message.role == "assistant":
-                yield last, None
-            else:
-                yield last, _told(key, first + message.index, last if moment else "", message, before, left)
-        before = text if message.role == "assistant" else ""
+        last = max(last, clock.iso(moment)) if moment is not None else last
+        when = clock.iso(moment) if moment is not None else ""
+        user = message.role == "user"
+        told = _told(key, first + message.index, when, message, before, left) if user else None
+        yield _Row(last, key, _place(message, first), told, at >= start)
+        before = "" if user else text
 
 
 def _told(key: str, number: int, at: str, message: Message, before: str, left: dict[str, int]) -> Told | None:

@@ -1,0 +1,256 @@
+"""Facts out of dialogue (seed 003 `crystallize`): proposed with their evidence, compared with what is known, kept.
+
+Owns what becomes of a proposal: whether it is new, known, or contradicts; in which scope; whether a person has to look
+first; that a run is one operation, and that the place up to which sessions were read moves only after it. One run at a
+time. Must not know how a proposal is found, nor how a person is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from nanomem_tui.errors import BadInput, NanomemError, Refused
+from nanomem_tui.facts import dialogue as dialogues
+from nanomem_tui.facts import settling
+from nanomem_tui.facts.dialogue import Dialogue, Place
+from nanomem_tui.facts.facts import FactValue
+from nanomem_tui.facts.proposals import MAX_VALUE, Proposal, refusal
+from nanomem_tui.facts.settling import KIND, Judged
+from nanomem_tui.model.client import Usage
+from nanomem_tui.store import atomic, markers
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.facts.extract_model import Extracted
+    from nanomem_tui.facts.facts import Facts
+    from nanomem_tui.memory.fact_fields import Fact
+    from nanomem_tui.memory.sessions import Sessions
+    from nanomem_tui.operations import Actor, Operation
+    from nanomem_tui.paths import Paths
+    from nanomem_tui.store.memory_store import MemoryStore
+
+MARKER = "crystallize:v1"
+SOURCE = "crystallized"
+NAMES = ("rules", "model")
+CONFIDENCE = {"rules": 0.9, "model": 0.8}
+Answer = Literal["keep", "inbox", "reject", "leave"]
+
+
+def _nobody(_step: str) -> None:
+    """Nobody watches."""
+
+
+class Plan(NamedTuple):
+    """What a run would do. `judged`: every proposal with its verdict; those to decide on have a number, from 1.
+
+    `refused`: what the extractor said and is no fact, with the reason; `left_out`: proposals of a message that a later
+    one took the place of, told as such.
+    """
+
+    extractor: str
+    dialogue: Dialogue
+    judged: tuple[Judged, ...] = ()
+    refused: tuple[tuple[Proposal, str], ...] = ()
+    usage: Usage = Usage()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def open(self) -> list[Judged]:
+        """Those to decide on."""
+        return [one for one in self.judged if one.number]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether any of them is new: neither known nor waiting in the inbox."""
+        return any(one.verdict != "waiting" for one in self.open)
+
+
+class Decision(NamedTuple):
+    """What is to become of a proposal; `value`: in other words of a person."""
+
+    judged: Judged
+    answer: Answer
+    value: str | None = None
+
+
+class Crystallized(NamedTuple):
+    """What a run came to: the operation (None: nothing was to be kept), and by number what became of each proposal:
+    the answer, and the id of the fact or of what waits."""
+
+    plan: Plan
+    operation: Operation | None = None
+    done: Mapping[int, tuple[Answer, str]] = {}
+
+    def number_of(self, answer: Answer) -> int:
+        """How many of the proposals became that."""
+        return sum(given == answer for given, _ in self.done.values())
+
+
+class Crystallizer:
+    """Facts out of the sessions of one workspace. `spent`: told what questions to a model took."""
+
+    def __init__(
+        self, store: MemoryStore, paths: Paths, sessions: Callable[[], Sessions], facts: Facts,
+        spent: Callable[[Usage], None],
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._paths = paths
+        self._sessions = sessions
+        self._facts = facts
+        self._spent = spent
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other runs from going on at the same time. Raises Refused when one does."""
+        lock = self._paths.data / "crystallize.lock"
+        atomic.make_folder(self._paths.data)
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(atomic.locked(lock, wait=0))
+            except Refused:
+                raise Refused("facts are being crystallized by another process", "", "wait for it to end") from None
+            yield
+
+    def places(self) -> dict[str, Place] | None:
+        """How far each session was read; None: no run was made here. Raises the store's errors."""
+        kept = markers.read(self._store, MARKER)
+        if kept is None:
+            return None
+        try:
+            return dialogues.places_of(json.loads(kept))
+        except (ValueError, RecursionError):
+            return None
+
+    def plan(
+        self,
+        extractor: str | None = None,
+        *,
+        session: str | None = None,
+        since: datetime | None = None,
+        limit: int | None = None,
+        everything: bool = False,
+        new_only: bool = False,
+        watch: Callable[[str], None] = _nobody,
+    ) -> Plan:
+        """What a run would do: the last `limit` messages (default: the setting; `everything`: all) are read.
+
+        `new_only`: those that no run read. Asks a model where the extractor is one, and writes nothing but what that
+        took. Raises NotFound for a session, BadInput for an extractor, InvalidConfig, ModelError.
+        """
+        settings = self._store.settings
+        name = extractor or settings.crystallize_extractor
+        if name not in NAMES:
+            raise BadInput(f"no extractor is called {name!r}", "--extractor", "rules or model")
+        watch("reading sessions")
+        found = dialogues.read(
+            self._sessions(),
+            settings.capture_channels,
+            limit=None if everything else limit or settings.crystallize_messages,
+            session=session,
+            since=since,
+            places=self.places(),
+            new_only=new_only,
+        )
+        extracted = self._extracted(name, found, watch)
+        judged = settling.judged(extracted.proposals, found.told, self._store, self._facts)
+        return Plan(name, found, tuple(judged), extracted.refused, extracted.usage, extracted.notes)
+
+    def keep(self, plan: Plan, decisions: Sequence[Decision], *, by_person: bool = True) -> Crystallized:
+        """Do what was decided, as one operation, then move the places up to which sessions were read.
+
+        A proposal that cannot be kept any more, because the fact changed meanwhile, goes to the inbox. What is left
+        undecided stays to be read again. Raises BadInput for words of a person that can be no value (nothing is done
+        then), and the store's errors.
+        """
+        self._store.see_others()
+        values: list[FactValue] = []
+        waits: list[tuple[Judged, str, bool]] = []
+        done: dict[int, tuple[Answer, str]] = {}
+        for decision in decisions:
+            one, answer = decision.judged, decision.answer
+            if answer == "keep" and not settling.stands(one, self._facts):
+                waits.append((one, "the fact was changed meanwhile", False))
+                done[one.number] = ("inbox", settling.waiting_id(one))
+            elif answer == "keep":
+                values.append(self._value(decision, plan))
+                done[one.number] = ("keep", "")
+            elif answer in ("inbox", "reject"):
+                waits.append((one, one.why or settling.UNSEEN, answer == "reject"))
+                done[one.number] = (answer, settling.waiting_id(one))
+            else:
+                done[one.number] = ("leave", "")
+        kept = [one.judged for one in decisions if done[one.judged.number][0] == "keep"]
+        changes = settling.changes(waits, kept, self._store)
+        operation: Operation | None = None
+        facts: list[Fact] = []
+        if values or changes:
+            actor: Actor = "human" if by_person else "dream"
+            label = _label(len(values), done)
+            operation, facts = self._facts.set_many(values, actor=actor, kind=KIND, label=label, beside=changes)
+        for one in kept:
+            done[one.number] = ("keep", _id_of(one, facts))
+        if all(answer != "leave" for answer, _ in done.values()):
+            self._move(plan.dialogue.places)
+        return Crystallized(plan, operation, done)
+
+    def by_itself(self, plan: Plan) -> Crystallized:
+        """What a schedule does with a plan: keep what no person has to look at; the rest waits in the inbox."""
+        decisions = [Decision(one, "inbox" if one.why or one.unnamed else "keep") for one in plan.open]
+        return self.keep(plan, decisions, by_person=False)
+
+    def _value(self, decision: Decision, plan: Plan) -> FactValue:
+        one, proposal = decision.judged, decision.judged.proposal
+        value = proposal.value
+        if decision.value is not None and decision.value != value:
+            value = decision.value.strip()
+            why = refusal(proposal._replace(value=value))
+            if why:
+                raise BadInput(
+                    f"that can be no value: {why}", f"{proposal.key}", f"give at most {MAX_VALUE} characters"
+                )
+        return FactValue(
+            proposal.category, proposal.key, value, proposal.domain or None, proposal.sub_category or None,
+            scope_type=one.scope.type, channel=one.scope.channel, chat_id=one.scope.chat_id,
+            sender_id=one.scope.sender_id, session_key=proposal.evidence.session_key,
+            source_message_id=proposal.evidence.id, source_role="user",
+            source=SOURCE if value == proposal.value else "manual", confidence=CONFIDENCE[plan.extractor],
+        )  # fmt: skip
+
+    def _extracted(self, name: str, found: Dialogue, watch: Callable[[str], None]) -> Extracted:
+        from nanomem_tui.facts import extract_model
+
+        if name == "rules":
+            from nanomem_tui.facts import extract_rules
+
+            return extract_model.Extracted(tuple(extract_rules.proposals(found.told)))
+        from nanomem_tui.model.client import ModelClient
+        from nanomem_tui.model.settings import model_config
+
+        config = extract_model.cooled(model_config(self._paths, self._store.settings))
+        return extract_model.ModelExtractor(ModelClient(config, self._spent)).extract(found.told, watch)
+
+    def _move(self, places: Mapping[str, Place]) -> None:
+        """Keep how far the sessions are read. A failure is no failure of the run: they are read again."""
+        known = self.places()
+        after = {**(known or {}), **places}
+        if after == known or not (after or self._store.has_database):
+            return
+        kept: dict[str, Any] = {key: place.to_json() for key, place in sorted(after.items())}
+        with contextlib.suppress(NanomemError):
+            markers.write(self._store, MARKER, json.dumps(kept, ensure_ascii=False))
+
+
+def _id_of(one: Judged, facts: Sequence[Fact]) -> str:
+    return next((fact.id for fact in facts if settling.is_of(one, fact)), "")
+
+
+def _label(kept: int, done: Mapping[int, tuple[Answer, str]]) -> str:
+    """`crystallize: 3 facts kept, 1 to the inbox`."""
+    waiting, rejected = (sum(answer == name for answer, _ in done.values()) for name in ("inbox", "reject"))
+    parts = [f"{counted(kept, 'fact')} kept" if kept or not (waiting or rejected) else ""]
+    parts += [f"{waiting:,} to the inbox" if waiting else "", f"{rejected:,} rejected" if rejected else ""]
+    return f"crystallize: {', '.join(filter(None, parts))}"

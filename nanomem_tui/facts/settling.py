@@ -1,0 +1,255 @@
+"""What a proposal is beside what is known: new, the same, a contradiction, or settled by a person before.
+
+Owns that judgement, the scope of a fact, why a person has to look at it first, and the row in which it waits for that.
+A fact of a chat is compared with those of that chat and person alone. Pure but for reading rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput
+from nanomem_tui.facts.proposals import Proposal
+from nanomem_tui.memory import capture_senders, fact_fields, retention, scopes
+from nanomem_tui.memory.fact_fields import Fact, Identity, fact_of, identity_of
+from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
+from nanomem_tui.operations import Change
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from nanomem_tui.text import normalised, quoted
+
+if TYPE_CHECKING:
+    from nanomem_tui.facts.dialogue import Told
+    from nanomem_tui.facts.facts import Facts
+    from nanomem_tui.settings import Settings
+    from nanomem_tui.store.memory_store import MemoryStore
+
+KIND = "crystallize"
+"""The kind of the operation of a run."""
+UNSEEN = "crystallized, and nobody looked at it yet"
+SET = "a person set the value that is known"
+PINNED = "the fact is pinned"
+DISABLED = "a person disabled the fact"
+Verdict = Literal["new", "contradicts", "same", "superseded", "waiting", "rejected", "deleted", "disabled", "outdated"]
+DECIDED = ("new", "contradicts", "waiting")
+"""The verdicts that leave something to decide; what waits may be decided here as well as in the inbox."""
+TOLD: Mapping[str, str] = {
+    "same": "known already",
+    "superseded": "said otherwise later",
+    "waiting": "waits in the inbox",
+    "rejected": "rejected before",
+    "deleted": "deleted by a person",
+    "disabled": "known, and disabled by a person",
+    "outdated": "said before what is known now",
+}
+"""Why a proposal is not to be decided on, in words."""
+_OF_PERSONS = ("facts.", "items.", "memory.")
+"""How the kinds begin of operations with which a person gives a value."""
+
+
+class Scope(NamedTuple):
+    """Whose a fact is: scope type and key, and what a row says of the chat and the person."""
+
+    type: str
+    key: str
+    channel: str | None = None
+    chat_id: str | None = None
+    sender_id: str | None = None
+
+
+class Judged(NamedTuple):
+    """A proposal and what it is. `number`: by which it is decided on, 0 where it is settled.
+
+    `old`: the value that it would take the place of; `known`: the id of the fact; `why`: why a person has to look at
+    it, whoever runs; `unnamed`: why one has to unless a person runs it.
+    """
+
+    number: int
+    proposal: Proposal
+    verdict: Verdict
+    scope: Scope
+    old: str = ""
+    known: str = ""
+    why: str = ""
+    unnamed: str = ""
+
+    @property
+    def identity(self) -> Identity:
+        """By what its fact is known."""
+        proposal, own = self.proposal, "" if self.scope.type == "global" else self.scope.key
+        return fact_fields.identity(own, proposal.domain or None, proposal.category, proposal.key)
+
+
+def scope_of(session_key: str, sender_id: str | None, settings: Settings, workspace_id: str) -> tuple[Scope, Audience]:
+    """Whose a fact of a session is: of everybody where only the owner writes, else of that person or chat, as capture
+    has it. Raises BadInput for a key that names no chat."""
+    channel, _, rest = session_key.partition(":")
+    chat = rest.partition(":topic:")[0]
+    audience = Audience(channel, chat or None, sender_id)
+    if channel in settings.capture_unnamed_channels:
+        return Scope("global", scopes.global_key(workspace_id)), audience
+    kind = settings.capture_scopes.get("fact") or SCOPE_OF_KIND["fact"]
+    key = scopes.key_for(kind, audience, workspace_id)
+    if kind == "global":
+        return Scope(kind, key), audience
+    return Scope(kind, key, channel, chat or None, sender_id), audience
+
+
+def judged(proposals: Sequence[Proposal], told: Sequence[Told], store: MemoryStore, facts: Facts) -> list[Judged]:
+    """Every proposal with its verdict, in the order in which they were said; those to decide on are numbered."""
+    store.see_others()
+    senders = {(one.session_key, one.number): one.sender_id for one in told}
+    rows = _Rows(store, facts)
+    found: list[Judged] = []
+    latest: dict[Identity, int] = {}
+    for proposal in sorted(proposals, key=lambda one: (one.evidence.at, one.evidence.session_key, one.evidence.number)):
+        sender = senders.get((proposal.evidence.session_key, proposal.evidence.number))
+        try:
+            scope, audience = scope_of(proposal.evidence.session_key, sender, store.settings, store.workspace_id)
+        except BadInput:
+            continue  # a session of nobody
+        unnamed = capture_senders.held(audience, store.settings)
+        one = rows.verdict(Judged(0, proposal, "new", scope, why=proposal.doubt, unnamed=unnamed))
+        before = latest.get(one.identity)
+        if before is not None and found[before].verdict in DECIDED:
+            same = normalised(found[before].proposal.value) == normalised(proposal.value)
+            if same:
+                found.append(one._replace(verdict="same"))
+                continue
+            found[before] = found[before]._replace(verdict="superseded")
+        latest[one.identity] = len(found)
+        found.append(one)
+    numbers = iter(range(1, len(found) + 1))
+    return [one._replace(number=next(numbers)) if one.verdict in DECIDED else one for one in found]
+
+
+def _is(fact: Fact, value: str) -> bool:
+    return normalised(fact.value) == value
+
+
+class _Rows:
+    """What is known, by identity: facts, rows that wait, and rows that are gone."""
+
+    def __init__(self, store: MemoryStore, facts: Facts) -> None:
+        self._store = store
+        self._facts = facts
+        self._known = facts.known()
+        self._same: dict[tuple[str, str], set[str]] = {}
+        for fact in self._known.values():
+            place = identity_of(fact)[0], normalised(fact.key)
+            self._same.setdefault(place, set()).add(normalised(fact.value))
+        self._others: dict[Identity, list[Fact]] = {}
+        with store.snapshot.lock:
+            rows = [row for row in store.snapshot.items.values() if row.is_deleted or row.waits]
+        for fact in filter(None, map(fact_of, rows)):
+            self._others.setdefault(identity_of(fact), []).append(fact)
+        self._undone: frozenset[str] | None = None
+
+    def verdict(self, one: Judged) -> Judged:
+        """What a proposal is."""
+        value = normalised(one.proposal.value)
+        fact = self._known.get(one.identity)
+        if fact is not None and normalised(fact.value) == value:
+            return one._replace(verdict="same" if fact.item.enabled else "disabled", known=fact.id)
+        if fact is None and value in self._same.get((one.identity[0], normalised(one.proposal.key)), ()):
+            return one._replace(verdict="same")
+        settled = [self._settled(one, other) for other in self._others.get(one.identity, ()) if _is(other, value)]
+        if settled and settled[0] not in (None, "waiting"):
+            return one._replace(verdict=settled[0])
+        if fact is None:
+            return one._replace(verdict=settled[0] or "new") if settled else one
+        if not fact.item.enabled:
+            return one._replace(verdict="contradicts", old=fact.value, known=fact.id, why=DISABLED)
+        found = self._contradiction(one, fact)
+        return found._replace(verdict="waiting") if settled == ["waiting"] and found.old else found
+
+    def _settled(self, one: Judged, other: Fact) -> Verdict | None:
+        """What a person made of the same words before; None where that was taken back, or they were said again."""
+        if other.item.waits and not other.item.is_deleted:
+            return "waiting"
+        if self._undone is None:
+            self._undone = self._store.journal.taken_back(KIND)
+        if other.id in self._undone:
+            return None
+        last = self._store.journal.log(1, key=other.id)
+        if last and one.proposal.evidence.at > last[0].operation.at:
+            return None
+        return "rejected" if other.item.waits else "deleted"
+
+    def _contradiction(self, one: Judged, fact: Fact) -> Judged:
+        history = self._facts.history(fact.id)
+        evidence = one.proposal.evidence
+        if any(value.source_message_id == evidence.id and value.until for value in history):
+            return one._replace(
+                verdict="outdated", known=fact.id
+            )  # that message was read, and another value came since
+        found = one._replace(verdict="contradicts", old=fact.value, known=fact.id)
+        now = history[0]
+        by_person = fact.item.source == "manual" or (now.actor == "human" and self._is_set(now.operation))
+        if by_person and evidence.at and evidence.at < now.since:
+            return one._replace(verdict="outdated", known=fact.id)
+        if by_person or fact.item.pinned:
+            return found._replace(why=found.why or (SET if by_person else PINNED))
+        return found
+
+    def _is_set(self, operation: str) -> bool:
+        entry = self._store.journal.find(operation) if operation else None
+        return entry is not None and entry.operation.kind.startswith(_OF_PERSONS)
+
+
+def stands(one: Judged, facts: Facts) -> bool:
+    """Whether what is known is still what the proposal was compared with."""
+    fact = facts.known().get(one.identity)
+    return (fact.value if fact is not None else "") == one.old
+
+
+def is_of(one: Judged, fact: Fact) -> bool:
+    """Whether a fact is the one that a proposal is about."""
+    return identity_of(fact) == one.identity
+
+
+def waiting_id(one: Judged) -> str:
+    """The id of the row in which a proposal waits: the same for the same words, whoever finds them."""
+    words = json.dumps([*one.identity, normalised(one.proposal.value)], ensure_ascii=False)
+    return f"fact_w{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
+
+
+def changes(waits: Iterable[tuple[Judged, str, bool]], kept: Iterable[Judged], store: MemoryStore) -> list[Change]:
+    """The rows of what waits, or was rejected (True), and the end of those that waited for what is kept now."""
+    found: dict[str, Change] = {}
+    rows = store.snapshot.items
+    for one, why, rejected in waits:
+        row = _waiting_row(one, why, store)._replace(is_deleted=rejected)
+        present = rows.get(row.id)
+        if present is None or present.is_deleted:
+            found[row.id] = change_of("item", present, row)
+        elif rejected:
+            found[row.id] = change_of("item", present, present._replace(is_deleted=True))
+    for present in filter(None, (rows.get(waiting_id(one)) for one in kept)):
+        if present.waits and not present.is_deleted:
+            found[present.id] = change_of("item", present, present._replace(is_deleted=True))
+    return list(found.values())
+
+
+def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
+    proposal, scope = one.proposal, one.scope
+    moment = clock.now()
+    at = clock.iso(moment)
+    names = {"domain": proposal.domain or None, "category": proposal.category, "key": proposal.key,
+             "sub_category": proposal.sub_category or None, "value": proposal.value}  # fmt: skip
+    item = Item(
+        id=waiting_id(one), text=fact_fields.text_of(proposal.key, proposal.value), kind="fact",
+        scope_type=scope.type, scope_key=scope.key, channel=scope.channel, chat_id=scope.chat_id,
+        sender_id=scope.sender_id, session_key=proposal.evidence.session_key, source="crystallized",
+        source_message_id=proposal.evidence.id, source_role="user", created_at=at, updated_at=at,
+        expires_at=retention.expires_at("fact", moment, store.settings),
+    )  # fmt: skip
+    more: dict[str, Any] = {"by": "crystallize", "reason": "crystallized", "evidence": proposal.evidence.text}
+    if one.old:
+        more |= {"old": one.old, "replaces": one.known}
+        why = f"{why}; known is {quoted(one.old, 60)}"
+    return scopes.waiting(fact_fields.with_fields(item, names), why, **more)
