@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.presence import Presence
     from nanomem_tui.store.watch import Watch
+    from nanomem_tui.vectors.meaning import Meaning
 
 
 class Parts:
@@ -171,6 +172,13 @@ class Parts:
         from nanomem_tui.memory.recall import Recall
 
         return Recall(self.store, self.settings)
+
+    @cached_property
+    def meaning(self) -> Meaning:
+        """What is near in meaning."""
+        from nanomem_tui.vectors.chosen import meaning_of
+
+        return meaning_of(self.store, self.settings)
 
     @cached_property
     def traces(self) -> Traces:
