@@ -168,7 +168,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
         found = [*self.configuration.problems, *self.store.problems()]
-        names = ("items", "sessions", "wal", "history", "notes", "documents", "engine")
+        names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning")
         parts: list[Any] = [*map(self.__dict__.get, names), self.store.layers.get("mirror")]
         for part in filter(None, parts):
             found += part.problems()
@@ -203,6 +203,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         """
         try:
             self.stop_checkpoints()
+            if "meaning" in self.__dict__:
+                self.meaning.close()
             self.traces.close()
         finally:
             self.store.close()
