@@ -50,9 +50,6 @@ class Index(Protocol):
     def remove(self, keys: Iterable[str]) -> None:
         """Forget these items, where it has them."""
 
-    def clear(self) -> None:
-        """Forget everything."""
-
     def nearest(self, vector: Vectors, limit: int, within: Container[str] | None = None) -> Found:
         """The nearest items, at most `limit`; `within`: of these alone. Equal ones in the order of their ids."""
 
@@ -114,11 +111,6 @@ class RamIndex:
                 if last != key:  # the last one takes the place that is free
                     self._keys[place], self._places[last] = last, place
                     self._matrix[place] = self._matrix[len(self._keys)]
-
-    def clear(self) -> None:
-        with self._lock:
-            for known in (self._keys, self._places, self._hashes):
-                known.clear()
 
     def nearest(self, vector: Vectors, limit: int, within: Container[str] | None = None) -> Found:
         with self._lock:

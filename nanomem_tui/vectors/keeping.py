@@ -52,31 +52,29 @@ class Keeper:
         self._exchanging = threading.Lock()
         self.swept = False
         self._unkept: set[str] = set()
-        wanted = self._wanted()
         self.index: Index = RamIndex(self.dimension)
-        if outside is not None and self.rows.can_keep:  # where nothing was written, nothing is
-            try:
-                self.index = outside(self.dimension, maker.name, anew=anew)
-                wanted = self._but_held(wanted)
-            except NanomemError as error:
-                self._do_without(error)
-                wanted = self._wanted()
-        self._fill(wanted)
+        if outside is None or not self.rows.can_keep:  # where nothing was written, nothing is
+            self._fill()
+            return
+        try:
+            self.index = outside(self.dimension, maker.name, anew=anew)
+            self._take_held()
+        except NanomemError as error:
+            self._do_without(error)
 
     def _wanted(self) -> dict[str, Entry]:
         return {one.entry.key: one.entry for one in self.kept.begin()}
 
-    def _but_held(self, wanted: Mapping[str, Entry]) -> dict[str, Entry]:
-        """What the index outside does not have yet; it forgets what is not wanted any more."""
-        held = self.index.held()
+    def _take_held(self) -> None:
+        """What the index outside has already; it forgets what is not wanted any more, and gets the rest by `work`."""
+        wanted, held = self._wanted(), self.index.held()
         self.index.remove([key for key in held if key not in wanted])
         self.kept.has([entry for key, entry in wanted.items() if held.get(key) == entry.text_hash])
-        return {key: entry for key, entry in wanted.items() if held.get(key) != entry.text_hash}
 
-    def _fill(self, wanted: Mapping[str, Entry]) -> None:
+    def _fill(self) -> None:
         """Put into the index what the database has."""
-        if wanted:
-            self.rows.read(self.maker.name, lambda rows: self._take(rows, wanted))
+        wanted = self._wanted()
+        self.rows.read(self.maker.name, lambda rows: self._take(rows, wanted))
 
     def _take(self, rows: Sequence[Stored], wanted: Mapping[str, Entry]) -> None:
         """Take vectors of the database that are of the present texts, and are vectors."""
@@ -216,11 +214,11 @@ class Keeper:
             if failed is self.index:
                 if isinstance(failed, RamIndex):
                     return False
-                self._do_without(error)
                 failed.close()
-                self._fill(self._wanted())
+                self._do_without(error)
             return True
 
     def _do_without(self, error: NanomemError) -> None:
         self.troubles["index"] = error
         self.index = RamIndex(self.dimension)
+        self._fill()

@@ -31,6 +31,8 @@ PATIENCE = 0.25
 """Seconds that a search embeds what is missing before it looks at what is there."""
 LOOK, PAUSE = 1.0, 30.0
 """Seconds between two looks of the thread, and after a failure."""
+LEAVE = 5.0
+"""Seconds that closing waits for the thread."""
 BREATH = 0.005
 """Seconds between two batches of the thread, in which others get their turn."""
 
@@ -179,10 +181,13 @@ class Meaning:
             self._thread.start()
 
     def stop(self) -> None:
-        """End the thread, once the batch that it is at is done."""
+        """End the thread, once the batch that it is at is done; one that waits for an endpoint is left to itself, and
+        writes no more."""
         self._stop.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(LEAVE)
+            if self._thread.is_alive() and self._keeper is not None:
+                self._keeper.rows.close()
             self._thread = None
 
     def close(self) -> None:

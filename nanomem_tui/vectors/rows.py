@@ -50,11 +50,16 @@ class VectorRows:
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
+        self._closed = False
 
     @property
     def can_keep(self) -> bool:
         """Whether there is a database to write to; a search makes none, and mends none."""
-        return self._store.has_database and self._store.source.damage is None
+        return not self._closed and self._store.has_database and self._store.source.damage is None
+
+    def close(self) -> None:
+        """Write no more."""
+        self._closed = True
 
     def counts(self) -> list[Held]:
         """How many vectors there are of each model, most first; reads no vector."""

@@ -287,12 +287,6 @@ def test_without_a_model_there_is_one_line_that_says_what_to_install(ws: Workspa
     assert asked.problems() == []
 
 
-def test_switched_off_it_loads_nothing(ws: Workspace) -> None:
-    asked = Meaning(ws.store, ws.settings._replace(embedding_enabled=False), lambda: pytest.fail("nothing is loaded"))
-    assert not asked.ready
-    assert "embedding_enabled" in asked.why_not
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.0])
 def test_a_text_of_which_the_model_makes_no_vector_is_left_out_and_told(ws: Workspace, value: float) -> None:
     words = Words()

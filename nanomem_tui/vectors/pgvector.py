@@ -1,0 +1,235 @@
+"""The index in PostgreSQL: a table with a vector column of pgvector, its cosine distance and its HNSW index.
+
+Owns that table's rows of one workspace. Makes no extension and no role: what the person who runs the server has to do
+is said. All errors of the driver come out as errors of ours; no password is ever shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nanomem_tui.errors import InvalidConfig, MissingExtra, NanomemError, StoreError
+from nanomem_tui.vectors.index import Entry, Found, accepted
+
+if TYPE_CHECKING:
+    from nanomem_tui.vectors.index import Vectors
+
+T = TypeVar("T")
+TABLE = "nanomem_vectors_{}"
+"""One for each number of dimensions: an index of pgvector is of one."""
+MOST_INDEXED = 2_000
+"""Numbers of a vector beyond which pgvector has no HNSW index; such ones are compared one by one."""
+EXACT = 200
+"""Vectors asked for beyond which all are compared, and none is missed."""
+FEW = 10_000
+"""Ids up to which the server is asked about these alone."""
+CONNECT, STATEMENT = 5, 30_000
+"""Seconds to connect, milliseconds for a statement."""
+_LOCK = 0x6E616E6F
+"""Of the processes that make the table at the same time, one does."""
+AGAIN = "the rows are searched meanwhile"
+
+
+class PgIndex:
+    """The vectors of one workspace and model in a table of PostgreSQL. Opened with what it holds."""
+
+    name = "pgvector"
+
+    def __init__(self, url: str, workspace_id: str, dimension: int, model: str, *, anew: bool = False) -> None:
+        """Raises MissingExtra, InvalidConfig (the address) or StoreError (the server, its extension, its rights)."""
+        self._lock = threading.RLock()
+        self._psycopg = _psycopg()
+        self._settings = _address(self._psycopg, url)
+        self._owner = (workspace_id, model)
+        self._dimension, self._table = dimension, TABLE.format(dimension)
+        self._connection: Any = None
+        try:
+            self._iterates = self._run(lambda connection: self._prepare(connection, anew=anew))
+            query = f"SELECT item_id, text_hash FROM {self._table} WHERE workspace_id = %s AND model = %s"
+            rows = self._run(lambda connection: connection.execute(query, self._owner).fetchall())
+        except BaseException:
+            self.close()
+            raise
+        self._hashes: dict[str, str] = dict(rows)
+
+    def _prepare(self, connection: Any, *, anew: bool) -> bool:
+        """Table and index, made where they are not there; vectors of other models go. Whether the index goes on until
+        it has enough, which it does since pgvector 0.8."""
+        found = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+        if found is None:
+            offered = connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone()
+            fix = "let its owner run: CREATE EXTENSION vector" if offered else "install pgvector on the server first"
+            raise StoreError("the extension pgvector is not in that database", self._where, f"{fix}; {AGAIN}")
+        if connection.execute("SELECT to_regclass(%s)", (self._table,)).fetchone()[0] is None:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {self._table} (workspace_id text NOT NULL, model text NOT NULL,"
+                f" item_id text NOT NULL, text_hash text NOT NULL, embedding vector({self._dimension}) NOT NULL,"
+                " PRIMARY KEY (workspace_id, model, item_id))"
+            )
+            if self._dimension <= MOST_INDEXED:
+                connection.execute(
+                    f"CREATE INDEX IF NOT EXISTS {self._table}_near ON {self._table}"
+                    " USING hnsw (embedding vector_cosine_ops)"
+                )
+        workspace_id, model = self._owner
+        tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ %s"
+        for (table,) in connection.execute(tables, (f"^{TABLE.format('[0-9]+')}$",)).fetchall():
+            kept = "" if anew or table != self._table else " AND model != %s"
+            connection.execute(
+                f"DELETE FROM {table} WHERE workspace_id = %s{kept}", (workspace_id, model)[: 1 + bool(kept)]
+            )
+        return tuple(int(part) for part in found[0].split(".")[:2] if part.isdigit()) >= (0, 8)
+
+    # -- the protocol of an index -------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def held(self) -> Mapping[str, str]:
+        with self._lock:
+            return dict(self._hashes)
+
+    def put(self, entries: Sequence[Entry], vectors: Vectors) -> None:
+        query = (
+            f"INSERT INTO {self._table} (workspace_id, model, item_id, text_hash, embedding)"
+            " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (workspace_id, model, item_id)"
+            " DO UPDATE SET text_hash = excluded.text_hash, embedding = excluded.embedding"
+        )
+        rows = [
+            (*self._owner, entry.key, entry.text_hash, _written(vector))
+            for entry, vector in zip(entries, vectors, strict=True)
+        ]
+        self._run(lambda connection: connection.cursor().executemany(query, rows))
+        with self._lock:
+            self._hashes.update((entry.key, entry.text_hash) for entry in entries)
+
+    def remove(self, keys: Iterable[str]) -> None:
+        gone = [key for key in keys if key in self._hashes]
+        if not gone:
+            return
+        query = f"DELETE FROM {self._table} WHERE workspace_id = %s AND model = %s AND item_id = ANY(%s)"
+        self._run(lambda connection: connection.execute(query, (*self._owner, gone)))
+        with self._lock:
+            for key in gone:
+                self._hashes.pop(key, None)
+
+    def nearest(self, vector: Vectors, limit: int, within: Container[str] | None = None) -> Found:
+        if limit <= 0 or not self._hashes:
+            return []
+        if isinstance(within, set | frozenset | dict) and len(within) <= FEW:
+            return self._best(vector, limit, list(within)) if within else []
+        return accepted(lambda size: self._best(vector, size, None), len(self), limit, within)
+
+    def _best(self, vector: Vectors, limit: int, keys: list[str] | None) -> Found:
+        chosen = "" if keys is None else " AND item_id = ANY(%s)"
+        query = (
+            f"SELECT item_id, embedding <=> %s::vector AS far FROM {self._table}"
+            f" WHERE workspace_id = %s AND model = %s{chosen} ORDER BY far, item_id LIMIT %s"
+        )
+        if keys is None and limit <= EXACT:
+            query = query.replace("ORDER BY far, item_id", "ORDER BY far")  # what the index can give
+        values = [_written(vector), *self._owner, *([keys] if keys is not None else []), limit]
+
+        def ask(connection: Any) -> list[tuple[str, float]]:
+            if keys is None and limit <= EXACT:
+                connection.execute(f"SET LOCAL hnsw.ef_search = {EXACT}")
+                if self._iterates:
+                    connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+            return [(key, float(far)) for key, far in connection.execute(query, values).fetchall()]
+
+        found = self._run(ask)
+        ranked = sorted((max(0.0, far), key) for key, far in found if key in self._hashes)
+        return [(key, far) for far, key in ranked]
+
+    def vector(self, key: str) -> Vectors | None:
+        import numpy as np
+
+        query = f"SELECT embedding::text FROM {self._table} WHERE workspace_id = %s AND model = %s AND item_id = %s"
+        found = self._run(lambda connection: connection.execute(query, (*self._owner, key)).fetchone())
+        return None if found is None else np.array(found[0].strip("[]").split(","), np.float32)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                with contextlib.suppress(Exception):
+                    self._connection.close()
+                self._connection = None
+
+    # -- the server ---------------------------------------------------------------------------------------------
+
+    def _run(self, do: Callable[[Any], T]) -> T:
+        """Do something in one transaction; once more, on a new connection, where the server let go of the old one."""
+        with self._lock, self._told():
+            fresh = self._connection is None
+            try:
+                return self._in_transaction(do)
+            except self._psycopg.OperationalError:
+                if fresh or not self._connection.closed:
+                    raise
+            self.close()
+            return self._in_transaction(do)
+
+    def _in_transaction(self, do: Callable[[Any], T]) -> T:
+        if self._connection is None:
+            options = f"-c statement_timeout={STATEMENT}"
+            known = {"connect_timeout": CONNECT, "application_name": "nanomem", "options": options, **self._settings}
+            self._connection = self._psycopg.connect(autocommit=True, **known)
+        with self._connection.transaction():
+            return do(self._connection)
+
+    @property
+    def _where(self) -> str:
+        at = self._settings.get("host") or "the default host"
+        return f"PostgreSQL {self._settings.get('dbname') or ''} at {at}".replace("  ", " ")
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except NanomemError:
+            raise
+        except self._psycopg.errors.InsufficientPrivilege as error:
+            fix = f"let its owner grant it: the table {self._table} is read and written, and made once; {AGAIN}"
+            raise StoreError(f"a right is missing ({_said(error)})", self._where, fix) from error
+        except self._psycopg.Error as error:
+            raise StoreError(f"PostgreSQL cannot be used ({_said(error)})", self._where, AGAIN) from error
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:160] or type(error).__name__
+
+
+def _written(vector: Vectors) -> str:
+    """A vector as pgvector reads it."""
+    return f"[{','.join(map(repr, vector.tolist()))}]"
+
+
+def _psycopg() -> Any:
+    try:
+        import psycopg
+        import psycopg.conninfo
+    except ImportError as error:
+        what = "the index in PostgreSQL needs psycopg, which is not installed"
+        raise MissingExtra(what, "vector_index", "pip install 'nanomem-tui[postgres]'") from error
+    return psycopg
+
+
+def _address(psycopg: Any, url: str) -> dict[str, Any]:
+    """The parts of an address. Raises InvalidConfig for none, one that is none, or one with a password in it."""
+    fix = "nanomem config set pgvector_url postgresql://user@host/database"
+    if not url.strip():
+        raise InvalidConfig("vector_index is pgvector and pgvector_url is not set", "the settings", fix)
+    try:
+        parts: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(
+            url.replace("postgresql+psycopg://", "postgresql://", 1)
+        )
+    except psycopg.Error as error:
+        raise InvalidConfig("`pgvector_url` is no address of a PostgreSQL database", "the settings", fix) from error
+    if parts.get("password"):
+        what = "`pgvector_url` holds a password, which settings do not keep"
+        raise InvalidConfig(what, "the settings", "put it into ~/.pgpass, or into PGPASSWORD")
+    return parts
