@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.consolidator import Consolidator
     from nanomem_tui.dream.service import Dreams
     from nanomem_tui.facts.facts import Facts
+    from nanomem_tui.facts.journal import Journal
+    from nanomem_tui.facts.reflections import Reflections
     from nanomem_tui.facts.usage import Usage
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.memory.conversations import Conversations
@@ -95,6 +97,20 @@ class Parts:
         from nanomem_tui.memory.lessons import Lessons
 
         return Lessons(self.store, self.perform)
+
+    @cached_property
+    def journal(self) -> Journal:
+        """What was noted of days."""
+        from nanomem_tui.facts.journal import Journal
+
+        return Journal(self.store, self.perform)
+
+    @cached_property
+    def reflections(self) -> Reflections:
+        """What followed from tools that failed."""
+        from nanomem_tui.facts.reflections import Reflections
+
+        return Reflections(self.store, self.lessons, self.perform)
 
     @cached_property
     def usage(self) -> Usage:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanomem_tui.errors import Conflict
-from nanomem_tui.store.values import Row
+from nanomem_tui.store.values import AnyRow
 from nanomem_tui.text import quoted
 
 
-def as_shown(row: Row, shown: Row | None, fields: Mapping[str, Any]) -> None:
+def as_shown(row: AnyRow, shown: AnyRow | None, fields: Mapping[str, Any]) -> None:
     """Raise Conflict, naming both values, when one of the edited `fields` is neither as it was shown nor as it is to
     be. Without `shown` nothing is expected."""
     for name, value in fields.items() if shown is not None else ():

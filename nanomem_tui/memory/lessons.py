@@ -144,6 +144,14 @@ class Lessons:
         confidence: int = 5,
     ) -> Operation:
         """A new lesson; its id is the key of the operation's one change. Raises BadInput."""
+        lesson = self.new(trigger, better_action, bad_action, scope, session_key, confidence)
+        operation = new_operation("lessons.add", f"add lesson {told(trigger)}", [change_of("lesson", None, lesson)])
+        return self._perform(operation)
+
+    def new(
+        self, trigger: str, better_action: str, bad_action: str, scope: str, session_key: str, confidence: int = 5
+    ) -> Lesson:
+        """A lesson as a person makes it, for who keeps it in an operation with more. Raises BadInput."""
         self._store.load("lesson")
         now = clock.iso(clock.now())
         lesson = Lesson(
@@ -164,9 +172,12 @@ class Lessons:
         )
         if scope == "session" and not session_key:
             raise BadInput("a session lesson needs a session", "--session", "give its key, or use --scope global")
-        lesson = lesson._replace(key=_key(lesson))
-        operation = new_operation("lessons.add", f"add lesson {told(trigger)}", [change_of("lesson", None, lesson)])
-        return self._perform(operation)
+        return lesson._replace(key=_key(lesson))
+
+    def same(self, lesson: Lesson) -> Lesson | None:
+        """The lesson that is there already with the same key; also one that is disabled or waits in the inbox."""
+        rows = self._store.load("lesson").lessons.values()
+        return next((row for row in rows if row.key == lesson.key and not row.is_deleted), None)
 
     def edit(self, lesson_id: str, *, expected: Lesson | None = None, **fields: Any) -> Operation:
         """Change fields of a lesson. `expected`: the lesson as it was shown to who edits it. Who gives the confidence

@@ -20,6 +20,7 @@ from nanomem_tui.memory import (
     last_word,
     learning,
     mirrors,
+    reflecting,
     replacing,
     safety,
 )
@@ -31,7 +32,7 @@ from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.store.values import AnyRow, Item, Lesson, Record
 from nanomem_tui.text import counted
 
 
@@ -64,7 +65,7 @@ class Draft:
     def __init__(self, store: MemoryStore, twins: Twins) -> None:
         self._snapshot = store.load("item")
         self._twins = twins
-        self._rows: dict[tuple[str, str], Row] = {}
+        self._rows: dict[tuple[str, str], AnyRow] = {}
 
     def item(self, key: str) -> Item | None:
         """The item as it will be; None when there is none, or it is deleted."""
@@ -89,7 +90,12 @@ class Draft:
         """Every lesson as it will be, deleted ones too."""
         return {**self._snapshot.lessons, **{row.id: row for row in self._rows.values() if isinstance(row, Lesson)}}
 
-    def put(self, layer: str, row: Row) -> None:
+    def record(self, key: str) -> Record | None:
+        """The record as it will be, also one that is deleted; None when there is none."""
+        row = self._rows.get(("record", key)) or self._snapshot.records.get(key)
+        return row if isinstance(row, Record) else None
+
+    def put(self, layer: str, row: AnyRow) -> None:
         """The row will be this."""
         self._rows[layer, row.id] = row
 
@@ -155,7 +161,7 @@ class Keeper:
             return replacing.mended(rest, replacing.mends(given.text, origin, self._twins.of_scope))
 
         origin = capture.Origin(given.audience, given.session_key, given.message_id or None, shown.turn)
-        recalled = [hit.item.text for hit in shown.hits]
+        recalled = [hit.item.text for hit in shown.given]
         said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
         for role, text in said:
             found = capture.capture(
@@ -224,7 +230,8 @@ class Keeper:
                 event, draft.lessons(), self._settings, now,
                 session_key=given.state_key, actor_key=given.audience.user_key or "", held=held, recurred=in_vain,
             )  # fmt: skip
-            for one in found:
+            for learned in found:
+                one = _reflected(draft, event, learned, now)
                 draft.put("lesson", one.lesson)
                 if one.what == "held":
                     why = str(one.lesson.meta["inbox"]["why"])
@@ -245,10 +252,23 @@ class Keeper:
 def _use(draft: Draft, shown: Begun) -> int:
     """Count the items that the block held as used; how many those are."""
     now = clock.iso(clock.now())
-    rows = [row for hit in shown.hits if (row := draft.item(hit.item.id)) is not None]
+    rows = [row for hit in shown.given if (row := draft.item(hit.item.id)) is not None]
     for row in rows:
         draft.put("item", row._replace(hits=row.hits + 1, last_accessed_at=now))
     return len(rows)
+
+
+def _reflected(
+    draft: Draft, event: learning.ToolResult | learning.Feedback, taught: learning.Taught, now: datetime
+) -> learning.Taught:
+    """What an event taught, once the reflection that it leaves is kept."""
+    if isinstance(event, learning.Feedback):
+        return taught
+    made = reflecting.reflected(event, taught, draft.record, clock.iso(now))
+    if made is None:
+        return taught
+    draft.put("record", made[0])
+    return made[1]
 
 
 def _judged(draft: Draft, judged: Sequence[efficacy.Judged]) -> list[Taught]:

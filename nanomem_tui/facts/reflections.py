@@ -1,0 +1,193 @@
+"""Reflections: a tool that failed, with what, what it said, and what follows from it (seed 003).
+
+A reflection may have become a lesson, which is what the agent is given; the two name each other (`meta.lesson` of the
+reflection, `meta.reflection` of the lesson). Secrets in arguments and errors are masked before they are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, NothingToDo
+from nanomem_tui.facts.records import Records
+from nanomem_tui.memory.expected import as_shown
+from nanomem_tui.memory.items import checked
+from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.lessons import Lessons
+from nanomem_tui.operations import Actor, Operation, new_key, new_operation
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Lesson, Record
+
+KIND = "reflection"
+LONGEST = {"tool": 200, "args": 20_000, "error": 20_000}
+"""Characters that are kept."""
+MASKED = "a secret in it was masked"
+
+
+class Reflections:
+    """The reflections of one workspace. One is a Record: `about` is the tool, `text` the insight; `args`, `error` and
+    `lesson` are in its free fields."""
+
+    def __init__(self, store: MemoryStore, lessons: Lessons, perform: Callable[[Operation], Operation]) -> None:
+        self._store = store
+        self._lessons = lessons
+        self._perform = perform
+        self._records = Records(store, perform, KIND, KIND, "nanomem reflections list")
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    def all(self, tool: str = "", words: str = "") -> list[Record]:
+        """The reflections, newest first; only those of a tool (exact, without regard to case), or that hold `words` in
+        their insight, error or arguments."""
+        found = [row for row in self._records.all() if not tool or row.about.casefold() == tool.strip().casefold()]
+        if words.strip():
+            from nanomem_tui.memory.matching import matcher
+
+            wanted = matcher(words)
+            found = [row for row in found if wanted and wanted.matches("\n".join(_said(row)))]
+        return list(found)
+
+    def tools(self) -> dict[str, int]:
+        """How many reflections each tool has, the most first."""
+        return dict(Counter(row.about for row in self._records.all()).most_common())
+
+    def get(self, reflection_id: str) -> Record:
+        """The reflection of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        return self._records.get(reflection_id)
+
+    def history(self, reflection_id: str) -> list[LogEntry]:
+        """Every operation that touched the reflection, newest first."""
+        return self._records.history(reflection_id)
+
+    def lesson_of(self, reflection: Record) -> Lesson | None:
+        """The lesson that it became, while that is there."""
+        row = self._store.load("lesson").lessons.get(str(reflection.meta.get("lesson") or ""))
+        return row if row is not None and not row.is_deleted else None
+
+    # -- changing -------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        tool: str,
+        args: str,
+        error: str,
+        insight: str,
+        session_key: str = "",
+        *,
+        source: str = "manual",
+        actor: Actor = "human",
+    ) -> tuple[Operation, Record, list[str]]:
+        """A new reflection: the operation, the row, and warnings. Raises BadInput: no tool, no error, no insight."""
+        now = clock.iso(clock.now())
+        given = {"tool": tool, "args": args, "error": error}
+        kept, masked = _kept(given)
+        meta = {name: kept[name] for name in ("args", "error") if kept[name]}
+        row = Record(
+            new_key(KIND), KIND, kept["tool"], checked(insight), session_key, source, now, _dump(meta), now, now
+        )
+        return self._records.add([row], actor=actor), row, [*masked, *_warnings(row)]
+
+    def edit(
+        self, reflection_id: str, *, expected: Record | None = None, **fields: str
+    ) -> tuple[Operation, Record, list[str]]:
+        """Change `tool`, `args`, `error` or `insight`. `expected`: the row as it was shown to who edits it.
+
+        Raises Conflict when somebody changed it since, BadInput, NotFound, NothingToDo.
+        """
+        if unknown := fields.keys() - {"tool", "args", "error", "insight"}:
+            raise BadInput(f"cannot edit {', '.join(sorted(unknown))}", reflection_id, "tool, args, error or insight")
+        if expected is not None:
+            self._store.see_others()
+        row = self.get(reflection_id)
+        kept, masked = _kept({name: text for name, text in fields.items() if name != "insight"})
+        meta = row.meta | {name: kept[name] for name in ("args", "error") if name in kept}
+        changed: dict[str, Any] = {"about": kept["tool"]} if "tool" in kept else {}
+        if "insight" in fields:
+            changed["text"] = checked(fields["insight"])
+            meta.pop("conflict", None)
+        if meta != row.meta:
+            changed["meta_json"] = _dump(meta)
+        as_shown(row, expected, changed)
+        operation = self._records.change(row, changed)
+        after = self.get(row.id)
+        return operation, after, [*masked, *_warnings(after)]
+
+    def delete(self, ids: Sequence[str]) -> Operation:
+        """Delete reflections; `undo` brings them back, and the lessons that they became stay. Raises NotFound."""
+        return self._records.delete(ids)
+
+    def lesson(self, reflection_id: str, scope: str = "global") -> tuple[Operation, Lesson]:
+        """Make the lesson that follows from a reflection, or link the one that says so already; one operation.
+
+        Its trigger is that of a tool's failure, what went wrong is the error, what is better the insight. `scope` is
+        `global`, or `session` for the session of the reflection. Raises NothingToDo when it became one already.
+        """
+        from nanomem_tui.memory import learning
+
+        row = self.get(reflection_id)
+        if known := self.lesson_of(row):
+            raise NothingToDo("it became a lesson already", known.id, f"`nanomem memory lessons show {known.id}`")
+        made = self._lessons.new(
+            f"tool:{learning.tool_name(row.about)}:error"[: learning.TRIGGER],
+            learning.shorten(row.text),
+            learning.shorten(str(row.meta.get("error") or "")),
+            scope,
+            row.session_key if scope == "session" else "",
+        )
+        same = self._lessons.same(made)
+        before = same or made
+        after = before._replace(meta_json=_dump({**before.meta, "reflection": row.id}))
+        linked = row._replace(meta_json=_dump({**row.meta, "lesson": after.id}), updated_at=clock.iso(clock.now()))
+        verb = "link" if same else "make"
+        changes = [change_of("record", row, linked), change_of("lesson", same, after)]
+        label = f"{verb} the lesson of reflection {told(row.text)}"
+        return self._perform(new_operation("reflection.lesson", label, changes)), after
+
+
+def _kept(fields: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Tool, arguments and error as they are kept, and what is to be told of them. Raises BadInput."""
+    from nanomem_tui.memory import secrets
+
+    found: dict[str, str] = {}
+    masked: list[str] = []
+    for name, text in fields.items():
+        required = name != "args"
+        if required or text.strip():
+            checked_text = _words(name, text)
+            found[name] = secrets.mask(checked_text)
+            if found[name] != checked_text:
+                masked.append(f"{name}: {MASKED}")
+        else:
+            found[name] = ""
+    return found, masked
+
+
+def _words(name: str, text: str) -> str:
+    if not text.strip():
+        raise BadInput(f"the {name} is empty", f"--{name}", "give the words")
+    if len(text) > LONGEST[name]:
+        raise BadInput(f"{len(text):,} characters, at most {LONGEST[name]:,} are kept", f"--{name}", "shorten it")
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise BadInput("a lone surrogate, which is no UTF-8", f"--{name}", "remove it")
+    return text.strip()
+
+
+def _warnings(row: Record) -> list[str]:
+    from nanomem_tui.memory import safety
+
+    return safety.warnings(row.text)
+
+
+def _said(row: Record) -> list[str]:
+    meta = row.meta
+    return [row.text, *(str(meta.get(name) or "") for name in ("error", "args"))]
+
+
+def _dump(meta: dict[str, Any]) -> str:
+    return json.dumps(meta, ensure_ascii=False, sort_keys=True)
