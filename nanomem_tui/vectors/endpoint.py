@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -38,6 +39,8 @@ class EndpointEmbedder:
         self._config = config
         self._endpoint = Endpoint(config, EMBEDDINGS, backoff=backoff, attempts=attempts)
         self._dimension = 0
+        self.close = weakref.finalize(self, self._endpoint.close)
+        """Gives the connections back; at the latest when nobody needs the embedder."""
 
     @property
     def dimension(self) -> int:
@@ -98,10 +101,6 @@ class EndpointEmbedder:
         if found is None or found.ndim != 2 or not found.shape[1]:
             raise BadAnswer("the endpoint gave vectors that are no lists of numbers of one length", self.name)
         return found
-
-    def close(self) -> None:
-        """Give the connections back."""
-        self._endpoint.close()
 
 
 def endpoint(settings: Settings, environ: Mapping[str, str] = os.environ) -> EndpointEmbedder:

@@ -160,6 +160,8 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _runtime() -> Any:
+    """The library, kept from telling its makers what is done with it: it reads the variable once, when it is loaded."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         import onnxruntime
     except ImportError as error:
