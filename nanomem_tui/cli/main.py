@@ -22,6 +22,7 @@ _COMMANDS = {
     "memory": "nanomem_tui.cli.memory:memory",
     "session": "nanomem_tui.cli.sessions:session",
     "recall": "nanomem_tui.cli.recall:recall",
+    "facts": "nanomem_tui.cli.facts:facts",
     "turn": "nanomem_tui.cli.turn:turn",
     "wal": "nanomem_tui.cli.wal:wal",
     "history": "nanomem_tui.cli.history:history",
@@ -35,6 +36,7 @@ _COMMANDS = {
     "doctor": "nanomem_tui.cli.doctor:doctor",
     "config": "nanomem_tui.cli.config:config",
     "attach": "nanomem_tui.cli.attach:attach",
+    "serve": "nanomem_tui.cli.serve:serve",
 }
 _DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run", "review")
 _SNAPSHOT_OPTIONS = ("svg", "size")

@@ -98,18 +98,23 @@ def show(state: State, item_id: str) -> None:
     Example:
       nanomem memory show ltm_1739443200123_1
     """
+    from nanomem_tui.cli.facts import fact_pairs
     from nanomem_tui.memory import retention
+    from nanomem_tui.memory.fact_fields import fact_of
 
     with state.open() as ws:
         ws.store.load("item")
         row = next((row for row in ws.items.foreign() if row.id == item_id), None) or ws.items.get(item_id)
         until = retention.expiry(row, ws.settings)
-    state.show(values.item(row), lambda: _item_detail(row, until))
+        fact = fact_of(row)
+        names = fact_pairs(fact, len(ws.facts.history(row.id)) - 1) if fact is not None else []
+    state.show(values.item(row), lambda: _item_detail(row, until, names))
 
 
-def _item_detail(row: Item, until: str | None) -> list[str]:
+def _item_detail(row: Item, until: str | None, names: Sequence[tuple[str, str]]) -> list[str]:
     pairs = [
         ("ID", row.id),
+        *names,
         ("Kind", row.kind),
         ("State", marks(row)),
         ("Waits", f"in the inbox: {_why(row)} (nanomem inbox accept {row.id}, or reject)" if row.waits else ""),
@@ -162,8 +167,11 @@ def history(state: State, item_id: str, limit: int | None, offset: int) -> None:
 @click.option("--sender-id", type=Words(), help="As seen by this person.")
 @click.option("--scope", type=click.Choice(["chat", "user", "global", "all"]), default="all", help="Where to look.")
 @click.option("--kind", type=Words(), help="Only this kind.")
+@click.option("--meaning", is_flag=True, help="What is nearest in meaning, as an agent's tool memory_search finds it.")
+@click.option("--domain", type=Words(), help="The facts of this domain, those that fit best first.")
+@click.option("--category", type=Words(), help="The facts of this category, those that fit best first.")
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
-@click.option("--limit", type=Count(), default=20, show_default=True, help="Print N at most.")
+@click.option("--limit", type=Count(), help="Print N at most (default: 20; of what memory_search finds 5).")
 @click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
 @pass_state
 def search(
@@ -175,8 +183,11 @@ def search(
     sender_id: str | None,
     scope: str,
     kind: str | None,
+    meaning: bool,
+    domain: str | None,
+    category: str | None,
     explain: bool,
-    limit: int,
+    limit: int | None,
     offset: int,
 ) -> None:
     """Items that fit some words, best first. With a channel, chat or sender: only what is visible there.
@@ -184,6 +195,28 @@ def search(
     \b
     Example:
       nanomem memory search --query "window seat" --explain
+      nanomem memory search --meaning "where do I like to sit"
+      nanomem memory search --domain Travel
     """
-    text = asked_query(query, terms)
-    memory_answers.search(state, text, channel, chat_id, sender_id, scope, kind, explain, limit, offset)
+    if not (meaning or domain is not None or category is not None):
+        text = asked_query(query, terms)
+        limit = 20 if limit is None else limit
+        memory_answers.search(state, text, channel, chat_id, sender_id, scope, kind, explain, limit, offset)
+        return
+    if scope != "all" or kind is not None:
+        which = "--scope" if scope != "all" else "--kind"
+        raise click.UsageError(f"{which} goes with a search by words only", click.get_current_context())
+    from nanomem_tui.cli.facts import SHOWN, find
+
+    asked = asked_query(query, terms) if domain is None and category is None else " ".join([query or "", *terms])
+    find(
+        state,
+        asked,
+        domain,
+        category,
+        (channel, chat_id, sender_id),
+        limit=SHOWN if limit is None else limit,
+        offset=offset,
+        explain=explain,
+        facts_only=False,
+    )

@@ -20,6 +20,8 @@ NEW = ("text", "kind", "importance", "scope_key", "trigger", "better_action", "b
 FLAGS = frozenset({"enabled", "pinned", "is_deleted"})
 SILENT = frozenset({"updated_at", "meta_json", "revision", "key"})
 """The fields that follow from a change and are none."""
+FILED = ("domain", "category", "sub_category")
+"""The names of a fact that its text does not tell."""
 
 
 def tell(
@@ -73,6 +75,7 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
         yield f"{name}{after.get('kind') or 'lesson'}: {_value(_words_of(after))}"
     elif before is None:
         yield from (f"{name}{field}: {_value(after[field])}" for field in NEW if after.get(field) not in (None, ""))
+        yield from (f"{name}{field}: {_value(value)}" for field, value in _filed(after).items())
     else:
         changed = [field for field in after if field not in SILENT and after[field] != before.get(field)]
         for field in changed:
@@ -81,6 +84,19 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
                 yield name + ("there → deleted" if new else "deleted → back")
             else:
                 yield f"{name}{field}: {_value(old)} → {_value(new)}"
+        filed, now = (_filed(row) for row in (before, after))
+        for field in [field for field in FILED if filed.get(field) != now.get(field)]:
+            yield f"{name}{field}: {_value(filed.get(field))} → {_value(now.get(field))}"
+
+
+def _filed(row: Mapping[str, Any]) -> dict[str, str]:
+    """Where a fact is filed, of the fields of its row; nothing for a row that is none."""
+    if '"fact"' not in str(row.get("meta_json")):
+        return {}
+    import json
+
+    fact = json.loads(row["meta_json"]).get("fact") or {}
+    return {field: fact[field] for field in FILED if fact.get(field)}
 
 
 def _pending(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:

@@ -1,0 +1,379 @@
+"""`nanomem facts`: what is known by domain, category and key: listed, shown, searched, and what each value was.
+
+The commands that change facts are in `facts_changes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui.cli import elsewhere, output, words
+from nanomem_tui.cli.memory_answers import conflicts, marks
+from nanomem_tui.cli.shared import Count, Group, Words, asked_query, paged, pass_state, query_options
+from nanomem_tui.cli.state import State, page
+from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.text import one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.facts.facts import Value
+    from nanomem_tui.facts.search import Found
+    from nanomem_tui.memory.fact_fields import Fact
+    from nanomem_tui.workspace import Workspace
+
+_CHANGES = "nanomem_tui.cli.facts_changes"
+_LATE = {"set": f"{_CHANGES}:set_", **{name: f"{_CHANGES}:{name}" for name in ("edit", "delete", "merge")}}
+SHOWN = 5
+"""Hits of a search where nobody says how many: as many as the seed's tool gives."""
+
+
+@click.group("facts", cls=Group, late=_LATE)
+def facts() -> None:
+    """Facts with a domain, a category and a key, and the values that each had.
+
+    \b
+    Example:
+      nanomem facts list --domain Work
+      nanomem facts set --domain Work --category Contact --key phone --value "555 0100"
+    """
+
+
+# -- listing -----------------------------------------------------------------------------------------------------------
+
+
+@facts.command("list")
+@click.option("--domain", type=Words(), help='Only this domain; "" for facts without one.')
+@click.option("--category", type=Words(), help="Only this category.")
+@click.option("--sub-category", type=Words(), help="Only this sub-category.")
+@click.option("--key", type=Words(), help="Only this key.")
+@click.option("--channel", type=Words(), help="As seen from this channel.")
+@click.option("--chat-id", type=Words(), help="As seen from this chat.")
+@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@click.option("--tree", is_flag=True, help="By domain and category.")
+@paged
+@pass_state
+def list_facts(
+    state: State,
+    domain: str | None,
+    category: str | None,
+    sub_category: str | None,
+    key: str | None,
+    channel: str | None,
+    chat_id: str | None,
+    sender_id: str | None,
+    tree: bool,
+    limit: int | None,
+    offset: int,
+) -> None:
+    """The facts with these names, newest first; upper and lower case are one.
+
+    \b
+    Example:
+      nanomem facts list --domain Work --category Contact
+      nanomem facts list --tree
+    """
+    from nanomem_tui.memory.scopes import Audience
+
+    audience = Audience(channel, chat_id, sender_id)
+    with state.open() as ws:
+        found = ws.facts.all(
+            domain=domain,
+            category=category,
+            sub_category=sub_category,
+            key=key,
+            audience=None if audience.is_owner else audience,
+        )
+        state.tell_damage(ws)
+        shown = page(found, limit, offset)
+        by_name = ws.facts.tree(shown) if tree else {}
+        asked = any(name is not None for name in (domain, category, sub_category, key))
+        note = "" if found or asked or state.json else elsewhere.note(ws)
+    body: Any = [fact.to_json() for fact in shown]
+    if tree:
+        body = {one: {name: [f.to_json() for f in rows] for name, rows in of.items()} for one, of in by_name.items()}
+    total = words.counted(len(found), "fact")
+    ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
+    state.show(body, lambda: [*(_tree(by_name) if tree else fact_lines(shown)), ending])
+    elsewhere.say(state, note)
+
+
+def fact_lines(shown: Sequence[Fact]) -> list[str]:
+    """The facts as a table; their scope and state only where these differ."""
+    columns = [
+        Column("ID"),
+        Column("Domain", limit=24, least=8, drop=1, optional=True),
+        Column("Category", limit=24, least=8),
+        Column("Sub", limit=20, least=6, drop=4, optional=True),
+        Column("Key", limit=40, least=10),
+        Column("Value", limit=90, least=16),
+        Column("Scope", drop=5, optional=True),
+        Column("State", drop=3, optional=True),
+        Column("Updated At", drop=2),
+    ]
+    scopes = len({fact.item.scope_type for fact in shown}) > 1
+    cells = [
+        (
+            fact.id,
+            fact.domain or "",
+            fact.category,
+            fact.sub_category or "",
+            fact.key,
+            fact.value,
+            fact.item.scope_type if scopes else "",
+            marks(fact.item),
+            words.when(fact.item.updated_at),
+        )
+        for fact in shown
+    ]
+    return table(columns, cells, output.terminal_width())
+
+
+def _tree(by_name: Mapping[str, Mapping[str, Sequence[Fact]]]) -> list[str]:
+    width = output.terminal_width() or 0
+    lines = []
+    for domain, categories in by_name.items():
+        lines.append(one_line(domain, width))
+        for category, rows in categories.items():
+            lines.append(one_line(category, width and width - 2).join(("  ", f" ({len(rows)})")))
+            for fact in rows:
+                sub = f"{fact.sub_category} / " if fact.sub_category else ""
+                lines.append("    " + one_line(f"{sub}{fact.key}: {fact.value}", width and width - 4))
+    return lines
+
+
+# -- one fact ----------------------------------------------------------------------------------------------------------
+
+
+@facts.command()
+@click.argument("fact_id", metavar="[ID]", type=Words(), required=False)
+@click.option("--domain", type=Words(), help='With --key: in this domain; "" for none.')
+@click.option("--category", type=Words(), help="With --key: in this category.")
+@click.option("--key", type=Words(), help="The fact of this key.")
+@pass_state
+def get(state: State, fact_id: str | None, domain: str | None, category: str | None, key: str | None) -> None:
+    """One fact, by its ID (a unique beginning is enough) or by its category and key.
+
+    \b
+    Example:
+      nanomem facts get --category Contact --key phone --domain Work
+    """
+    ctx = click.get_current_context()
+    if fact_id is not None and (domain is not None or category is not None or key is not None):
+        raise click.UsageError("name the ID, or --category and --key", ctx)
+    with state.open() as ws:
+        if fact_id is not None:
+            fact = ws.facts.get(fact_id)
+        elif category is None or key is None:
+            raise click.UsageError("name the ID, or --category and --key", ctx)
+        else:
+            fact = _named(ws, category, key, domain)
+        earlier = len(ws.facts.history(fact.id)) - 1
+    state.show(fact.to_json(), lambda: _detail(fact, earlier))
+
+
+def _named(ws: Workspace, category: str, key: str, domain: str | None) -> Fact:
+    """The one fact of these names. Raises NotFound, or BadInput where there are several."""
+    found = ws.facts.find(category, key, domain)
+    where = " / ".join(filter(None, (domain, category, key)))
+    if not found:
+        raise NotFound("no such fact", where, "see `nanomem facts list`")
+    if len(found) > 1:
+        which = ", ".join(f"{fact.id} ({_place(fact)})" for fact in found[:SHOWN])
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        raise BadInput(f"{len(found)} facts have these names", where, f"name --domain or an ID: {which}{more}")
+    return found[0]
+
+
+def _place(fact: Fact) -> str:
+    """What sets a fact apart from others of its category and key."""
+    from nanomem_tui.facts.facts import NO_DOMAIN
+
+    scope = "" if fact.item.scope_type == "global" else f", {fact.item.scope_key}"
+    return f"{fact.domain or NO_DOMAIN}{scope}"
+
+
+def _detail(fact: Fact, earlier: int) -> list[str]:
+    item = fact.item
+    pairs = [
+        ("ID", fact.id),
+        *fact_pairs(fact, earlier),
+        ("State", marks(item)),
+        *conflicts(item, f"nanomem facts edit {fact.id}"),
+        ("Scope", f"{item.scope_type} {item.scope_key}".strip()),
+        ("Session", item.session_key or ""),
+        ("Source", item.source),
+        ("Message", " ".join(filter(None, (item.source_message_id, item.source_role)))),
+        ("Hits", str(item.hits)),
+        ("Created", words.when(item.created_at)),
+        ("Updated", words.when(item.updated_at)),
+    ]
+    return [*paragraph(fact.value, output.terminal_width()), "", *output.fields(pairs)]
+
+
+def fact_pairs(fact: Fact, earlier: int) -> list[tuple[str, str]]:
+    """The names of a fact, and how many values it had before."""
+    before = f"{words.counted(earlier, 'value')} before this one (nanomem facts history {fact.id})" if earlier else ""
+    return [
+        ("Domain", fact.domain or ""),
+        ("Category", fact.category),
+        ("Sub-category", fact.sub_category or ""),
+        ("Key", fact.key),
+        ("Earlier", before),
+    ]
+
+
+@facts.command()
+@click.argument("fact_id", metavar="ID", type=Words())
+@paged
+@pass_state
+def history(state: State, fact_id: str, limit: int | None, offset: int) -> None:
+    """The values that a fact had, newest first: from when to when, who gave it, in which session.
+
+    \b
+    Example:
+      nanomem facts history fact_0123456789abcdef0123
+    """
+    with state.open() as ws:
+        fact = ws.facts.get(fact_id)
+        found = ws.facts.history(fact.id)
+    shown = page(found, limit, offset)
+    body = [{"id": fact.id, **value.to_json()} for value in shown]
+    state.show(body, lambda: _values(shown))
+
+
+def _values(shown: Sequence[Value]) -> list[str]:
+    columns = [
+        Column("From"),
+        Column("To"),
+        Column("Value", limit=90, least=20),
+        Column("By", drop=2, optional=True),
+        Column("Session", limit=28, least=12, drop=3, optional=True),
+        Column("Message", limit=24, least=10, drop=4, optional=True),
+        Column("Operation", drop=1, optional=True),
+    ]
+    cells = [
+        (
+            words.when(value.since),
+            words.when(value.until) if value.until else "now",
+            value.value,
+            value.actor,
+            value.session_key or "",
+            value.source_message_id or "",
+            value.operation,
+        )
+        for value in shown
+    ]
+    return table(columns, cells, output.terminal_width())
+
+
+# -- searching ---------------------------------------------------------------------------------------------------------
+
+
+@facts.command()
+@query_options
+@click.option("--domain", type=Words(), help="Only this domain: all its facts, those that fit best first.")
+@click.option("--category", type=Words(), help="Only this category: all its facts, those that fit best first.")
+@click.option("--channel", type=Words(), help="As seen from this channel.")
+@click.option("--chat-id", type=Words(), help="As seen from this chat.")
+@click.option("--sender-id", type=Words(), help="As seen by this person.")
+@click.option("--explain", is_flag=True, help="Show the parts of each score.")
+@click.option("--limit", type=Count(1), default=SHOWN, show_default=True, help="Print N at most.")
+@click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
+@pass_state
+def search(
+    state: State,
+    query: str | None,
+    terms: Sequence[str],
+    domain: str | None,
+    category: str | None,
+    channel: str | None,
+    chat_id: str | None,
+    sender_id: str | None,
+    explain: bool,
+    limit: int,
+    offset: int,
+) -> None:
+    """Facts nearest in meaning to some words; by the words themselves where nothing finds by meaning.
+
+    \b
+    Example:
+      nanomem facts search "how do I reach the plumber" --limit 3
+      nanomem facts search phone --domain Work
+    """
+    find(
+        state,
+        asked_query(query, terms),
+        domain,
+        category,
+        (channel, chat_id, sender_id),
+        limit=limit,
+        offset=offset,
+        explain=explain,
+        facts_only=True,
+    )
+
+
+def find(
+    state: State,
+    query: str,
+    domain: str | None,
+    category: str | None,
+    audience: tuple[str | None, str | None, str | None],
+    *,
+    limit: int,
+    offset: int,
+    explain: bool,
+    facts_only: bool,
+) -> None:
+    """Print what `memory_search` finds, and on stderr what kept it from finding by meaning."""
+    from nanomem_tui.memory.scopes import Audience
+
+    with state.open() as ws:
+        answer = ws.memory_search(
+            query, domain, category, limit=limit + offset, audience=Audience(*audience), facts_only=facts_only
+        )
+        state.tell_damage(ws)
+    shown = answer.results[offset:]
+    state.show([one.to_json() for one in shown], lambda: _found(shown, explain=explain) or ["Nothing found."])
+    if state.json:
+        return
+    if answer.total > len(answer.results):
+        output.notes([f"{len(shown):,} of {answer.total:,}: --limit N and --offset N show others"])
+    if answer.note:
+        output.notes([f"Note: found by words: {answer.note}"])
+
+
+def _found(shown: Sequence[Found], *, explain: bool) -> list[str]:
+    """The hits as a table: how far each is in meaning, or its score by words."""
+    columns = [
+        Column("Distance", right=True, optional=True),
+        Column("Score", right=True, drop=2, optional=True),
+        Column("ID"),
+        Column("Domain", limit=24, least=8, drop=1, optional=True),
+        Column("Category", limit=24, least=8, drop=3, optional=True),
+        Column("Text", limit=120, least=28),
+        Column("Updated", drop=4),
+    ]
+    by_words = any(one.distance is None and one.score for one in shown)
+    cells = [
+        (
+            "" if one.distance is None else f"{one.distance:.3f}{'' if one.is_near else ' far'}",
+            f"{one.score:.3f}" if by_words else "",
+            one.id,
+            (one.fact and one.fact.domain) or "",
+            (one.fact and one.fact.category) or "",
+            one.text,
+            words.when(one.item.updated_at),
+        )
+        for one in shown
+    ]
+    lines = table(columns, cells, output.terminal_width())
+    if not explain:
+        return lines
+    from nanomem_tui.cli.passages import parts
+
+    told = [f"       found by {one.how}; {parts(dict(one.parts))}".rstrip("; ") for one in shown]
+    return lines[:1] + [line for pair in zip(lines[1:], told, strict=True) for line in pair]
