@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nanomem_tui.facts.facts import Facts
     from nanomem_tui.facts.journal import Journal
     from nanomem_tui.facts.reflections import Reflections
+    from nanomem_tui.facts.search import MemorySearch
     from nanomem_tui.facts.usage import Usage
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.memory.conversations import Conversations
@@ -90,6 +91,13 @@ class Parts:
         from nanomem_tui.facts.facts import Facts
 
         return Facts(self.store, self.items, self.perform)
+
+    @cached_property
+    def memory_search(self) -> MemorySearch:
+        """Facts by domain and category, and everything by meaning: what an agent's tool of that name finds."""
+        from nanomem_tui.facts.search import MemorySearch
+
+        return MemorySearch(self.store, self.settings, self.items, self.facts, self.recall, lambda: self.meaning)
 
     @cached_property
     def lessons(self) -> Lessons:
