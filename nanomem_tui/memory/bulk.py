@@ -11,6 +11,7 @@ from typing import Any
 from nanomem_tui.errors import NothingToDo
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.recall import Recall
 from nanomem_tui.operations import Operation, Perform, new_operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.text import counted
@@ -24,7 +25,7 @@ def edit_items(store: MemoryStore, perform: Perform, ids: Sequence[str], fields:
         parts.append(operation)
         return operation
 
-    items = Items(store, (), keep)
+    items = Items(store, (), keep, lambda: Recall(store, store.settings))
     for item_id in ids:
         try:
             items.edit(item_id, **fields)

@@ -15,6 +15,7 @@ from nanomem_tui.errors import NanomemError
 from nanomem_tui.vectors.legible import share_read
 
 if TYPE_CHECKING:
+    from nanomem_tui.settings import Settings
     from nanomem_tui.vectors.index import Found
 
 HYBRID = frozenset({"hybrid", "reserved_hybrid"})
@@ -36,7 +37,7 @@ class Near(NamedTuple):
     why: str = ""
 
 
-class Nearest(Protocol):
+class NearestItems(Protocol):
     """What finds items by meaning: `vectors.meaning`."""
 
     @property
@@ -54,18 +55,20 @@ class Nearest(Protocol):
 class ByMeaning:
     """Asks for what is near, in a thread, so that nobody waits longer than that. May be called from any thread."""
 
-    def __init__(self, meaning: Callable[[], Nearest], *, first_wait: float = FIRST_WAIT, wait: float = WAIT) -> None:
-        """`first_wait` and `wait`: seconds, for the first answer and for all others."""
+    def __init__(self, meaning: Callable[[], NearestItems] | None, settings: Settings, wait: float = WAIT) -> None:
+        """`meaning`: gives what is asked, once that is needed; None: there is nothing to ask."""
         self._meaning = meaning
+        self.wanted = meaning is not None and settings.recall_backend in HYBRID
+        """Whether the settings want it."""
         self._wait = wait
-        self._now = max(first_wait, wait)
+        self._now = wait if settings.embedding_backend == "endpoint" else max(FIRST_WAIT, wait)
         self._asking: threading.Thread | None = None
         self._silent_until = 0.0
         self._why = ""
 
     def near(self, text: str, limit: int, within: Container[str] | None = None) -> Near:
         """What is near a text, at most `limit` of `within`."""
-        if not text.strip():
+        if not self.wanted or not text.strip():
             return Near({})
         if self._asking is not None and self._asking.is_alive():
             return Near({}, why="the embedding model does not answer in time")
@@ -98,6 +101,7 @@ class ByMeaning:
             answer.append(error)
 
     def _answer(self, text: str, limit: int, within: Container[str] | None) -> Near:
+        assert self._meaning is not None
         meaning = self._meaning()
         why = meaning.why_not
         if why:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from nanomem_tui.memory.scoring import Parts, Scored, Weights, growth
 from nanomem_tui.store.search import Candidate
+from nanomem_tui.store.values import Item
 
 K = TypeVar("K", bound=Hashable)
 
@@ -31,6 +32,15 @@ def shares(found: Iterable[tuple[K, float]], far: float = FAR) -> dict[K, float]
         return {}
     span = max(far - min(distance for _, distance in near), SPREAD)
     return {key: (far - distance) / span for key, distance in near}
+
+
+def unspoken(
+    found: Iterable[Candidate], distances: Mapping[str, float], items: Mapping[str, Item], far: float = FAR
+) -> list[Candidate]:
+    """What is near in meaning and shares no word with the question, as candidates."""
+    known = {one.item.id for one in found}
+    near = (key for key, distance in distances.items() if distance < far and key not in known)
+    return [Candidate(items[key], 0.0) for key in near if key in items]
 
 
 def ranked(

@@ -30,7 +30,8 @@ class Injected(NamedTuple):
     """One turn: `items` and `lessons` are the ids that its block held, `chars` the block's length in characters.
 
     `ended_at` is empty while the turn is open, and for one that was declined, at `declined_at`; `saved` and `learned`
-    are the ids that came of it, `held` those that it only put into the inbox. Times are UTC ISO.
+    are the ids that came of it, `held` those that it only put into the inbox. `related`: which of the items are there
+    because they are near in meaning. Times are UTC ISO.
     """
 
     turn: str
@@ -50,6 +51,7 @@ class Injected(NamedTuple):
     learned: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     declined_at: str = ""
+    related: tuple[str, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -171,7 +173,7 @@ def logged_words(text: str) -> str:
 
 def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
     """The known fields of a line in their types; others and wrong ones are left out."""
-    lists = {"items", "lessons", "saved", "learned", "held"}
+    lists = {"items", "lessons", "saved", "learned", "held", "related"}
     found: dict[str, Any] = {}
     for name in Injected._fields:
         given = value.get(name)

@@ -18,7 +18,7 @@ from nanomem_tui.memory import cap, fact_fields, retention, scopes
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.fact_fields import with_value
 from nanomem_tui.memory.labels import told
-from nanomem_tui.operations import Actor, Operation, new_key, new_operation
+from nanomem_tui.operations import Actor, Operation, Perform, new_key, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
@@ -37,12 +37,14 @@ EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", 
 class Items:
     """The items of one workspace."""
 
-    def __init__(self, store: MemoryStore, foreign: Sequence[Path], perform: Callable[[Operation], Operation]) -> None:
+    def __init__(
+        self, store: MemoryStore, foreign: Sequence[Path], perform: Perform, recall: Callable[[], Recall]
+    ) -> None:
         self._store = store
         self._foreign = foreign
         self._perform = perform
         self._sorted: tuple[int, list[Item]] = (-1, [])
-        self._recall: Recall | None = None
+        self._recall = recall
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -158,11 +160,7 @@ class Items:
     @property
     def recall(self) -> Recall:
         """The recall over these items."""
-        if self._recall is None:
-            from nanomem_tui.memory.recall import Recall
-
-            self._recall = Recall(self._store, self._store.settings)
-        return self._recall
+        return self._recall()
 
     # -- changing -----------------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.memory import by_meaning, fusion, questions, retention, scoring
+from nanomem_tui.memory import fusion, questions, retention, scoring
 from nanomem_tui.memory.bounds import Bounds, Cut
-from nanomem_tui.memory.by_meaning import HYBRID, ByMeaning, Near
+from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.scopes import LayerOf, is_waiting, layers
 from nanomem_tui.memory.scoring import PROFILES, Scored
@@ -36,6 +36,9 @@ SPARE = 4
 
 NEAREST = 200
 """Rows that are asked for by meaning, and then by words too, so that both may say something of each."""
+
+SHORT = 10
+"""Characters of a message that is too short to be about anything (seed 003)."""
 
 AUDIENCES = 64
 
@@ -69,14 +72,12 @@ class Recall:
     """Answers questions from the items of one workspace. Every method may be called from any thread."""
 
     def __init__(
-        self, store: MemoryStore, settings: Settings, meaning: Callable[[], by_meaning.Nearest] | None = None
+        self, store: MemoryStore, settings: Settings, meaning: Callable[[], NearestItems] | None = None
     ) -> None:
-        """`meaning`: what finds by meaning; asked for only where the settings want it."""
+        """`meaning`: gives what finds by meaning; used only where the settings say so."""
         self._store = store
         self._settings = settings
-        wanted = meaning is not None and settings.recall_backend in HYBRID
-        first_wait = by_meaning.WAIT if settings.embedding_backend == "endpoint" else by_meaning.FIRST_WAIT
-        self._meaning = ByMeaning(meaning, first_wait=first_wait) if meaning is not None and wanted else None
+        self.by_meaning = ByMeaning(meaning, settings)
         self.index = ItemIndex(store.snapshot)
         self._shown: OrderedDict[object, list[bool]] = OrderedDict()
         self._thread: threading.Thread | None = None
@@ -124,10 +125,11 @@ class Recall:
         corrected = questions.spelt_out(pool.corrected, (hit.item.text for hit in hits))
         return Recalled(tuple(kept), tuple(cut), MappingProxyType(corrected), words, pool.backend, ms, near.why)
 
-    def related(self, question: Question, limit: int, known: Collection[str] = ()) -> list[Hit]:
-        """The facts nearest to a question in meaning, at most `limit`, nearest first, but the `known` ids (seed 003).
-        None where meaning is not asked for, or cannot be."""
-        if limit < 1 or not (set(question.kinds or ("fact",)) & {"fact"}):
+    def related(self, question: Question, known: Collection[str] = ()) -> list[Hit]:
+        """The facts nearest to a message in meaning, nearest first, but the `known` ids (seed 003). None for a short
+        message, and where meaning is not asked for or cannot be."""
+        limit = self._settings.recall_related_facts
+        if limit < 1 or len(question.text.strip()) <= SHORT or not {*(question.kinds or ("fact",))} & {"fact"}:
             return []
         asked = question._replace(kinds=("fact",), limit=limit + len(known))
         layer_of = self._layers(asked, "default")
@@ -143,7 +145,10 @@ class Recall:
     def weights(self, profile: str | None = None, changed: Mapping[str, float] | None = None) -> dict[str, float]:
         """The weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
         name = _one_of(profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
-        known = {**PROFILES[name], **({"vector": fusion.WEIGHT} if self._meaning and name == "default" else {})}
+        known = {
+            **PROFILES[name],
+            **({"vector": fusion.WEIGHT} if self.by_meaning.wanted and name == "default" else {}),
+        }
         for name in changed or ():
             _one_of(name, tuple(known), "--weight")
         return {**known, **(changed or {})}
@@ -182,7 +187,7 @@ class Recall:
         everything = self.ask(question._replace(limit=1_000_000, max_chars=1_000_000_000, whole=True))
         ranks = {hit.item.id: rank for rank, hit in enumerate(everything.hits, 1)}
         if item_id not in ranks:
-            near = self._meaning.near(questions.asked(question), 1, {item_id}) if self._meaning else Near({})
+            near = self.by_meaning.near(questions.asked(question), 1, {item_id})
             far, most = near.distances.get(item_id), self._settings.recall_max_distance
             return "shares no word with the message" + (f", and distance {far:.2f} is over {most:g}" if far else "")
         hit = everything.hits[ranks[item_id] - 1]
@@ -216,7 +221,7 @@ class Recall:
 
     def _near(self, question: Question, layer_of: LayerOf) -> Near:
         """What is near the question, of what it may see: that is decided before anything is cut."""
-        if self._meaning is None:
+        if not self.by_meaning.wanted:
             return Near({})
         snapshot, moment = self._store.load("item"), clock.iso(clock.now())
         with snapshot.lock:
@@ -228,7 +233,7 @@ class Recall:
                 within = {key for key, row in snapshot.items.items() if row.enabled and layer_of(row) is not None}
         limit = max(NEAREST, self._limit(question) + SPARE)
         while True:
-            near = self._meaning.near(questions.asked(question), limit, within)
+            near = self.by_meaning.near(questions.asked(question), limit, within)
             rows = [snapshot.items.get(key) for key in near.distances]
             alive = [row.id for row in rows if row is not None and layer_of(row) and not self._expired(row, moment)]
             if len(alive) == len(rows) or len(rows) < limit or len(alive) >= NEAREST // 2:
@@ -243,31 +248,20 @@ class Recall:
         moment, today = clock.iso(now), now.date()
         words = questions.weighted(question)
         slack = 1 - 1 / (1 + sum(abs(weights[name]) for name in PROFILES["default"]))
-        wanted = limit + SPARE if limit else 0
+        wanted, far = limit + SPARE if limit else 0, self._settings.recall_max_distance
         while True:
             many = max(wanted, NEAREST) if near.distances and wanted else wanted
             pool = self._pool(question, words, many, layer_of, beside, slack)
             alive = [one for one in pool.candidates if not self._expired(one.item, moment)]
-            alive += self._only_near(alive, near)
+            alive += fusion.unspoken(alive, near.distances, self._store.snapshot.items, far)
             if not pool.more or self._usable(question, alive, layer_of) >= limit:
                 break
             wanted *= 4
         if not near.distances:
             return _hits(scoring.default(alive, wanted, weights, today, tuple(pool.words)), layer_of), pool
         weights = {**weights, "vector": weights["vector"] * near.read}
-        far = self._settings.recall_max_distance
         scored = fusion.ranked(alive, near.distances, wanted, weights, today, tuple(pool.words), far)
         return _hits(scored, layer_of), pool._replace(backend="hybrid")
-
-    def _only_near(self, found: Sequence[Candidate], near: Near) -> list[Candidate]:
-        """What no word found and is near in meaning."""
-        known, far = {one.item.id for one in found}, self._settings.recall_max_distance
-        items = self._store.snapshot.items
-        return [
-            Candidate(items[key], 0.0)
-            for key, distance in near.distances.items()
-            if distance < far and key not in known and key in items
-        ]
 
     def _usable(self, question: Question, alive: Sequence[Candidate], layer_of: LayerOf) -> int:
         """How many of the candidates may be given: of the user layer only so many."""

@@ -142,11 +142,12 @@ class Engine:
     def _block(self, turn: str, given: TurnInput, question: Question) -> Begun:
         budget = self._settings.recall_max_prompt_chars if question.max_chars is None else question.max_chars
         found = self._recall.ask(question)
+        related = self._recall.related(question, {hit.item.id for hit in found.hits})
         rows = list(self._store.snapshot.lessons.values())
         lessons = learning.rank(rows, given.text, self._settings, clock.now(), session_key=given.state_key)
         turns = tuple(map(_shown, self.working.turns(given.state_key))) if given.session_key else ()
         pending = self._pending(given.state_key) if given.session_key else ()
-        older = last_word.overruled((hit.item for hit in found.hits), lessons, self._settings)
+        older = last_word.overruled((hit.item for hit in (*found.hits, *related)), lessons, self._settings)
         items = [hit.item for hit in found.hits if hit.item.id not in older]
         made = prompt.render(
             items,
@@ -155,6 +156,7 @@ class Engine:
             () if "turns" in given.leave_out else turns,
             () if "pending" in given.leave_out else pending,
             max_chars=budget,
+            related=[hit.item for hit in related if hit.item.id not in older],
         )
         left = {item.id for item in made.left_out}
         kept = [hit for hit in found.hits if hit.item.id not in left and hit.item.id not in older]
@@ -163,7 +165,8 @@ class Engine:
         cut += [Cut(hit, older[hit.item.id]) for hit in found.hits if hit.item.id in older]
         cuts = (*cut, *found.cut)
         begun = Begun(turn, made.text, tuple(kept), made.lessons, turns, pending, cuts, found)
-        return begun._replace(clipped=given.clipped, problems=given.problems)
+        near = tuple(hit for hit in related if hit.item in made.related)
+        return begun._replace(clipped=given.clipped, problems=given.problems, related=near)
 
     def _pending(self, session_key: str) -> tuple[str, ...]:
         recovered = (
@@ -196,7 +199,8 @@ class Engine:
             message_id=given.message_id or None,
             speaker=given.speaker,
             user=given.text if self._wal is not None else "",
-            items=tuple(hit.item.id for hit in begun.hits),
+            items=tuple(hit.item.id for hit in begun.given),
+            related=tuple(hit.item.id for hit in begun.related),
             lessons=tuple(lesson.id for lesson in begun.lessons),
             chars=len(begun.block),
         )

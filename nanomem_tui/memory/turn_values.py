@@ -95,9 +95,9 @@ class TurnEnd(NamedTuple):
 class Begun(NamedTuple):
     """What a turn starts with: its id and the block of memory, with what is in the block and what was cut.
 
-    `found` is the answer of recall that the block was made from; None for a turn that asked nothing. `problem`: why
-    nothing of the turn can be kept, or nothing is given, empty when all is well. `problems`: what of the request was
-    not understood.
+    `found` is the answer of recall that the block was made from; None for a turn that asked nothing. `related`: facts
+    of it that recall did not give, and that are near in meaning. `problem`: why nothing of the turn can be kept, or
+    nothing is given, empty when all is well. `problems`: what of the request was not understood.
     """
 
     turn: str
@@ -111,6 +111,12 @@ class Begun(NamedTuple):
     problem: str = ""
     clipped: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    related: tuple[Hit, ...] = ()
+
+    @property
+    def given(self) -> tuple[Hit, ...]:
+        """Every item of the block."""
+        return (*self.hits, *self.related)
 
     def to_json(self) -> dict[str, Any]:
         """The object that `turn begin` prints."""
@@ -118,6 +124,7 @@ class Begun(NamedTuple):
             "turn": self.turn,
             "block": self.block,
             "hits": [hit_json(hit) for hit in self.hits],
+            "related": [hit_json(hit) for hit in self.related],
             "lessons": [lesson.to_json() for lesson in self.lessons],
             "working": [turn._asdict() for turn in self.working],
             "pending": list(self.pending),

@@ -46,7 +46,7 @@ def test_the_block_is_known_as_recalled_text():
 
 def test_nothing_to_tell_is_no_block():
     assert render([], max_chars=2400).text == ""
-    assert render([item("x" * 50)], max_chars=0) == ("", (), (), (item("x" * 50),))
+    assert render([item("x" * 50)], max_chars=0) == ("", (), (), (item("x" * 50),), ())
 
 
 def test_the_budget_cuts_items_and_says_which():

@@ -1,0 +1,271 @@
+"""Recall by words and meaning: what is near comes too, nobody sees more, and words stay where there is no model."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui import clock, open_workspace
+from nanomem_tui.errors import MissingExtra, ModelUnavailable
+from nanomem_tui.memory import fusion
+from nanomem_tui.memory.by_meaning import ByMeaning
+from nanomem_tui.memory.recall import Question, Recall, Recalled
+from nanomem_tui.memory.scopes import Audience, chat_key, user_key
+from nanomem_tui.operations import new_operation
+from nanomem_tui.settings import Settings
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import KINDS, Item
+from nanomem_tui.vectors.legible import share_read
+from nanomem_tui.workspace import Workspace
+from tests.memory.senses import Senses, meaning_of
+from tests.store.homes import make_home
+
+CAR = "Ana has a red Skoda"
+ROWS = [CAR, "The invoice is due on Monday", "A dog sleeps here", "Tea without sugar"]
+
+
+def fill(ws: Workspace, rows: list[Item]) -> None:
+    ws.perform(new_operation("import", "rows", [change_of("item", None, row) for row in rows], actor="import"))
+
+
+def item(key: str, text: str, **rest: Any) -> Item:
+    return Item(key, text, updated_at="2026-01-01T00:00:00+00:00", **rest)
+
+
+@pytest.fixture
+def ws(tmp_path: Any) -> Any:
+    with open_workspace(make_home(tmp_path, items=0)) as made:
+        fill(made, [item(f"i{n}", text) for n, text in enumerate(ROWS)])
+        yield made
+
+
+def hybrid(ws: Workspace, senses: Senses | None = None, **settings: Any) -> Recall:
+    chosen = Settings(**{"recall_backend": "hybrid", **settings})
+    meaning = meaning_of(ws, senses or Senses())
+    recall = Recall(ws.store, chosen, lambda: meaning)
+    recall.warm(background=False)
+    return recall
+
+
+def by_words(ws: Workspace) -> Recall:
+    recall = Recall(ws.store, Settings())
+    recall.warm(background=False)
+    return recall
+
+
+def ids(recalled: Recalled) -> list[str]:
+    return [hit.item.id for hit in recalled.hits]
+
+
+def scores(recalled: Recalled) -> list[tuple[str, float, dict[str, Any]]]:
+    return [(hit.item.id, hit.score, dict(hit.parts)) for hit in recalled.hits]
+
+
+# -- finding ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["hybrid", "reserved_hybrid"])
+def test_what_shares_no_word_is_found_by_its_meaning(ws: Workspace, backend: str) -> None:
+    assert ids(by_words(ws).ask(Question("which auto?"))) == []
+    found = hybrid(ws, recall_backend=backend).ask(Question("which auto?"))
+    assert (ids(found), found.backend, found.note) == (["i0"], "hybrid", "")
+    parts = found.hits[0].parts
+    assert (parts["lexical"], parts["terms"]) == (0.0, [])
+    assert parts["vector"] == pytest.approx(fusion.WEIGHT)
+    assert parts["distance"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_score_is_what_its_parts_make_of_it(ws: Workspace) -> None:
+    fill(ws, [item("both", "a red auto", importance=1.0, hits=3)])
+    found = hybrid(ws).ask(Question("red vehicle"))
+    assert ids(found) == ["both", "i0"]
+    for hit in found.hits:
+        p = hit.parts
+        assert hit.score == pytest.approx(
+            (p["lexical"] + p["vector"]) * (1 + p["importance"] + p["recency"] + p["hits"])
+        )
+
+
+def test_the_weight_of_meaning_can_be_changed(ws: Workspace) -> None:
+    recall = hybrid(ws)
+    fill(ws, [item("word", "an invoice of a shop")])
+    asked = Question("invoice auto")
+    assert recall.weights()["vector"] == fusion.WEIGHT
+    assert ids(recall.ask(asked._replace(weights={"vector": 1.0})))[0] == "i0"
+    words = ids(recall.ask(asked._replace(weights={"vector": 0.0})))
+    assert words[:2] == ids(by_words(ws).ask(asked))
+    assert "vector" not in by_words(ws).weights()
+
+
+def test_what_is_far_is_not_recalled_and_why_not_tells_the_distance(ws: Workspace) -> None:
+    recall = hybrid(ws)
+    asked = Question("an auto and a beverage and a pet and a house")
+    far = recall.ask(asked._replace(whole=True))
+    assert {round(hit.parts["distance"], 6) for hit in far.hits} == {0.5}
+    assert recall.why_not(asked, "i1") == "shares no word with the message, and distance 1.00 is over 0.7"
+    strict = hybrid(ws, recall_max_distance=0.5)
+    assert strict.why_not(Question("auto beverage pet house"), "i0").endswith("distance 0.50 is over 0.5")
+    assert by_words(ws).why_not(Question("auto"), "i0") == "shares no word with the message"
+
+
+def test_equal_ones_come_in_the_order_of_their_ids(ws: Workspace) -> None:
+    fill(ws, [item(key, "a cat") for key in ("z", "b", "q")])
+    found = hybrid(ws).ask(Question("some animal"))
+    assert ids(found) == ["b", "i2", "q", "z"]
+    assert scores(found) == scores(hybrid(ws).ask(Question("some animal")))
+
+
+def test_the_profiles_of_the_seeds_stay_as_they_are(ws: Workspace) -> None:
+    for profile in ("seed000", "seed001"):
+        asked = Question("a red auto of Ana", profile=profile)
+        with time_machine.travel("2026-03-01T00:00:00+00:00", tick=False):
+            assert scores(hybrid(ws).ask(asked)) == scores(by_words(ws).ask(asked))
+
+
+def test_without_an_index_in_ram_the_database_gives_the_words(ws: Workspace) -> None:
+    ws.flush()
+    meaning = meaning_of(ws, Senses())
+    found = Recall(ws.store, Settings(recall_backend="hybrid"), lambda: meaning).ask(Question("auto of the invoice"))
+    assert set(ids(found)) == {"i0", "i1"}
+
+
+# -- words alone ------------------------------------------------------------------------------------------------------
+
+
+def missing() -> Senses:
+    raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", "pip install 'x[vector]'")
+
+
+@pytest.mark.parametrize("why", ["missing", "off", "broken"])
+def test_without_meaning_the_answer_is_that_of_words_and_says_why(ws: Workspace, why: str) -> None:
+    from nanomem_tui.vectors.meaning import Meaning
+
+    senses = Senses()
+    if why == "broken":
+        senses.broken = ModelUnavailable("nobody answers", "http://127.0.0.1:1", "start it")
+    settings = Settings(recall_backend="hybrid", embedding_enabled=why != "off")
+    if why == "off":
+        from nanomem_tui.vectors.embedders import embedder_of
+
+        meaning = Meaning(ws.store, settings, lambda: embedder_of(settings, ws.paths))
+    else:
+        meaning = Meaning(ws.store, settings, missing if why == "missing" else lambda: senses)
+    recall = Recall(ws.store, settings, lambda: meaning)
+    recall.warm(background=False)
+    asked = Question("the red invoice")
+    found, plain = recall.ask(asked), by_words(ws).ask(asked)
+    assert scores(found) == scores(plain)
+    assert (found.backend, plain.note) == ("ram", "")
+    assert {"missing": "pip install", "off": "switched off", "broken": "nobody answers"}[why] in found.note
+    assert "\n" not in found.note
+
+
+def test_a_question_does_not_wait_for_a_model_that_hangs(ws: Workspace) -> None:
+    senses = Senses()
+    senses.hold = threading.Event()
+    meaning = meaning_of(ws, senses)
+    settings = Settings(recall_backend="hybrid", embedding_backend="endpoint")
+    recall = Recall(ws.store, settings, lambda: meaning)
+    recall.by_meaning = ByMeaning(lambda: meaning, settings, wait=0.05)
+    try:
+        for _ in range(3):
+            found = recall.ask(Question("the red invoice"))
+            assert ids(found) == ids(by_words(ws).ask(Question("the red invoice")))
+            assert found.note == "the embedding model does not answer in time"
+        assert sum(thread.name == "nanomem-question" for thread in threading.enumerate()) == 1
+    finally:
+        senses.hold.set()
+
+
+def test_an_english_model_has_no_say_in_chinese(ws: Workspace) -> None:
+    fill(ws, [item("zh", "小满是狗的名字"), item("other", "完全不同的句子")])
+    recall = hybrid(ws, Senses("all-MiniLM-L6-v2"))
+    found = recall.ask(Question("小满是谁"))
+    assert scores(found) == scores(by_words(ws).ask(Question("小满是谁")))
+    assert "reads no word" in found.note
+    assert hybrid(ws).ask(Question("小满是谁")).backend == "hybrid"  # of other models nobody knows that
+    mixed = recall.ask(Question("which auto 小满"))
+    assert 0 < next(hit for hit in mixed.hits if hit.item.id == "i0").parts["vector"] < fusion.WEIGHT
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "share"),
+    [
+        ("all-MiniLM-L6-v2-int8 1.0.0", "Grüße aus Köln", 1.0),
+        ("all-MiniLM-L6-v2-int8 1.0.0", "小满", 0.0),
+        ("all-minilm at 127.0.0.1", "да ok", 0.5),
+        ("paraphrase-multilingual-MiniLM-L12-v2", "小满", 1.0),
+        ("bge-small-en-v1.5", "小满", 0.0),
+        ("bge-m3", "小满", 1.0),
+        ("all-MiniLM-L6-v2", "🙂 1234", 1.0),
+    ],
+)
+def test_how_much_a_model_reads_is_told_by_its_name(model: str, text: str, share: float) -> None:
+    assert share_read(model, text) == share
+
+
+def test_no_meaning_is_asked_for_where_words_were_chosen(ws: Workspace) -> None:
+    def nobody() -> Any:
+        raise AssertionError("nobody may ask")
+
+    assert ids(Recall(ws.store, Settings(), nobody).ask(Question("red"))) == ["i0"]
+
+
+# -- who sees what ----------------------------------------------------------------------------------------------------
+
+TEXTS = st.lists(st.sampled_from(["tea", "dog", "auto", "sun"]), min_size=1, max_size=4).map(" ".join)
+AUDIENCES = [Audience("telegram", chat, sender) for chat in "12" for sender in "78"]
+scoped = st.one_of(
+    st.sampled_from(AUDIENCES).map(lambda a: ("chat", chat_key(a.channel, a.chat_id))),
+    st.sampled_from(AUDIENCES).map(lambda a: ("user", user_key(a.channel, a.sender_id))),
+    st.just(("global", "workspace:w:global")),
+)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with open_workspace(make_home(tmp_path_factory.mktemp("hybrid"), items=0)) as made:
+        yield made, hybrid(made)
+
+
+@given(
+    rows=st.lists(st.tuples(TEXTS, scoped, st.sampled_from(KINDS), st.booleans(), st.booleans()), max_size=20),
+    query=TEXTS,
+    audience=st.sampled_from(AUDIENCES),
+    scope=st.sampled_from(["all", "chat", "user", "global"]),
+    kinds=st.lists(st.sampled_from(KINDS), max_size=2, unique=True).map(tuple),
+    whole=st.booleans(),
+)
+def test_nothing_of_a_foreign_chat_or_user_is_ever_near(
+    shared: Any, rows: list[Any], query: str, audience: Audience, scope: str, kinds: tuple[str, ...], whole: bool
+) -> None:
+    ws, recall = shared
+    long_ago = clock.iso(clock.now() - timedelta(days=1))
+    items = {
+        f"i{n}": Item(f"i{n}", text, kind, *where, enabled=enabled, expires_at=long_ago if old else None)
+        for n, (text, where, kind, enabled, old) in enumerate(rows)
+    }
+    ws.store.load("item").replace_all(list(items.values()), [])
+    question = Question(query, "", audience, scope, kinds, whole=whole)
+    found = recall.ask(question)
+    allowed = {"chat": audience.chat_key, "user": audience.user_key, "global": "workspace:w:global"}
+    shown = [*found.hits, *(cut.hit for cut in found.cut), *recall.related(question._replace(text=query * 3))]
+    for hit in shown:
+        row = items[hit.item.id]
+        assert row.scope_key == allowed[row.scope_type]
+        assert scope in ("all", row.scope_type)
+        assert row.scope_type != "user" or row.kind in ("preference", "fact")
+        assert row.enabled
+        assert not kinds or row.kind in kinds
+
+
+def test_expired_items_take_no_place_of_what_is_near(ws: Workspace) -> None:
+    long_ago = clock.iso(clock.now() - timedelta(days=1))
+    fill(ws, [item(f"old{n:03}", "a cat", kind="episodic", expires_at=long_ago) for n in range(450)])
+    assert ids(hybrid(ws).ask(Question("some animal"))) == ["i2"]
