@@ -81,7 +81,7 @@ class Parts:
         from nanomem_tui.memory import foreign
         from nanomem_tui.memory.items import Items
 
-        items = Items(self.store, foreign.sources(self.paths, self.settings), self.perform)
+        items = Items(self.store, foreign.sources(self.paths, self.settings), self.perform, lambda: self.recall)
         self.store.before_checkpoint = items.compact_if_over_cap
         return items
 
@@ -195,7 +195,7 @@ class Parts:
         """What a message brings back."""
         from nanomem_tui.memory.recall import Recall
 
-        return Recall(self.store, self.settings)
+        return Recall(self.store, self.settings, lambda: self.meaning)
 
     @cached_property
     def meaning(self) -> Meaning:
