@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dream.blame import Blames
     from nanomem_tui.dream.consolidator import Consolidator
     from nanomem_tui.dream.service import Dreams
+    from nanomem_tui.facts.crystallize import Crystallizer
     from nanomem_tui.facts.facts import Facts
     from nanomem_tui.facts.journal import Journal
     from nanomem_tui.facts.reflections import Reflections
@@ -128,6 +129,16 @@ class Parts:
         return Usage(self.store, self.perform)
 
     @cached_property
+    def crystallizer(self) -> Crystallizer:
+        """Facts out of what people said."""
+        from nanomem_tui.facts.crystallize import Crystallizer
+
+        def spent(used: Spent) -> None:
+            self.usage.spent("crystallize", used)
+
+        return Crystallizer(self.store, self.paths, lambda: self.sessions, self.facts, spent)
+
+    @cached_property
     def inbox(self) -> Inbox:
         """What waits for a person."""
         from nanomem_tui.memory.inbox import Inbox
@@ -137,9 +148,10 @@ class Parts:
     @cached_property
     def sessions(self) -> Sessions:
         """The agent's conversations."""
+        from nanomem_tui.memory.imported_chats import ImportedChats
         from nanomem_tui.memory.sessions import Sessions
 
-        return Sessions(self.paths, self.layout, self.perform, self.agent)
+        return Sessions(self.paths, self.layout, self.perform, self.agent, ImportedChats(self.store))
 
     @cached_property
     def wal(self) -> WalStates:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
-from nanomem_tui.store import reader, stored_operations
+from nanomem_tui.store import lookup, reader, stored_operations
 from nanomem_tui.waiting import Waits, edits_waiting
 
 if TYPE_CHECKING:
@@ -108,8 +108,9 @@ def _backfill(ws: Workspace) -> dict[str, Any]:
 
 
 def _sessions(ws: Workspace) -> int:
-    """How many transcripts there are; where there is none, what reads them is not imported."""
-    return len(ws.sessions.list()) if agent_home.has_session_files(ws.paths, ws.layout) else 0
+    """How many transcripts there are, imported ones too; where there is none, what reads them is not imported."""
+    has_files = agent_home.has_session_files(ws.paths, ws.layout)
+    return len(ws.sessions.list()) if has_files or lookup.records(ws.store, "message") else 0
 
 
 def _checkpoint(ws: Workspace) -> dict[str, Any]:

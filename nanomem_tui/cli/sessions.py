@@ -45,7 +45,7 @@ def session() -> None:
 @paged
 @pass_state
 def list_sessions(state: State, limit: int | None, offset: int) -> None:
-    """All sessions, the last used first.
+    """All sessions, the last used first: the agent's own, and conversations that were imported, which are only read.
 
     \b
     Example:
@@ -67,7 +67,8 @@ def _list_lines(found: Sequence[SessionInfo]) -> list[str]:
         Column("Messages", right=True),
         Column("Size", right=True),
         Column("Not archived", right=True, drop=2),
-        Column("Updated"),
+        Column("First", drop=3),
+        Column("Last"),
         Column("Title", limit=40, least=12, drop=3, optional=True),
         Column("Note", limit=40, least=10, drop=1, optional=True),
     ]
@@ -76,7 +77,8 @@ def _list_lines(found: Sequence[SessionInfo]) -> list[str]:
             info.key,
             str(info.messages),
             words.size(info.size),
-            str(info.unarchived),
+            "" if info.imported else str(info.unarchived),
+            words.when(info.created_at),
             words.when(info.updated_at),
             info.title or "",
             _note(info),

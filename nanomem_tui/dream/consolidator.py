@@ -181,6 +181,8 @@ class Consolidator:
         found = [info for info in self._sessions.list() if info.key == key]
         if not found:
             raise NotFound("no such session", key, "`nanomem session list` shows them all")
+        if all(info.imported for info in found):
+            raise Refused(found[0].hidden_reason, key, "nothing was changed")
         return min(found, key=lambda info: bool(info.hidden_reason))
 
     def _budget(self, budget: int | None) -> int:

@@ -16,6 +16,7 @@ from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.history import HistoryEntry, marks
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.memory.history import History
+from nanomem_tui.memory.imported_chats import messages_of
 from nanomem_tui.memory.matching import Matcher, Neighbour
 from nanomem_tui.memory.notes import Note, Notes
 from nanomem_tui.memory.sequences import Passage, PassageHit
@@ -40,6 +41,7 @@ SITTING = timedelta(hours=4)
 FEW = 10
 """Passages that follow where others hold every word."""
 
+_CHAT = "imported\n"  # how the name of an imported conversation begins where files are named by their paths
 _DREAMS = "dream:"  # how the key of the transcript of a Dream begins
 
 _STEP = 16  # files between two looks whether anybody still waits
@@ -160,7 +162,8 @@ class Conversations:
     def _state(self, source: str) -> object:
         """What tells whether a source changed since: stamps, or what was parsed of a file of the same stamp."""
         if source == "sessions":
-            return [(file.path, file.stamp) for file in self._sessions.files()]
+            files = [(file.path, file.stamp) for file in self._sessions.files()]
+            return files, [(info.key, chat.state) for info, chat in self._sessions.chats()]
         return self._history.in_order() if source == "history" else self._notes.list()
 
     # -- reading the sources --------------------------------------------------------------------------------------
@@ -168,8 +171,8 @@ class Conversations:
     def _renew_sessions(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
         room = Room()
         unread = shortened = 0
-        files = self._sessions.files()
-        shelf.keep_only({str(file.path) for file in files})
+        files, chats = self._sessions.files(), self._sessions.chats()
+        shelf.keep_only({str(file.path) for file in files} | {_CHAT + info.key for info, _ in chats})
         for number, file in enumerate(files, 1):
             name = str(file.path)
             if number % _STEP == 0 and stop():
@@ -185,6 +188,15 @@ class Conversations:
             shortened += not whole or len(taken) < len(passages)
             if not shelf.put(name, file.stamp, taken, stop):
                 return []
+        for info, chat in chats:
+            name = _CHAT + info.key
+            passages = shelf.known(name, chat.state)
+            if passages is None:
+                passages = _said_in(info.key, 0, messages_of(chat), name)
+            taken = room.take(passages)
+            unread += not taken
+            if not shelf.put(name, chat.state, taken, stop):
+                return []
         shelf.tidy()
         said = [f"{counted(unread, 'older session')}"] if unread else []
         return [*said, f"the beginning of {counted(shortened, 'long session')}"] if shortened else said
@@ -196,18 +208,7 @@ class Conversations:
             key, first, messages = self._sessions.end_of(file, MOST_BYTES)
         except NanomemError:
             return []
-        said = [] if key.startswith(_DREAMS) else [message for message in messages if _is_said(message)]
-        sittings = _sittings(message.timestamp for message in said)
-        return [
-            Passage(
-                f"{key}#{first + message.index}",
-                message.content[:LONGEST],
-                f"{file.path}\n{sitting}",
-                message.role,
-                message.timestamp,
-            )
-            for message, sitting in zip(said, sittings, strict=True)
-        ]
+        return [] if key.startswith(_DREAMS) else _said_in(key, first, messages, str(file.path))
 
     def _renew_history(self, shelf: Shelf, stop: Callable[[], bool]) -> list[str]:
         entries = self._history.in_order()
@@ -284,6 +285,22 @@ def asked_speaker(query: str) -> str:
     if bool(by_user) == bool(by_assistant):
         return ""
     return "user" if by_user else "assistant"
+
+
+def _said_in(key: str, first: int, messages: Iterable[Message], place: str) -> list[Passage]:
+    """The passages of a transcript, whose first message has that index; `place` tells it from every other one."""
+    said = [message for message in messages if _is_said(message)]
+    sittings = _sittings(message.timestamp for message in said)
+    return [
+        Passage(
+            f"{key}#{first + message.index}",
+            message.content[:LONGEST],
+            f"{place}\n{sitting}",
+            message.role,
+            message.timestamp,
+        )
+        for message, sitting in zip(said, sittings, strict=True)
+    ]
 
 
 def _is_said(message: Message) -> bool:

@@ -9,7 +9,7 @@ import builtins
 from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
@@ -25,6 +25,7 @@ from nanomem_tui.memory.session_files import (
     session_files,
     summarise,
 )
+from nanomem_tui.memory.session_values import SessionCompaction, SessionInfo, TranscriptHit
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
@@ -34,7 +35,8 @@ from nanomem_tui.text import counted
 if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.formats.sessions import Compacted, Message, Session
-    from nanomem_tui.memory.matching import Matcher, Neighbour, Range
+    from nanomem_tui.memory.imported_chats import Chat, ImportedChats
+    from nanomem_tui.memory.matching import Matcher, Neighbour
     from nanomem_tui.store.presence import Presence
 
 __all__ = ["KEEP", "SessionCompaction", "SessionInfo", "Sessions", "TranscriptHit"]
@@ -45,64 +47,19 @@ KEEP = Settings().session_keep_messages
 _NOTHING = Summary(None, 0, 0, 1)
 
 
-class SessionInfo(NamedTuple):
-    """One transcript in a list. `path` is absolute, `size` in bytes, times are UTC ISO (of the file if it names none).
-
-    `unarchived` messages are in no summary yet. `hidden_reason` says why the agent does not find it, "" when it does.
-    `checkpoint`: a turn is in flight, or was when the agent died. `other_keys` wrote into the same file.
-    """
-
-    key: str
-    path: str
-    messages: int
-    size: int
-    created_at: str
-    updated_at: str
-    last_archived: int
-    unarchived: int
-    title: str
-    hidden_reason: str
-    problems: int
-    checkpoint: bool
-    other_keys: tuple[str, ...] = ()
-
-
-class TranscriptHit(NamedTuple):
-    """A message that matches: `text` is an excerpt, `ranges` are the hits in it (start and end in characters), `before`
-    and `after` are the messages around it."""
-
-    session_key: str
-    index: int  # type: ignore[assignment]  # a tuple's own `index` is never asked for
-    role: str
-    timestamp: str
-    text: str
-    ranges: tuple[Range, ...]
-    before: tuple[Neighbour, ...] = ()
-    after: tuple[Neighbour, ...] = ()
-
-
-class SessionCompaction(NamedTuple):
-    """What compacting a session would do; `refused` says why it may not be done now, "" when it may.
-
-    `unarchived` of the removed messages are in no summary yet.
-    """
-
-    key: str
-    messages: int
-    keep: int
-    removed: int
-    kept: int
-    bytes_before: int
-    bytes_after: int
-    refused: str = ""
-    unarchived: int = 0
-
-
 class Sessions:
     """The transcripts of one workspace. Summaries are kept by inode, size and time: a second list reads nothing."""
 
-    def __init__(self, paths: Paths, layout: Layout, perform: Perform, agent: Callable[[], Presence]) -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        layout: Layout,
+        perform: Perform,
+        agent: Callable[[], Presence],
+        imported: ImportedChats | None = None,
+    ) -> None:
         self._paths = paths
+        self._imported = imported
         self._layout = layout
         self._perform = perform
         self._agent = agent
@@ -113,17 +70,36 @@ class Sessions:
         return sum(1 for _ in session_files(self._paths, self._layout))
 
     def list(self) -> builtins.list[SessionInfo]:
-        """Every transcript, of every release's naming, readable or not, the newest first."""
-        infos = [self._info(file) for file in newest_first(session_files(self._paths, self._layout))]
+        """Every transcript, of every release's naming, readable or not, and what was imported, the newest first."""
+        infos = self._of_files()
         known = {info.path for info in infos}
         self._summaries = {path: kept for path, kept in self._summaries.items() if path in known}
+        infos += [info for info, _ in self.chats()]
         return sorted(infos, key=lambda info: info.updated_at, reverse=True)
+
+    def _of_files(self) -> builtins.list[SessionInfo]:
+        return [self._info(file) for file in newest_first(session_files(self._paths, self._layout))]
+
+    def _chat(self, key: str) -> Chat | None:
+        """The imported conversation of that key, under which the agent has no session."""
+        if self._imported is None or not self._imported.all():
+            return None
+        return self._imported.find(key, {info.key for info in self._of_files()})
 
     def get(self, key: str, path: str = "") -> Session:
         """The whole transcript of `key`; where two files claim it, that at `path`, else the one that the agent finds.
 
         Raises NotFound.
         """
+        chat = self._chat(key) if not path else None
+        if chat is not None:
+            from nanomem_tui.memory.imported_chats import session_of
+
+            return session_of(key, chat)
+        return self.of_agent(key, path)
+
+    def of_agent(self, key: str, path: str = "") -> Session:
+        """As `get`, for a transcript in a file. Raises NotFound, or Refused for an imported one."""
         from nanomem_tui.formats.sessions import parse_session
 
         file = self._file(key, path)
@@ -131,9 +107,10 @@ class Sessions:
 
     def unreadable(self) -> builtins.list[Problem]:
         """The transcripts that cannot be read at all: nobody knows what is in them."""
+        ours = [self._imported.problem] if self._imported is not None and self._imported.problem is not None else []
         found = [(file, self._summary(file)[1]) for file in session_files(self._paths, self._layout) if not file.link]
         fix = "check its owner and mode"
-        return [Problem(why, self._paths.relative(file.path), None, fix) for file, why in found if why]
+        return [*ours, *(Problem(why, self._paths.relative(file.path), None, fix) for file, why in found if why)]
 
     def problems(self) -> builtins.list[Problem]:
         """What is wrong in the transcripts, line by line; reads every file that its summary says is not clean."""
@@ -172,6 +149,13 @@ class Sessions:
     def files(self) -> builtins.list[SessionFile]:
         """The files of all transcripts but links, the newest first, without opening one."""
         return newest_first(file for file in session_files(self._paths, self._layout) if not file.link)
+
+    def chats(self) -> builtins.list[tuple[SessionInfo, Chat]]:
+        """The imported conversations, the newest first."""
+        if self._imported is None or not self._imported.all():
+            return []
+        keys = {info.key for info in self._of_files()}
+        return sorted(self._imported.told(keys), key=lambda told: told[0].updated_at, reverse=True)
 
     def end_of(self, file: SessionFile, most: int) -> tuple[str, int, tuple[Message, ...]]:
         """The key of a transcript, the index of the first message returned, and the messages of its last bytes.
@@ -285,6 +269,10 @@ class Sessions:
             summary, _ = self._summary(file)
             if key_of(file.path.name, summary.header) == key and not file.link:
                 claims.append((not hidden_reason(file, summary.header, self._layout), file))
+        if not claims and self._chat(key) is not None:
+            from nanomem_tui.memory.imported_chats import READ_ONLY
+
+            raise Refused(READ_ONLY, key, "`nanomem undo` takes the import back")
         if not claims:
             raise NotFound("no such session", key, "`nanomem session list` shows them all")
         return max(claims, key=lambda claim: claim[0])[1]
@@ -348,6 +336,12 @@ class Sessions:
         """The messages of a transcript with their index, a piece of the file at a time."""
         from nanomem_tui.formats.sessions import parse_session
 
+        chat = self._chat(info.key) if info.imported else None
+        if chat is not None:
+            from nanomem_tui.memory.imported_chats import messages_of
+
+            yield from enumerate(messages_of(chat))
+            return
         start = 0
         for chunk in chunks(self._paths.workspace / info.path):
             messages = parse_session(chunk, "", info.key).messages

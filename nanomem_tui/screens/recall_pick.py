@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from nanomem_tui.errors import BadInput, in_words
+from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.screens.listing import Listing, View
 from nanomem_tui.screens.recall_rows import audience_words
@@ -157,7 +158,8 @@ def _named(ws: Workspace) -> Iterable[Asker]:
         if turn.channel:
             yield Asker(Audience(turn.channel, turn.chat_id, turn.sender_id), "turns", turn.at)
     for info in ws.sessions.list():
-        yield Asker(_of_key(info.key), "conversations", info.updated_at or "")
+        if not info.key.endswith(BESIDE):  # the agent's own session of that key names the same
+            yield Asker(_of_key(info.key), "conversations", info.updated_at or "")
     for item in ws.items.all():
         if item.channel:
             yield Asker(Audience(item.channel, item.chat_id, item.sender_id), "items", item.updated_at)

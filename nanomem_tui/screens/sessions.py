@@ -48,12 +48,12 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
     NEXT = "notes"
     EMPTY = "No conversations here yet."
     HELP = (
-        "The agent's conversations. Signs: ! hidden from the agent or damaged, ~ a turn is in flight. In the "
-        "transcript enter unfolds tool calls, thinking and long texts; n and N go from message to message."
+        "The agent's conversations. Signs: ! hidden from the agent or damaged, ~ a turn is in flight, = imported. In "
+        "the transcript enter unfolds tool calls, thinking and long texts; n and N go from message to message."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "session": "text", "channel": "text", "title": "text", "age": "age", "messages": "number", "size": "number",
-        "new": "number", "hidden": "switch", "problems": "number",
+        "new": "number", "hidden": "switch", "imported": "switch", "problems": "number",
     }  # fmt: skip
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
     def row_id(self, row: SessionInfo) -> str:
         """The key of the session; a file that the agent does not find has its path beside it: keys may be claimed
         twice."""
-        return f"{row.key} ({row.path})" if row.hidden_reason else row.key
+        return f"{row.key} ({row.path})" if row.hidden_reason and not row.imported else row.key
 
     def load(self) -> Iterable[Sequence[SessionInfo]]:
         """All of them, the newest first."""
@@ -101,13 +101,14 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
             "channel": row.key.partition(":")[0],
             "age": row.updated_at,
             "new": row.unarchived,
-            "hidden": bool(row.hidden_reason),
+            "hidden": bool(row.hidden_reason) and not row.imported,
         }
         return values[name] if name in values else getattr(row, name)
 
     def sign(self, row: SessionInfo) -> str:
         """What needs a look."""
-        return "!" if row.hidden_reason or row.problems else "~" if row.checkpoint else ""
+        wrong = row.problems or (row.hidden_reason and not row.imported)
+        return "!" if wrong else "~" if row.checkpoint else "=" if row.imported else ""
 
     def dimmed(self, row: SessionInfo) -> bool:
         """The agent does not see it."""
@@ -224,7 +225,9 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
 def states(row: SessionInfo) -> list[tuple[str, str]]:
     """What is special about a session: (short, in words)."""
     said: list[tuple[str, str]] = []
-    if row.hidden_reason:
+    if row.imported:
+        said.append(("imported", "It came with an import, and is only read: it is nobody's session now."))
+    elif row.hidden_reason:
         said.append(("hidden", f"The agent does not find it: {row.hidden_reason}."))
     if row.checkpoint:
         said.append(("in flight", "A turn is in flight, or was when the agent died: it is not compacted now."))
@@ -252,12 +255,10 @@ def _facts(ws: Workspace, row: SessionInfo) -> tuple[list[Block], int]:
         blocks.append(Field("title", row.title))
     blocks += [Body(words, "warn") for _, words in states(row)]
     archived = f"{row.last_archived:,} of {row.messages:,} messages are in summaries"
-    blocks += [
-        Field("archived", archived + (f", {row.unarchived:,} are not yet" if row.unarchived else "")),
-        Field("created", when(row.created_at)),
-        Field("last", when(row.updated_at)),
-        Field("file", f"{ws.paths.relative(Path(row.path))} ({row.size:,} bytes)"),
-    ]
+    archived += f", {row.unarchived:,} are not yet" if row.unarchived else ""
+    times = [Field("first", when(row.created_at)), Field("last", when(row.updated_at))]
+    place = f"{ws.paths.relative(Path(row.path))} ({row.size:,} bytes)"
+    blocks += times if row.imported else [Field("archived", archived), *times, Field("file", place)]
     memories = 0
     try:
         memories = sum(1 for item in ws.items.all() if item.session_key == row.key)

@@ -14,7 +14,7 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.store import copies, reader, stored_operations
 from nanomem_tui.store.ledger import voided
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.store.values import Item, Lesson, Record
 from nanomem_tui.text import normalised
 
 if TYPE_CHECKING:
@@ -70,6 +70,17 @@ def lessons(store: MemoryStore) -> list[Lesson]:
         with snapshot.lock:
             rows = list(snapshot.lessons.values())
     return [row for row in rows if not row.is_deleted]
+
+
+def records(store: MemoryStore, kind: str) -> list[Record]:
+    """The records of a kind that are not deleted, in no order; no other row is read where the database has them all."""
+    if not store.loaded and not store.waiting():
+        if not store.has_database:
+            return []
+        return store.read(lambda connection: reader.records_of(connection, store.workspace_id, kind))
+    snapshot = store.load("record")
+    with snapshot.lock:
+        return [row for row in snapshot.records.values() if row.kind == kind and not row.is_deleted]
 
 
 def newest(store: MemoryStore, limit: int) -> list[Item] | None:

@@ -258,6 +258,13 @@ def records(connection: sqlite3.Connection, workspace_id: str, *, after_revision
     return fetched(connection, Record._make, f"{_RECORDS} AND revision > ?", (workspace_id, after_revision))
 
 
+def records_of(connection: sqlite3.Connection, workspace_id: str, kind: str) -> list[Record]:
+    """The records of a kind that are not deleted, in no order."""
+    if not has_records(connection):
+        return []
+    return fetched(connection, Record._make, f"{_RECORDS} AND is_deleted = 0 AND kind = ?", (workspace_id, kind))
+
+
 def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
     """What each row hashed to when it was written, by id."""
     query = "SELECT id, row_hash FROM {} NOT INDEXED WHERE workspace_id = ?"

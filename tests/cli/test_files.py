@@ -15,7 +15,7 @@ from nanomem_tui.text import cell_width
 
 SESSION_KEYS = [
     "id", "key", "path", "messages", "size", "created_at", "updated_at", "last_archived", "unarchived", "title",
-    "hidden_reason", "problems", "checkpoint", "other_keys",
+    "hidden_reason", "problems", "checkpoint", "other_keys", "imported",
 ]  # fmt: skip
 
 

@@ -212,7 +212,7 @@ def test_export_holds_all_items_and_lessons(ramfirst: Path, run, tmp_path: Path)
     whole = run("memory", "export").json
     assert (len(whole["items"]), len(whole["lessons"])) == (156, 61)
     file = tmp_path / "memory.json"
-    told = {"path": str(file), "items": 156, "lessons": 61, "left_out": {}}
+    told = {"path": str(file), "items": 156, "lessons": 61, "records": 0, "left_out": {}}
     assert run("memory", "export", "--output", file, "--json").json == told
     assert json.loads(file.read_text("utf-8")) == whole
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.formats.foreign_tables import tables
 from nanomem_tui.memory.fact_fields import fact_of
+from nanomem_tui.memory.imported_chats import in_order
 from nanomem_tui.memory.transfer import fact_rows, record_rows
 from nanomem_tui.memory.transfer.fact_rows import CLASH, OWN, FactRow
 from nanomem_tui.memory.transfer.record_rows import COUNTS, TABLES, clock_there
@@ -142,7 +143,7 @@ def _by_table(records: Iterable[Record]) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of each of their tables, in the order in which things happened."""
     found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
     names = {"journal": "journal", "message": "conversations", "reflection": "reflections"}
-    ordered = sorted(records, key=record_rows.in_order)
+    ordered = sorted(records, key=in_order)
     for row in ordered:
         if row.kind in names:
             found[names[row.kind]].append(record_rows.values(row))

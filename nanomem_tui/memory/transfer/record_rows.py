@@ -122,12 +122,6 @@ def values(row: Record) -> tuple[Any, ...]:
     return row.about, str(meta.get("model") or ""), *(n if isinstance(n, int) else 0 for n in counts), made, changed
 
 
-def in_order(row: Record) -> tuple[Any, ...]:
-    """What things are sorted by: when they happened, and where they stood among those of the same second."""
-    number = row.meta.get("number") if row.kind == "message" else None
-    return row.at, number if isinstance(number, int) else 0, row.id
-
-
 def clock_there(text: str) -> str:
     """A time as that system writes it: local, whole seconds."""
     moment = clock.parse(text) or clock.now()

@@ -30,7 +30,7 @@ def find(sessions: Callable[[], Sessions], rows: Iterable[AnyRow]) -> dict[str, 
 def _said(sessions: Sessions, key: str) -> Counter[tuple[str, str]]:
     """What was said in the agent's transcript of that key; nothing where there is none, or where it cannot be read."""
     try:
-        session = sessions.get(key)
+        session = sessions.of_agent(key)
     except NanomemError:
         return Counter()
     return Counter((message.role, message.content.strip()) for message in session.messages)
