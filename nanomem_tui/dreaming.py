@@ -1,4 +1,4 @@
-"""Dreams by schedule while the console is open: beside the checkpoints, in a thread of their own.
+"""Dreams, and facts, by schedule while the console is open: beside the checkpoints, in a thread of their own.
 
 Owns when the schedule is looked at and what is said of it. What is due, and what a Dream does, is decided elsewhere.
 """
@@ -30,7 +30,7 @@ class Dreaming:
     def __init__(self, app: NanomemApp, opened: datetime | None = None) -> None:
         self._app = app
         self._opened = opened or clock.now()
-        self._said = ""
+        self._said: set[str] = set()
 
     def look(self) -> None:
         """Look at the schedule in a thread, unless a look, or the Dream that came of it, is under way."""
@@ -40,10 +40,11 @@ class Dreaming:
 
     def _in_thread(self) -> None:
         worker = get_current_worker()
-        said, wrong = dream_if_due(self._app.ws, self._opened, lambda: worker.is_cancelled)
-        if said and said != self._said and not worker.is_cancelled:
-            self._said = said
-            self._app.call_from_thread(say, self._app.main_screen, said, "warning" if wrong else "information")
+        for look in (dream_if_due, crystallize_if_due):
+            said, wrong = look(self._app.ws, self._opened, lambda: worker.is_cancelled)
+            if said and said not in self._said and not worker.is_cancelled:
+                self._said = {*(one for one in self._said if one[:5] != said[:5]), said}
+                self._app.call_from_thread(say, self._app.main_screen, said, "warning" if wrong else "information")
 
 
 def dream_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:
@@ -59,4 +60,19 @@ def dream_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -
         return f"Dream by schedule: {in_words(error).line()}", True
     if outcome.kind in ("dreamt", "passed", "failed"):
         return f"Dream by schedule: {outcome.said}", outcome.kind != "dreamt"
+    return "", False
+
+
+def crystallize_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:
+    """Facts looked for when the schedule asks for it: as `dream_if_due`. Never raises."""
+    if not ws.settings.crystallize_schedule:
+        return "", False
+    from nanomem_tui.facts.crystallize_schedule import CrystallizeSchedule
+
+    try:
+        outcome = CrystallizeSchedule(ws).step(stopped=stopped, not_before=opened + BEFORE_DREAMING)
+    except Exception as error:  # noqa: BLE001 - said in a notice; the next look tries again
+        return f"Facts by schedule: {in_words(error).line()}", True
+    if outcome.kind in ("crystallized", "failed"):
+        return f"Facts by schedule: {outcome.said}", outcome.kind == "failed"
     return "", False

@@ -15,7 +15,6 @@ from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.dream.result import DreamResult
-    from nanomem_tui.model.client import Usage
     from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.workspace import Workspace
 
@@ -104,7 +103,7 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
     would = "Would change" if dry_run else "Changed"
     lines = [f"Read {words.counted(result.read, 'entry', 'entries')} ({result.span}), {result.remaining} wait."]
     if result.usage.calls:
-        lines.append(f"{_usage_line(result.usage)}.")
+        lines.append(f"{words.spent(result.usage)}.")
         lines.extend(f"  {one_line(line, 500)}" for line in result.analysis.split("\n") if line.strip())
     for name, (added, removed) in result.files.items():
         own = [edit for edit in result.edits if edit.file == name]
@@ -127,15 +126,6 @@ def _result_lines(result: DreamResult, waiting: int, *, dry_run: bool) -> list[s
     lines.append(f"Commit {result.sha[:8]}; `nanomem undo` takes it back." if result.sha else "")
     lines.append(waiting_line(waiting) if waiting and not dry_run else "")
     return [line for line in lines if line]
-
-
-def _usage_line(usage: Usage) -> str:
-    """What a model took: `Asked qwen3 2 times: 3,120 tokens in, 240 out, 4.1 s, cost 0.0012`."""
-    about = "about " if usage.estimated else ""
-    cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
-    times = words.counted(usage.calls, "time", "times")
-    counts = f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
-    return f"Asked {one_line(usage.model, 80)} {times}: {counts}, {usage.seconds:.1f} s{cost}"
 
 
 def _edit_line(edit: dict[str, Any]) -> str:

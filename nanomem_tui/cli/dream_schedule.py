@@ -1,5 +1,7 @@
 """`nanomem dream schedule`: Dreams by themselves, in the foreground, and the units that start it. Decides nothing.
 
+Facts are looked for in the same looks, where `crystallize_schedule` says when.
+
 Each look opens the workspace anew, so that settings count as they are then, and nothing is held between two looks.
 """
 
@@ -24,12 +26,15 @@ from nanomem_tui.cli.shared import Command, pass_state
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from nanomem_tui.dream.schedule import Outcome, Plan
+    from nanomem_tui.facts.crystallize_schedule import Outcome as Facts
     from nanomem_tui.workspace import Workspace
 
 LOOK_SECONDS = 60.0  # at most, between two looks at settings and agent
 CRON_MINUTES = 10
-_CODES = {"dreamt": 0, "passed": 0, "failed": errors.NanomemError.exit_code}
+_CODES = {"dreamt": 0, "passed": 0, "crystallized": 0, "failed": errors.NanomemError.exit_code}
 
 
 @click.command("schedule", cls=Command)
@@ -40,7 +45,8 @@ def schedule(state: State, once: bool, unit: str | None) -> int:
     """Dreams by themselves, every `dream_interval_h` hours, until it is told to end (SIGTERM, ctrl+c).
 
     Off while the agent dreams by itself, unless `dream_schedule` is on; what is decided later is seen within a minute.
-    A Dream that fails is tried again after a minute, then after twice as long each time, at most an interval.
+    A Dream that fails is tried again after a minute, then after twice as long each time, at most an interval. Where
+    `crystallize_schedule` is set, facts are looked for too (`nanomem crystallize`); what a person has to judge waits.
 
     \b
     Example:
@@ -51,11 +57,18 @@ def schedule(state: State, once: bool, unit: str | None) -> int:
         return _print_unit(state, unit)
     with Ending() as ending:
         if once:
-            outcome = _look(state, ending, set())
-            _tell(state, outcome)
-            return _CODES.get(outcome.kind, errors.NothingToDo.exit_code)
+            outcome, facts = _look(state, ending, set())
+            _tell(state, outcome, facts)
+            return _code(outcome, facts)
         _until_ended(state, ending)
     return 0
+
+
+def _code(outcome: Outcome, facts: Facts) -> int:
+    """A failure before what was done, that before nothing."""
+    nothing = errors.NothingToDo.exit_code
+    codes = {_CODES.get(one.kind, nothing) for one in (outcome, facts)}
+    return next((code for code in (errors.NanomemError.exit_code, 0) if code in codes), nothing)
 
 
 class Ending:
@@ -91,58 +104,78 @@ class Ending:
 
 
 def _until_ended(state: State, ending: Ending) -> None:
-    said: tuple[str, str] | None = None
+    said: Sequence[tuple[str, str]] = ()
     noted: set[str] = set()
+    facts: Facts | None = None
     while not ending.asked:
         try:
-            outcome = _look(state, ending, noted)
+            outcome, facts = _look(state, ending, noted)
         except (errors.NanomemError, OSError) as error:
-            if said is None:
+            if not said:
                 raise  # it never worked
             from nanomem_tui.dream.schedule import Outcome
 
-            outcome = Outcome("failed", errors.in_words(error).line())
-        if (outcome.kind, outcome.said) != said:
-            _tell(state, outcome)
-            said = (outcome.kind, outcome.said)
-        ending.wait(_seconds_until(outcome))
-    _tell(state, None)
+            outcome, facts = Outcome("failed", errors.in_words(error).line()), None
+        found = [(one.kind, one.said) for one in (outcome, facts) if one is not None]
+        if found != said:
+            changed = [one for one in (outcome, facts) if one is not None and (one.kind, one.said) not in said]
+            _tell(state, outcome if outcome in changed or state.json else None, facts if facts in changed else None)
+            said = found
+        ending.wait(min(_seconds_until(one) for one in (outcome, facts or outcome)))
+    _tell_end(state)
 
 
-def _look(state: State, ending: Ending, said: set[str]) -> Outcome:
-    """A step of the schedule; before it, once, what is wrong with its settings."""
+def _look(state: State, ending: Ending, said: set[str]) -> tuple[Outcome, Facts]:
+    """A step of both schedules; before them, once, what is wrong with the settings."""
     from nanomem_tui.dream.schedule import Schedule
+    from nanomem_tui.facts.crystallize_schedule import CrystallizeSchedule
 
     with state.open() as ws:
         plan = Schedule(ws).plan()
         if plan.trouble not in ("", *said):
             output.notes([f"Note: {plan.trouble}"])
             said.add(plan.trouble)
-        return Schedule(ws).step(stopped=lambda: ending.asked)
+        outcome = Schedule(ws).step(stopped=lambda: ending.asked)
+        return outcome, CrystallizeSchedule(ws).step(stopped=lambda: ending.asked)
 
 
-def _seconds_until(outcome: Outcome) -> float:
-    if outcome.kind in ("dreamt", "passed"):
+def _seconds_until(outcome: Outcome | Facts) -> float:
+    if outcome.kind in ("dreamt", "passed", "crystallized"):
         return 0  # the next look says when the next one is due
     if outcome.next_at is None:
         return LOOK_SECONDS
     return min(max((outcome.next_at - clock.now()).total_seconds(), 1.0), LOOK_SECONDS)
 
 
-def _tell(state: State, outcome: Outcome | None) -> None:
-    """One line; of a failure on stderr too, where cron looks. None: it ends."""
-    now = clock.now()
-    kind, said = (outcome.kind, outcome.said) if outcome else ("ended", "told to end")
+def _tell(state: State, outcome: Outcome | None, facts: Facts | None) -> None:
+    """A line for each; of a failure on stderr too, where cron looks. Facts that nobody looks for are not told."""
+    if facts is not None and facts.kind == "off":
+        facts = None
     if state.json:
-        result = outcome.result if outcome else None
-        next_at = clock.iso(outcome.next_at) if outcome and outcome.next_at else None
-        body = {"at": clock.iso(now), "kind": kind, "said": said, "next_at": next_at}
-        output.json_line({**body, "result": result.to_json() if result else None})
-    elif kind != "failed":
-        words = said if kind in ("dreamt", "passed") else f"{kind}: {said}"
-        output.lines([f"{clock.local_naive(now)[:16].replace('T', ' ')} {words}"])
-    if kind == "failed":
-        output.error(said)
+        beside = {"crystallize": facts.to_json()} if facts else {}
+        if outcome is not None:
+            body = {**_body(outcome.kind, outcome.said, outcome.next_at)}
+            output.json_line({**body, "result": outcome.result.to_json() if outcome.result else None, **beside})
+    for one in (outcome, facts):
+        if one is None:
+            continue
+        if one.kind == "failed":
+            output.error(one.said)
+        elif not state.json:
+            words = one.said if one.kind in ("dreamt", "passed", "crystallized") else f"{one.kind}: {one.said}"
+            output.lines([f"{clock.local_naive(clock.now())[:16].replace('T', ' ')} {words}"])
+
+
+def _tell_end(state: State) -> None:
+    if state.json:
+        output.json_line({**_body("ended", "told to end", None), "result": None})
+    else:
+        output.lines([f"{clock.local_naive(clock.now())[:16].replace('T', ' ')} ended: told to end"])
+
+
+def _body(kind: str, said: str, next_at: datetime | None) -> dict[str, Any]:
+    at = clock.iso(next_at) if next_at else None
+    return {"at": clock.iso(clock.now()), "kind": kind, "said": said, "next_at": at}
 
 
 def _print_unit(state: State, unit: str) -> int:
@@ -203,7 +236,7 @@ def _cron(ws: Workspace, plan: Plan) -> list[str]:
     environment = [f"NANOMEM_CONFIG={path}" for path in _own_config()]
     words = [*(["env", *environment] if environment else []), *_command(ws), "--once"]
     line = " ".join(map(shlex.quote, words)).replace("%", "\\%")
-    minutes = _minutes(ws, plan)
+    minutes = _with_facts(ws, _minutes(ws, plan))
     return [
         "# crontab -e; each look takes a moment, and a Dream runs when one is due",
         f"{minutes} * * * * {line} >/dev/null",
@@ -212,7 +245,7 @@ def _cron(ws: Workspace, plan: Plan) -> list[str]:
 
 def _minutes(ws: Workspace, plan: Plan) -> str:
     """At which minutes of each hour cron has to look: those at which a Dream may be due."""
-    from nanomem_tui.dream.schedule import zone_of
+    from nanomem_tui.memory.cron import zone_of
 
     if not plan.cron:
         return f"*/{CRON_MINUTES}" if plan.every.total_seconds() / 60 >= 2 * CRON_MINUTES else "*"
@@ -220,6 +253,14 @@ def _minutes(ws: Workspace, plan: Plan) -> str:
     there, here = (now.astimezone(zone).utcoffset() for zone in (zone_of(ws.paths), None))
     apart = ((there or timedelta()) - (here or timedelta())).total_seconds()
     return "*" if apart % 3600 else plan.cron.split()[0]
+
+
+def _with_facts(ws: Workspace, minutes: str) -> str:
+    """And the minutes at which facts may be due."""
+    facts = ws.settings.crystallize_schedule.split()[:1]
+    if not facts or minutes == "*" or minutes == facts[0]:
+        return minutes
+    return "*" if facts[0] == "*" else f"{minutes},{facts[0]}"
 
 
 def _own_config() -> Sequence[str]:

@@ -28,6 +28,7 @@ _COMMANDS = {
     "history": "nanomem_tui.cli.history:history",
     "consolidate": "nanomem_tui.cli.consolidate:consolidate",
     "dream": "nanomem_tui.cli.dream:dream",
+    "crystallize": "nanomem_tui.cli.crystallize:crystallize",
     "blame": "nanomem_tui.cli.blame:blame",
     "inbox": "nanomem_tui.cli.inbox:inbox",
     "log": "nanomem_tui.cli.ledger:log",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
-from nanomem_tui.text import counted
+from nanomem_tui.text import counted, one_line
 
-__all__ = ["counted", "size", "tally", "when"]
+if TYPE_CHECKING:
+    from nanomem_tui.model.client import Usage
+
+__all__ = ["counted", "size", "spent", "tally", "when"]
 
 
 def when(text: Any) -> str:
@@ -33,3 +36,12 @@ def tally(counts: Mapping[str, int]) -> str:
     """`fact 3, decision 1`: the largest first."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{name or '-'} {number}" for name, number in ordered)
+
+
+def spent(usage: Usage) -> str:
+    """What a model took: `Asked qwen3 2 times: 3,120 tokens in, 240 out, 4.1 s, cost 0.0012`."""
+    about = "about " if usage.estimated else ""
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
+    times = counted(usage.calls, "time", "times")
+    counts = f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
+    return f"Asked {one_line(usage.model, 80)} {times}: {counts}, {usage.seconds:.1f} s{cost}"

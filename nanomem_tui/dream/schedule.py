@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nanomem_tui import clock
 from nanomem_tui.errors import ModelError, ModelUnavailable, NanomemError, NothingToDo, Refused, in_words
 from nanomem_tui.formats import agent_home
+from nanomem_tui.memory.cron import cron_next, zone_of
 from nanomem_tui.paths import Paths
 from nanomem_tui.setting_checks import cron_trouble
 from nanomem_tui.store import atomic
@@ -142,7 +143,7 @@ class Schedule:
             return times[0] + backoff(memory.failures, plan.every)
         last = max(times, default=None)
         if plan.cron:
-            return _cron_next(plan.cron, last or now, zone_of(self._host.paths))
+            return cron_next(plan.cron, last or now, zone_of(self._host.paths))
         return now if last is None else last + plan.every
 
     def status(self) -> dict[str, Any]:
@@ -357,23 +358,3 @@ def _uses(paths: Paths, configured: object) -> bool:
         return not place.exists() or place.samefile(paths.workspace)
     except OSError:
         return True
-
-
-def _cron_next(cron: str, after: datetime, zone: tzinfo | None) -> datetime:
-    from cronsim import CronSim
-
-    local = after.astimezone(zone)
-    return next(CronSim(cron, local)).astimezone(clock.now().tzinfo)
-
-
-def zone_of(paths: Paths) -> tzinfo | None:
-    """The time zone of the agent's configuration, in which its cron lines are meant; None for that of this machine."""
-    name = agent_home.agent_settings(paths)[0].get("defaults", {}).get("timezone")
-    if not isinstance(name, str) or not name:
-        return None
-    from zoneinfo import ZoneInfo
-
-    try:
-        return ZoneInfo(name)
-    except (OSError, ValueError, KeyError):
-        return None

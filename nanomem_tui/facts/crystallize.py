@@ -179,7 +179,7 @@ class Crystallizer:
                 values.append(self._value(decision, plan))
                 done[one.number] = ("keep", "")
             elif answer in ("inbox", "reject"):
-                waits.append((one, one.why or settling.UNSEEN, answer == "reject"))
+                waits.append((one, one.why or one.unnamed or settling.UNSEEN, answer == "reject"))
                 done[one.number] = (answer, settling.waiting_id(one))
             else:
                 done[one.number] = ("leave", "")

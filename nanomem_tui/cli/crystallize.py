@@ -1,0 +1,220 @@
+"""`nanomem crystallize`: facts out of what people said, proposed with the words that say them; a person decides.
+
+Owns the options, and what is printed. What a proposal is, and what becomes of it, is decided in `facts`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui import clock
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.shared import Command, Count, Words, pass_state
+from nanomem_tui.cli.state import State
+from nanomem_tui.errors import BadInput, NothingToDo
+from nanomem_tui.text import one_line, quoted
+
+if TYPE_CHECKING:
+    from nanomem_tui.facts.crystallize import Crystallized, Decision, Plan
+    from nanomem_tui.facts.settling import Judged
+    from nanomem_tui.workspace import Workspace
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_MOST_REFUSED = 20
+_DONE = {"keep": "kept", "inbox": "to the inbox", "reject": "rejected", "leave": "left as it is"}
+
+
+@click.command("crystallize", cls=Command)
+@click.option("--extractor", type=click.Choice(["rules", "model"]), help="Who finds facts, if not as set.")
+@click.option("--session", type=Words(), metavar="KEY", help="Read this session alone, of whatever channel.")
+@click.option("--since", type=Words(), metavar="TIME", help="Read what was said since: 2026-03-01, or 3d, 12h.")
+@click.option("--limit", type=Count(1), help="Messages to read, the last ones (default: crystallize_messages).")
+@click.option("--all", "everything", is_flag=True, help="Read every message of every session.")
+@click.option("--yes", is_flag=True, help="Keep all without asking; what a person set or pinned goes to the inbox.")
+@click.option("--accept", type=Words(), metavar="N,N-N", help="Keep those of these numbers, and leave the others.")
+@click.option("--dry-run", is_flag=True, help="Say what it finds, and change nothing.")
+@pass_state
+def crystallize(
+    state: State,
+    extractor: str | None,
+    session: str | None,
+    since: str | None,
+    limit: int | None,
+    everything: bool,
+    yes: bool,
+    accept: str | None,
+    dry_run: bool,
+) -> int:
+    """Find facts in what people said lately, and keep those that you accept. Exit code 1 when there is nothing new.
+
+    At a terminal each is shown with the words that say it, and asked about. Without one they wait in the inbox, unless
+    --yes or --accept says what to keep. A value that changes stays in the history of its fact.
+
+    \b
+    Example:
+      nanomem crystallize --dry-run
+      nanomem crystallize --session telegram:12345 --yes
+    """
+    if sum((yes, accept is not None, dry_run)) > 1 and not (dry_run and yes):
+        raise click.UsageError("give one of --yes, --accept and --dry-run", click.get_current_context())
+    if limit is not None and everything:
+        raise click.UsageError("--limit does not go with --all", click.get_current_context())
+    begin = _since(since) if since is not None else None
+    with state.open() as ws, ws.crystallizer.alone():
+        with output.Progress() as progress:
+            plan = ws.crystallizer.plan(
+                extractor, session=session, since=begin, limit=limit, everything=everything, watch=progress
+            )
+        wanted = _numbers(accept, len(plan.open)) if accept is not None else None
+        done = _done(state, ws, plan, wanted, yes=yes, dry_run=dry_run)
+    output.notes(f"Note: {problem}, and the session was left out" for problem in plan.dialogue.problems)
+    state.show(_body(done, dry_run=dry_run), lambda: _lines(done, dry_run=dry_run))
+    return 0 if done.operation is not None or (plan.is_new if dry_run else False) else NothingToDo.exit_code
+
+
+def _done(
+    state: State, ws: Workspace, plan: Plan, wanted: frozenset[int] | None, *, yes: bool, dry_run: bool
+) -> Crystallized:
+    """The plan as it was decided: by options, by a person at the terminal, or for the inbox."""
+    from nanomem_tui.cli import crystallize_review, dream_review
+    from nanomem_tui.facts.crystallize import Crystallized, Decision
+
+    if dry_run:
+        return Crystallized(plan)
+    if wanted is not None:
+        decisions = [Decision(one, "keep" if one.number in wanted else "leave") for one in plan.open]
+    elif yes:
+        decisions = [Decision(one, "inbox" if one.why else "keep") for one in plan.open]
+    elif plan.open and dream_review.can_decide(state):
+        decisions = crystallize_review.decided(plan)
+    else:
+        decisions = [Decision(one, "inbox") for one in plan.open]
+    return _kept(ws, plan, decisions)
+
+
+def _kept(ws: Workspace, plan: Plan, decisions: Sequence[Decision]) -> Crystallized:
+    from nanomem_tui.facts.crystallize import Crystallized
+
+    if not decisions and not ws.store.has_database:
+        return Crystallized(plan)  # a home in which nothing was found stays as it is
+    return ws.crystallizer.keep(plan, decisions)
+
+
+def _since(text: str) -> datetime:
+    """A time: a date, ISO 8601, or how long ago. Raises BadInput."""
+    ago = re.fullmatch(r"(\d{1,5})([mhdw])", text.strip())
+    if ago is not None:
+        return clock.now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    moment = clock.parse(text.strip())
+    if moment is None:
+        raise BadInput(f"no time: {quoted(text)}", "--since", "give a date like 2026-03-01, or how long ago: 3d, 12h")
+    return moment
+
+
+def _numbers(text: str, most: int) -> frozenset[int]:
+    """The numbers of `1,3-5`. Raises BadInput for what is none, or beyond what was found."""
+    found: set[int] = set()
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        span = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
+        first, last = (int(span[1]), int(span[2] or span[1])) if span else (0, 0)
+        if not 1 <= first <= last:
+            raise BadInput(f"no number: {quoted(part)}", "--accept", "give numbers of the preview, like 1,3-5")
+        if last > most:
+            raise BadInput(f"there is no fact {last}", "--accept", f"{words.counted(most, 'fact')} to decide on")
+        found.update(range(first, last + 1))
+    if not found:
+        raise BadInput("no number is given", "--accept", "give numbers of the preview, like 1,3-5")
+    return frozenset(found)
+
+
+def _body(done: Crystallized, *, dry_run: bool) -> dict[str, Any]:
+    plan = done.plan
+    verdicts: list[str] = [one.verdict for one in plan.judged]
+    counts = {name: verdicts.count(name) for name in dict.fromkeys(("new", "contradicts", "same", *verdicts))}
+    counts |= {"kept": done.number_of("keep"), "inbox": done.number_of("inbox"), "rejected": done.number_of("reject")}
+    return {
+        "operation": values.operation(done.operation),
+        "dry_run": dry_run,
+        "extractor": plan.extractor,
+        "messages": plan.dialogue.messages,
+        "sessions": plan.dialogue.sessions,
+        "proposals": [_proposal(one, done) for one in plan.judged],
+        "counts": counts,
+        "refused": [{**proposal.to_json(), "reason": why} for proposal, why in plan.refused],
+        "left_out": list(plan.dialogue.left_out),
+        "problems": list(plan.dialogue.problems),
+        "notes": list(plan.notes),
+        "usage": plan.usage.to_json(),
+        "tokens": plan.usage.tokens_in + plan.usage.tokens_out,
+        "cost": plan.usage.cost,
+    }
+
+
+def _proposal(one: Judged, done: Crystallized) -> dict[str, Any]:
+    answer, row_id = done.done.get(one.number, ("", "")) if one.number else ("", "")
+    decision = {"keep": "kept", "inbox": "inbox", "reject": "rejected", "leave": "left"}.get(answer)
+    return {
+        "id": row_id or one.known or None,
+        "number": one.number or None,
+        "verdict": one.verdict,
+        "decision": decision,
+        "old": one.old or None,
+        "why": one.why or one.unnamed or None,
+        "scope_type": one.scope.type,
+        "scope_key": one.scope.key,
+        **one.proposal.to_json(),
+    }
+
+
+def _lines(done: Crystallized, *, dry_run: bool) -> list[str]:
+    from nanomem_tui.facts.settling import TOLD
+
+    plan = done.plan
+    read = f"{words.counted(plan.dialogue.messages, 'message')} of {words.counted(plan.dialogue.sessions, 'session')}"
+    lines = [f"Read {read} by {'rules' if plan.extractor == 'rules' else 'a model'}."]
+    lines += [f"{words.spent(plan.usage)}."] if plan.usage.calls else []
+    for one in plan.open:
+        answer, _ = done.done.get(one.number, ("", ""))
+        lines += proposal_lines(one if answer in ("", "inbox") else one._replace(unnamed=""), _DONE.get(answer, ""))
+    settled = [one.verdict for one in plan.judged if not one.number]
+    told = {TOLD[name]: settled.count(name) for name in dict.fromkeys(settled)}
+    lines += [f"Settled: {', '.join(f'{number} {why}' for why, number in told.items())}."] if told else []
+    lines += [f"Refused ({why}): {one_line(proposal.text, 200)}" for proposal, why in plan.refused[:_MOST_REFUSED]]
+    if len(plan.refused) > _MOST_REFUSED:
+        lines.append(f"… and {words.counted(len(plan.refused) - _MOST_REFUSED, 'more')} refused")
+    lines += [f"Note: {note}." for note in (*plan.dialogue.left_out, *plan.notes)]
+    lines += [_ending(done, dry_run=dry_run)]
+    return lines
+
+
+def _ending(done: Crystallized, *, dry_run: bool) -> str:
+    if not done.plan.open:
+        return "Nothing new."
+    if dry_run:
+        return f"Would ask about {words.counted(len(done.plan.open), 'fact')}; nothing was changed."
+    if done.operation is None:
+        return (
+            "Nothing new: what was found waits in the inbox already." if not done.plan.is_new else "Nothing was kept."
+        )
+    more = "; `nanomem inbox list` shows what waits" if done.number_of("inbox") else ""
+    return f"{done.operation.label.removeprefix('crystallize: ').capitalize()}{more}; `nanomem undo` takes it back."
+
+
+def proposal_lines(one: Judged, ending: str = "") -> list[str]:
+    """A proposal in lines: what it says, what it would replace, whose it is, the words that say it, why it is held."""
+    proposal, evidence = one.proposal, one.proposal.evidence
+    place = " / ".join(filter(None, (proposal.domain, proposal.category, proposal.sub_category)))
+    head = f"{one.number:>3}  {one_line(proposal.key, 100)}: {one_line(proposal.value, 300)}  ({one_line(place, 120)})"
+    lines = [f"{head}: {ending}" if ending else head]
+    lines += [f"     was: {one_line(one.old, 300)}"] if one.old else []
+    lines += ["     waits in the inbox"] if one.verdict == "waiting" else []
+    at = f", {words.when(evidence.at)}" if evidence.at else ""
+    whose = "" if one.scope.type == "global" else f", only for {one_line(one.scope.key, 80)}"
+    lines.append(f"     {evidence.session_key} #{evidence.number}{at}{whose}: {quoted(evidence.text, 200)}")
+    lines += [f"     for you to judge: {why}" for why in filter(None, (one.why, one.unnamed))]
+    return lines
