@@ -102,6 +102,7 @@ class ChromaIndex:
                 client._server._session.timeout = PATIENCE
         else:
             self._open.enter_context(_ours(self._place.folder, workspace_id, anew=anew))
+            self._open.callback(_forget, chromadb, self._place.folder)
             with self._told():
                 client = chromadb.PersistentClient(str(self._place.folder), settings=quiet)
         self._open.callback(_close, client)
@@ -258,6 +259,7 @@ class ChromaIndex:
 def _chromadb() -> Any:
     try:
         import chromadb
+        import chromadb.api.client
         import chromadb.config
         import chromadb.errors
     except ImportError as error:
@@ -267,8 +269,20 @@ def _chromadb() -> Any:
 
 
 def _close(client: Any) -> None:
+    """Close a client, and the connections of HTTP that it leaves open."""
     with contextlib.suppress(Exception):
         client.close()
+    for part in (client, getattr(client, "_admin_client", None)):
+        session = getattr(getattr(part, "_server", None), "_session", None)
+        if session is not None:
+            session.close()
+
+
+def _forget(chromadb: Any, folder: Path) -> None:
+    """Chroma keeps what it opened by its path, also what it could not open."""
+    known = chromadb.api.client.SharedSystemClient
+    for part in ("_identifier_to_system", "_identifier_to_refcount"):
+        getattr(known, part, {}).pop(str(folder), None)
 
 
 @contextlib.contextmanager

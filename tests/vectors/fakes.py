@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -44,7 +45,7 @@ class Words:
 
     def vector(self, text: str) -> list[float]:
         numbers = [0.001] * self.size
-        for word in text.lower().split():
+        for word in re.findall(r"\w+", text.lower()):
             digest = hashlib.blake2b(f"{self.name} {word}".encode(), digest_size=8).digest()
             numbers[int.from_bytes(digest) % self.size] += 1.0
         length = math.hypot(*numbers)
