@@ -164,10 +164,12 @@ class Facts:
                     row = {**item._asdict(), **change.before}
                     found.append(_value(row, item.created_at, "", ""))
                 row.update(change.after)
-                value = _value(row, operation.at, operation.actor, operation.id)
+                came = operation.kind == "memory.import" and change.before is None
+                since = str(row.get("updated_at") or operation.at) if came else operation.at
+                value = _value(row, since, operation.actor, operation.id)
                 if not row.get("is_deleted") and (not found or found[-1].value != value.value):
                     found.append(value)
-        found = found or [_value(item._asdict(), item.created_at, "", "")]
+        found = [*_earlier(item), *(found or [_value(item._asdict(), item.created_at, "", "")])]
         ends = [*(one.since for one in found[1:]), ""]
         values = [one._replace(until=end) for one, end in zip(found, ends, strict=True)]
         for other in _merged_ids(item):
@@ -367,6 +369,15 @@ def _merged_ids(item: Item) -> list[str]:
     fields = item.meta.get("fact")
     ids = fields.get("merged") if isinstance(fields, dict) else None
     return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
+
+
+def _earlier(item: Item) -> list[Value]:
+    """The values that came with the row, oldest first: those that another system had for it before."""
+    fields = item.meta.get("fact")
+    told = fields.get("earlier") if isinstance(fields, dict) else None
+    kept = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    values = [Value(str(one.get("value")), str(one.get("since")), "", "import", "", None, None) for one in kept]
+    return sorted(values, key=lambda one: one.since)
 
 
 def _value(row: Mapping[str, Any], since: str, actor: str, operation: str) -> Value:
