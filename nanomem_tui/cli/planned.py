@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 SHOWN = 20  # changes
 WIDE = 60  # characters of a value
 LINE = 200  # characters of a line of a file
-NEW = ("text", "kind", "importance", "scope_key", "trigger", "better_action", "bad_action", "scope", "confidence")
+NEW = (
+    "text", "kind", "about", "args", "error", "importance", "scope_key", "trigger", "better_action", "bad_action",
+    "scope", "confidence",
+)  # fmt: skip
 """The fields that tell what a new row is."""
 FLAGS = frozenset({"enabled", "pinned", "is_deleted"})
-SILENT = frozenset({"updated_at", "meta_json", "revision", "key"})
+SILENT = frozenset({"at", "updated_at", "meta_json", "revision", "key"})
 """The fields that follow from a change and are none."""
 FILED = ("domain", "category", "sub_category")
 """The names of a fact that its text does not tell."""
@@ -53,7 +56,9 @@ def planned(operations: Sequence[Operation]) -> list[str]:
 
 def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
     before, after = change.before, change.after
-    name = "" if alone and change.layer in ("item", "lesson") else f"{change.key}: "
+    if change.layer == "record":
+        before, after = _spread(before), _spread(after)
+    name = "" if alone and change.layer in ("item", "lesson", "record") else f"{change.key}: "
     if change.layer == "file":
         yield f"{name}{_document(before)} → {_document(after)}"
         yield from _lines_changed(before, after)
@@ -77,9 +82,10 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
         yield from (f"{name}{field}: {_value(after[field])}" for field in NEW if after.get(field) not in (None, ""))
         yield from (f"{name}{field}: {_value(value)}" for field, value in _filed(after).items())
     else:
-        changed = [field for field in after if field not in SILENT and after[field] != before.get(field)]
+        fields = {**before, **after} if change.layer == "record" else after
+        changed = [field for field in fields if field not in SILENT and after.get(field) != before.get(field)]
         for field in changed:
-            old, new = (bool(v) if field in FLAGS else v for v in (before.get(field), after[field]))
+            old, new = (bool(v) if field in FLAGS else v for v in (before.get(field), after.get(field)))
             if field == "is_deleted":
                 yield name + ("there → deleted" if new else "deleted → back")
             else:
@@ -97,6 +103,16 @@ def _filed(row: Mapping[str, Any]) -> dict[str, str]:
 
     fact = json.loads(row["meta_json"]).get("fact") or {}
     return {field: fact[field] for field in FILED if fact.get(field)}
+
+
+def _spread(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A record with the fields of its kind among the others."""
+    from nanomem_tui.store.values import Record
+
+    if value is None or "meta_json" not in value:
+        return value
+    meta = Record("", meta_json=str(value["meta_json"])).meta
+    return {**meta, **{name: entry for name, entry in value.items() if name != "meta_json"}}
 
 
 def _pending(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:

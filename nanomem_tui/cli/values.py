@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nanomem_tui.operations import Operation
     from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.store.oplog import LogEntry
-    from nanomem_tui.store.values import Hit, Item, Lesson
+    from nanomem_tui.store.values import Hit, Item, Lesson, Record
 
 FOREIGN = "foreign:"
 """How the source of a row starts that lies in a database we only read."""
@@ -64,6 +64,25 @@ def lesson(row: Lesson, effective: float) -> dict[str, Any]:
     """A lesson; `effective` is its confidence of now."""
     flags = {name: bool(getattr(row, name)) for name in ("enabled", "is_deleted")}
     return {**row.to_json(), **flags, "effective": round(effective, 3)}
+
+
+def journal_entry(row: Record) -> dict[str, Any]:
+    """An entry of the journal; `date` is the day that it is about."""
+    body = row.to_json()
+    del body["kind"], body["meta"]
+    return {"id": body.pop("id"), "date": body.pop("about"), **body}
+
+
+def reflection(row: Record) -> dict[str, Any]:
+    """A reflection, keyed as the table; `times` it happened, and the id of the `lesson` that it became or None."""
+    meta = row.meta
+    times = meta.get("times")
+    return {
+        "id": row.id, "tool_name": row.about, "tool_args": meta.get("args"), "error_text": str(meta.get("error") or ""),
+        "insight": row.text, "session_key": row.session_key, "source": row.source,
+        "times": times if isinstance(times, int) else 1, "lesson": meta.get("lesson"), "at": row.at,
+        "created_at": row.created_at, "updated_at": row.updated_at,
+    }  # fmt: skip
 
 
 def operation(op: Operation | None) -> dict[str, Any] | None:

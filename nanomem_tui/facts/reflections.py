@@ -141,13 +141,22 @@ class Reflections:
             row.session_key if scope == "session" else "",
         )
         same = self._lessons.same(made)
-        before = same or made
-        after = before._replace(meta_json=_dump({**before.meta, "reflection": row.id}))
-        linked = row._replace(meta_json=_dump({**row.meta, "lesson": after.id}), updated_at=clock.iso(clock.now()))
+        linked = row._replace(
+            meta_json=_dump({**row.meta, "lesson": (same or made).id}), updated_at=clock.iso(clock.now())
+        )
+        after = self._naming(same or made, row.id)
+        changes = [change_of("record", row, linked)]
+        changes += [change_of("lesson", same, after)] if after != same else []
         verb = "link" if same else "make"
-        changes = [change_of("record", row, linked), change_of("lesson", same, after)]
         label = f"{verb} the lesson of reflection {told(row.text)}"
         return self._perform(new_operation("reflection.lesson", label, changes)), after
+
+    def _naming(self, lesson: Lesson, reflection_id: str) -> Lesson:
+        """The lesson that names its reflection: the first one, as long as that is there."""
+        named = self._store.load("record").records.get(str(lesson.meta.get("reflection") or ""))
+        if named is not None and not named.is_deleted:
+            return lesson
+        return lesson._replace(meta_json=_dump({**lesson.meta, "reflection": reflection_id}))
 
 
 def _kept(fields: dict[str, str]) -> tuple[dict[str, str], list[str]]:

@@ -134,6 +134,17 @@ def test_a_lesson_that_says_so_already_is_linked(ws: Workspace) -> None:
     assert ws.reflections.lesson(row.id)[1].id != lesson.id
 
 
+def test_reflections_that_say_the_same_become_one_lesson_which_names_the_first(ws: Workspace) -> None:
+    first, second = added(ws), added(ws)
+    lesson = ws.reflections.lesson(first.id)[1]
+    assert ws.reflections.lesson(second.id)[1].id == lesson.id
+    assert [one.meta["reflection"] for one in ws.lessons.all()] == [first.id]
+    assert {row.meta["lesson"] for row in ws.reflections.all()} == {lesson.id}
+    ws.undo()
+    assert "lesson" not in ws.reflections.get(second.id).meta
+    assert ws.lessons.get(lesson.id).meta["reflection"] == first.id
+
+
 def test_a_session_lesson_needs_a_session(ws: Workspace) -> None:
     with pytest.raises(BadInput, match="session"):
         ws.reflections.lesson(added(ws, session="").id, scope="session")
