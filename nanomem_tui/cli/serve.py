@@ -44,5 +44,8 @@ def mcp(state: State, channel: str | None, chat_id: str | None, sender_id: str |
     with state.open(starting=True) as ws:
         tools = Tools(ws, audience)
         whose = "all of it" if audience.is_owner else "as seen by " + " ".join(filter(None, audience))
+        if ws.settings.memory_enabled:
+            ws.recall.warm()
+            ws.meaning.start()
         output.notes([f"nanomem: MCP on stdin and stdout, read-only, {ws.paths.workspace}, {whose}"])
         server.serve(tools, ws.close)
