@@ -1,0 +1,41 @@
+"""A small home whose people talk: sessions written message by message, as an agent does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui.formats.session_names import key_to_lossy_name
+
+START = datetime(2026, 3, 1, 9, 0, 0)
+
+
+def talking(base: Path, **sessions: Sequence[str]) -> Path:
+    """A workspace in which `cli_direct=["I live in Rome"]` was said; `telegram_42` is the session `telegram:42`."""
+    workspace = base / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    (workspace / "memory" / "LESSONS.jsonl").write_text("")  # of a system that has no Dreams of its own
+    for name, messages in sessions.items():
+        say(workspace, name.replace("_", ":", 1), *messages)
+    return workspace
+
+
+def say(workspace: Path, key: str, *messages: str | dict[str, Any], at: datetime | None = None) -> Path:
+    """Append messages to a session: a text is one of the user, `bot: …` one of the assistant; a minute apart."""
+    file = workspace / "sessions" / key_to_lossy_name(key)
+    file.parent.mkdir(exist_ok=True)
+    known = file.read_bytes().count(b"\n") if file.exists() else 0
+    lines = [] if known else [{"_type": "metadata", "key": key, "created_at": START.isoformat(), "metadata": {}}]
+    for number, given in enumerate(messages, max(known, 1)):
+        moment = (at or START) + timedelta(minutes=number)
+        message: dict[str, Any] = {"content": given} if isinstance(given, str) else dict(given)
+        role, text = "user", message["content"]
+        if isinstance(text, str) and text.startswith("bot: "):
+            role, text = "assistant", text.removeprefix("bot: ")
+        lines.append({"role": role, "timestamp": moment.isoformat(), **message, "content": text})
+    with file.open("a", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    return file
