@@ -85,7 +85,7 @@ def read(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -> tuple[list
         said = [raw.get(column) for column in (columns[:2] if name == "token_usage" else columns)]
         try:
             made = fields(raw)
-            told = json.dumps(said)
+            told = json.dumps(said, default=repr)
             equal[told] += 1
             digest = hashlib.sha256(json.dumps([name, told, equal[told]]).encode()).hexdigest()[:20]
             row, note = rows.record({"source": SOURCE, "kind": kind, **made, "id": f"{kind}_{digest}"})
