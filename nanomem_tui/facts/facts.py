@@ -304,7 +304,7 @@ class Facts:
         one = fact_fields.identity(own, names["domain"], str(names["category"]), str(names["key"]))
         moment = clock.now()
         now = clock.iso(moment)
-        origin = {
+        origin: dict[str, Any] = {
             "session_key": wanted.session_key,
             "source": wanted.source,
             "source_message_id": wanted.source_message_id,
