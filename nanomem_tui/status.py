@@ -35,6 +35,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
     if ahead := dream.get("ahead"):
         problems.append(Problem(ahead["what"], ahead["where"], fix=ahead["fix"]))
+    records = part.read(lambda: _records(ws, problems), {"journal": None, "reflections": None, "usage": None})
     wal = part.read(ws.wal.counts, {"files": None, "turns": None, "open": None})
     notes = part.read(lambda: len(ws.notes.list()), None)
     checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})
@@ -54,6 +55,7 @@ def status(ws: Workspace) -> dict[str, Any]:
         "dream": dream,
         "wal": wal,
         "notes": notes,
+        **records,
         "checkpoint": checkpoint,
         "store": part.read(lambda: _store(ws), None),
         "counters": part.read(ws.traces.counters.read, None),
@@ -105,6 +107,29 @@ def _backfill(ws: Workspace) -> dict[str, Any]:
     made = backfill.newest(ws.store)
     brought = len(made.operation.changes) if made is not None else 0
     return {"done": True, "at": at or None, "files": 0, "items": brought, "undone": made is not None and made.undone}
+
+
+def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
+    """How many journal entries and reflections there are, and the token use: `requests`, `total_tokens`, and the tokens
+    `by_origin` (nanomem, the agent's own log, an import)."""
+    groups = lookup.record_groups(ws.store)
+    origins: dict[str, int] = {}
+    requests = 0
+    for kind, source, _, asked, tokens in groups:
+        if kind == "usage":
+            origin = "nanomem" if source == "nanomem" else "import"
+            origins[origin], requests = origins.get(origin, 0) + tokens, requests + asked
+    if ws.paths.token_log is not None:
+        from nanomem_tui.formats import llm_usage
+
+        asked, tokens, problem = llm_usage.totals(ws.paths.token_log, ws.paths.relative(ws.paths.token_log))
+        origins["agent"], requests = tokens, requests + asked
+        problems += [problem] if problem else []
+    return {
+        "journal": sum(number for kind, _, number, *_ in groups if kind == "journal"),
+        "reflections": sum(number for kind, _, number, *_ in groups if kind == "reflection"),
+        "usage": {"requests": requests, "total_tokens": sum(origins.values()), "by_origin": origins},
+    }
 
 
 def _sessions(ws: Workspace) -> int:

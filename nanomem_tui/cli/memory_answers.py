@@ -112,6 +112,9 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("WAL", f"{count('wal', 'files', 'file')}, {count('wal', 'turns', 'turn')}, {count('wal', 'open')} open"),
             ("Turns", _turns_line(found["counters"] or {})),
             ("Notes", "?" if found["notes"] is None else str(found["notes"])),
+            ("Journal", words.counted(found["journal"], "entry", "entries") if found["journal"] else ""),
+            ("Reflections", str(found["reflections"] or "")),
+            ("Tokens", _usage_line(found["usage"] or {})),
             ("Backfill", _backfill_line(found["backfill"] or {})),
             ("Checkpoint", f"{count('checkpoint', 'dirty', 'change')} waiting, last {last}"),
             ("Database", database),
@@ -134,6 +137,15 @@ def _strong(lessons: dict[str, Any]) -> str:
     """How many lessons are sure enough to be given, where that is not all that are enabled."""
     strong = lessons.get("strong")
     return "" if strong is None or strong == lessons["enabled"] else f", {strong:,} strong enough to be given"
+
+
+def _usage_line(usage: dict[str, Any]) -> str:
+    """The tokens that models used; nothing where none did."""
+    if not usage.get("requests"):
+        return ""
+    tokens, requests = usage["total_tokens"], words.counted(usage["requests"], "request")
+    whose = ", ".join(f"{origin} {number:,}" for origin, number in usage["by_origin"].items())
+    return f"{tokens:,} in {requests} ({whose})"
 
 
 def _backfill_line(state: dict[str, Any]) -> str:

@@ -72,6 +72,20 @@ def read(path: Path, where: str, since: str = "") -> Report:
         return Report((), (Problem(f"the agent's token log cannot be read: {error}", where, fix=_FIX),))
 
 
+def totals(path: Path, where: str) -> tuple[int, int, Problem | None]:
+    """(requests, tokens) of the whole log, and why they cannot be told. Cheaper than `read`. Never raises."""
+    import sqlite3
+
+    try:
+        with foreign_databases.open_read_only(path) as connection:
+            sql = "SELECT count(*), total(max(coalesce(total_tokens, 0), 0)) FROM llm_calls"
+            requests, tokens = connection.execute(sql).fetchone()
+            return int(requests), int(tokens), None
+    except (NanomemError, sqlite3.Error, OSError):
+        problems = read(path, where).problems
+        return 0, 0, problems[0] if problems else None
+
+
 def _report(connection: sqlite3.Connection, where: str, since: str) -> Report:
     columns = {str(row["name"]) for row in connection.execute("PRAGMA table_info(llm_calls)")}
     if not columns:

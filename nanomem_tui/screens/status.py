@@ -106,6 +106,7 @@ class StatusScreen(WorkspaceScreen[Part]):
             *_backfill(status["backfill"]),
             *self._turns(signs),
             *_files(status),
+            *_records(status, signs),
             self._schedule(),
             self._saving(status),
             *_database(status),
@@ -265,6 +266,17 @@ def _files(status: Mapping[str, Any]) -> Iterable[Part]:
         text = f"{counted(wal['turns'], 'turn')} in {counted(wal['files'], 'file')}{unfinished}"
         yield Part("WAL", text, "warn" if wal["open"] else "", _fields(wal))
     yield Part("Notes", "cannot be read" if notes is None else f"{notes:,}")
+
+
+def _records(status: Mapping[str, Any], signs: Any) -> Iterable[Part]:
+    """Journal, reflections and token use, where there are any."""
+    for name, one, many in (("journal", "entry", "entries"), ("reflections", "reflection", "reflections")):
+        if status[name]:
+            yield Part(name.capitalize(), counted(status[name], one, many))
+    usage = status["usage"] or {}
+    if usage.get("requests"):
+        said = f"{usage['total_tokens']:,} tokens in {counted(usage['requests'], 'request')}"
+        yield Part("Token use", said, blocks=tuple(_by(usage, signs)))
 
 
 def _saving(status: Mapping[str, Any], degraded: str, waiting: str, others: int) -> Part:

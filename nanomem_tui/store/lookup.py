@@ -72,6 +72,25 @@ def lessons(store: MemoryStore) -> list[Lesson]:
     return [row for row in rows if not row.is_deleted]
 
 
+def record_groups(store: MemoryStore) -> list[tuple[str, str, int, int, int]]:
+    """Counts of records by (kind, source): how many there are, and of token use the requests and the tokens; deleted
+    ones are left out."""
+    if not store.loaded and not store.waiting():
+        if not store.has_database:
+            return []
+        return store.read(lambda connection: reader.record_counts(connection, store.workspace_id))
+    snapshot = store.load("record")
+    with snapshot.lock:
+        rows = [row for row in snapshot.records.values() if not row.is_deleted]
+    groups: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        counts = groups.setdefault((row.kind, row.source), [0, 0, 0])
+        meta = row.meta if row.kind == "usage" else {}
+        for place, number in enumerate((1, meta.get("requests"), meta.get("total_tokens"))):
+            counts[place] += max(number, 0) if isinstance(number, int) else 0
+    return [(*group, *counts) for group, counts in groups.items()]  # type: ignore[misc]
+
+
 def records(store: MemoryStore, kind: str) -> list[Record]:
     """The records of a kind that are not deleted, in no order; no other row is read where the database has them all."""
     if not store.loaded and not store.waiting():

@@ -320,6 +320,23 @@ def lesson_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tup
     return [(scope, bool(enabled), n, int(waits)) for scope, enabled, n, waits in rows]
 
 
+def record_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, str, int, int, int]]:
+    """Counts of records by (kind, source): how many there are, and of token use the requests and the tokens."""
+    if not has_records(connection):
+        return []
+    requests, tokens = (
+        f"sum(CASE WHEN kind = 'usage' AND json_valid(meta_json) THEN max(CAST(json_extract(meta_json, '$.{name}') AS "
+        "INTEGER), 0) ELSE 0 END)"
+        for name in ("requests", "total_tokens")
+    )
+    query = (
+        f"SELECT kind, source, count(*), {requests}, {tokens} FROM records"
+        " WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
+    )
+    rows = fetched(connection, tuple, query, (workspace_id,))
+    return [(kind, source, n, asked or 0, used or 0) for kind, source, n, asked, used in rows]
+
+
 def _with_inbox(connection: sqlite3.Connection) -> sqlite3.Connection:
     """The connection, on which `_WAITS` can be asked."""
     connection.create_function("says_why", 1, lambda data: says_why(data and tolerant(data)), deterministic=True)
