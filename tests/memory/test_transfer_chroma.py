@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sqlite3
 import subprocess
 import sys
@@ -130,9 +129,8 @@ def test_a_broken_folder_is_one_line(ws: Workspace, tmp_path: Path, data: bytes)
     assert "\n" not in caught.value.line()
 
 
+@pytest.mark.vectors
 def test_a_folder_that_the_real_one_made_is_read(ws: Workspace, tmp_path: Path) -> None:
-    if importlib.util.find_spec("chromadb") is None:
-        pytest.skip("chromadb is not installed: the folders of two of its releases are tested above")
     folder = tmp_path / "chroma"
     subprocess.run([sys.executable, "-c", REAL, str(folder)], check=True, capture_output=True)
     before = listing(folder)
