@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.presence import Presence
     from nanomem_tui.store.watch import Watch
     from nanomem_tui.vectors.meaning import Meaning
+    from nanomem_tui.vectors.passages import PassageVectors
 
 
 class Parts:
@@ -184,9 +185,19 @@ class Parts:
     @cached_property
     def conversations(self) -> Conversations:
         """What was said and noted, recalled by passages."""
+        from nanomem_tui.memory.by_meaning import HYBRID
         from nanomem_tui.memory.conversations import Conversations
 
-        return Conversations(self.sessions, self.history, self.notes)
+        hybrid = self.settings.recall_backend in HYBRID and self.settings.embedding_backend != "endpoint"
+        vectors = (lambda: self.passage_vectors) if hybrid else None
+        return Conversations(self.sessions, self.history, self.notes, vectors)
+
+    @cached_property
+    def passage_vectors(self) -> PassageVectors:
+        """The vectors of what was said and noted; no endpoint is sent whole conversations."""
+        from nanomem_tui.vectors.passages import PassageVectors
+
+        return PassageVectors(self.meaning.maker, self.paths.data)
 
     @cached_property
     def documents(self) -> FileLayer:

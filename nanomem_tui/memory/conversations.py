@@ -6,11 +6,13 @@ Owns which text of each source is a passage, how much of it is kept in RAM, and 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.history import HistoryEntry, marks
@@ -19,12 +21,15 @@ from nanomem_tui.memory.history import History
 from nanomem_tui.memory.imported_chats import messages_of
 from nanomem_tui.memory.matching import Matcher, Neighbour
 from nanomem_tui.memory.notes import Note, Notes
-from nanomem_tui.memory.sequences import Passage, PassageHit
+from nanomem_tui.memory.sequences import Nearest, OrderedRecall, Passage, PassageHit
 from nanomem_tui.memory.session_files import SessionFile
 from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.memory.shelf import Room, Shelf
 from nanomem_tui.text import counted
 from nanomem_tui.tokens import shown
+
+if TYPE_CHECKING:
+    from nanomem_tui.vectors.passages import PassageVectors
 
 SOURCES = ("sessions", "history", "notes")
 ROLES = ("user", "assistant")
@@ -37,6 +42,9 @@ LONGEST = 2_000
 
 SITTING = timedelta(hours=4)
 """A longer silence ends a sitting: a chat may go on for years, and what was said last month is no neighbour."""
+
+PATIENCE = 0.25
+"""Seconds in which a question embeds passages before it is answered."""
 
 FEW = 10
 """Passages that follow where others hold every word."""
@@ -108,7 +116,11 @@ class Conversations:
     """The passages of one workspace. Each source is read when it is first asked and again where its files changed;
     several threads may ask."""
 
-    def __init__(self, sessions: Sessions, history: History, notes: Notes) -> None:
+    def __init__(
+        self, sessions: Sessions, history: History, notes: Notes, vectors: Callable[[], PassageVectors] | None = None
+    ) -> None:
+        """`vectors`: gives those of passages; None: words alone find them."""
+        self._vectors = vectors
         self._sessions = sessions
         self._history = history
         self._notes = notes
@@ -154,10 +166,35 @@ class Conversations:
                     return Recalled(())
                 shelf.state, shelf.left_out = state, said
             left_out += shelf.left_out
-            found = _distinct(source, shelf.index.search(query, _LINES * limit + len(without), speaker), without, limit)
+            nearest, said = self._nearest(shelf.index, stop)
+            left_out += said
+            best = shelf.index.search(query, _LINES * limit + len(without), speaker, nearest)
+            found = _distinct(source, best, without, limit)
             hits += [_told(source, hit) for hit in shelf.index.explained(query, found)]
         hits.sort(key=lambda told: -told.score)
         return Recalled(tuple(hits[:limit]), tuple(left_out))
+
+    def _nearest(self, index: OrderedRecall, stop: Callable[[], bool]) -> tuple[Nearest | None, list[str]]:
+        """What finds passages by meaning, and what it does not know yet; None: words find them. What has no vector gets
+        one for a moment here, and then on a thread."""
+        if self._vectors is None:
+            return None, []
+        vectors, texts = self._vectors(), [passage.text for passage in index.passages]
+        try:
+            end = time.monotonic() + PATIENCE
+            vectors.make(vectors.wanting(texts), lambda: time.monotonic() > end or stop())
+            left = vectors.wanting(texts)
+            vectors.go_on(left)
+        except NanomemError:
+            return None, []
+
+        def nearest(text: str, limit: int) -> list[tuple[int, float]]:
+            with contextlib.suppress(NanomemError):
+                return vectors.nearest(text, texts, limit)
+            return []
+
+        said = [f"{counted(len(left), 'passage')} by meaning, not embedded yet"] if left else []
+        return nearest, said
 
     def _state(self, source: str) -> object:
         """What tells whether a source changed since: stamps, or what was parsed of a file of the same stamp."""

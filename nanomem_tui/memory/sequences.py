@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
@@ -157,6 +157,11 @@ class OrderedRecall:
     def __len__(self) -> int:
         return len(self._passages)
 
+    @property
+    def passages(self) -> Sequence[Passage]:
+        """All of them by place, those that are forgotten too."""
+        return self._passages
+
     def add(self, passage: Passage) -> None:
         """Add a passage behind the others of its session."""
         place = len(self._passages)
@@ -209,17 +214,10 @@ class OrderedRecall:
         return [self._hit(place, scores, by_meaning=nearest is not None) for place in best]
 
     def _hit(self, place: int, scores: _Scores, *, by_meaning: bool) -> PassageHit:
-        words, vector = scores.own.get(place, 0.0), scores.meant.get(place, 0.0)
-        return PassageHit(
-            self._passages[place],
-            scores.whole[place],
-            words,
-            scores.base[place] - words - vector,
-            scores.bonus[self._session_of[place]],
-            self._worth[place],
-            place,
-            vector=vector if by_meaning else None,
-        )
+        words, meant = scores.own.get(place, 0.0), scores.meant.get(place, 0.0)
+        near, session = scores.base[place] - words - meant, scores.bonus[self._session_of[place]]
+        score, worth, vector = scores.whole[place], self._worth[place], meant if by_meaning else None
+        return PassageHit(self._passages[place], score, words, near, session, worth, place, vector=vector)
 
     def explained(self, query: str, hits: Iterable[PassageHit]) -> list[PassageHit]:
         """Hits for that question, found before anything was added or forgotten, with their words and neighbours."""

@@ -82,6 +82,10 @@ class Meaning:
         """The name of the embedding model; empty while there is none."""
         return self._maker.name if self._maker is not None else ""
 
+    def maker(self) -> Maker:
+        """The embedder, which checks what it makes. Raises why there is none."""
+        return self._made()
+
     def state(self) -> dict[str, Any]:
         """`model`, `dimension`, `index`, `done` of `total` items (None: not counted yet), whether a thread is
         `running`, and the `problem` of the last try. Loads no model: what was not asked for yet is what the database
@@ -172,6 +176,13 @@ class Meaning:
                 raise keeper.troubles["database"]
             self._trouble = None
             return made
+
+    def preview(self) -> tuple[int, int]:
+        """How many items have a vector of the present model in the database, and how many are to have one; nothing is
+        embedded or written. Raises why there is no embedder, and what the store does."""
+        from nanomem_tui.vectors.keeping import Keeper
+
+        return Keeper(self._store, self._made(), None).kept.counts()
 
     def start(self) -> None:
         """Embed on a thread what is there, and what comes, until `stop`; nothing happens where that cannot be."""

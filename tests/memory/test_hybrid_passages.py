@@ -1,0 +1,165 @@
+"""Passages by words and meaning: in sequences, in conversations, and how their vectors are kept."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui.errors import MissingExtra
+from nanomem_tui.memory import conversations, fusion
+from nanomem_tui.memory.conversations import Conversations
+from nanomem_tui.memory.sequences import OrderedRecall, Passage
+from nanomem_tui.vectors import passages as kept
+from nanomem_tui.vectors.making import Maker
+from nanomem_tui.vectors.passages import PassageVectors
+from tests.memory.senses import Senses
+from tests.memory.test_conversations import FILLER, Home
+
+TALK = ("Ann: my new Skoda is red", "Bob: nice", "Ann: tea?", "Bob: no thanks")
+
+
+def talk() -> OrderedRecall:
+    lines = (line.split(": ") for line in TALK)
+    return OrderedRecall(Passage(str(n), text, "s", name) for n, (name, text) in enumerate(lines))
+
+
+def vectors_of(folder: Path, senses: Senses | None = None) -> PassageVectors:
+    maker = Maker(senses or Senses())
+    return PassageVectors(lambda: maker, folder)
+
+
+# -- in order ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_passage_without_a_common_word_is_found_by_its_meaning() -> None:
+    recall, asked = talk(), []
+
+    def nearest(text: str, limit: int) -> list[tuple[int, float]]:
+        asked.append((text, limit))
+        return [(0, 0.2), (3, 0.79), (1, 0.95)]
+
+    assert "0" not in [hit.passage.key for hit in recall.search("which vehicle did Bob mention?")[:1]]
+    best = recall.search("which vehicle did Ann's friend drive?", nearest=nearest)
+    assert asked == [("which vehicle did friend drive?", 100)]  # who speaks counts by itself
+    assert best[0].passage.key == "0"
+    assert best[0].parts["vector"] == pytest.approx(fusion.WEIGHT)
+    for hit in best:
+        assert hit.score == pytest.approx(sum(hit.parts.values()))
+    assert "vector" not in recall.search("tea")[0].parts
+
+
+def test_neighbours_get_a_share_of_what_is_near() -> None:
+    found = talk().search("vehicle", nearest=lambda text, limit: [(0, 0.1)])
+    assert [hit.passage.key for hit in found] == ["0", "1", "2"]
+    assert found[1].parts["near"] > found[2].parts["near"] > 0
+
+
+def test_what_is_forgotten_is_not_near() -> None:
+    recall = talk()
+    recall.forget("s")
+    assert recall.search("vehicle", nearest=lambda text, limit: [(0, 0.1)]) == []
+
+
+def test_a_session_is_found_by_meaning() -> None:
+    recall = talk()
+    assert recall.sessions("vehicle") == []
+    assert [name for name, _ in recall.sessions("vehicle", nearest=lambda text, limit: [(0, 0.1)])] == ["s"]
+
+
+# -- vectors ----------------------------------------------------------------------------------------------------------
+
+
+def test_vectors_are_kept_in_a_file_and_made_once(tmp_path: Path) -> None:
+    texts = ["a red Skoda", "tea", "something else"]
+    first = vectors_of(tmp_path)
+    assert first.wanting(texts) == texts[::-1]
+    assert first.nearest("auto", texts, 5) == []
+    first.make(texts)
+    assert first.nearest("auto", texts, 1) == [(0, pytest.approx(0.0, abs=1e-6))]
+    again = Senses()
+    second = vectors_of(tmp_path, again)
+    assert second.wanting(["new", *texts]) == ["new"]
+    assert second.nearest("auto", ["new", *texts], 9)[0][0] == 1
+    assert again.asked == ["auto"]
+    assert vectors_of(tmp_path, Senses("another")).wanting(texts) == texts[::-1]
+
+
+def test_a_torn_or_broken_file_costs_only_what_it_lost(tmp_path: Path) -> None:
+    texts = [f"text {n}" for n in range(5)]
+    vectors_of(tmp_path).make(texts)
+    (file,) = tmp_path.glob("passages-*.vectors")
+    assert file.stat().st_mode & 0o077 == 0
+    data = bytearray(file.read_bytes())
+    size = len(data) // 5
+    data[size + 16 : size + 20] = b"\xff\xff\xff\xff"  # a number that is none
+    file.write_bytes(data[: -size // 2])
+    left = vectors_of(tmp_path)
+    assert left.wanting(texts) == ["text 4", "text 1"]
+    left.make(left.wanting(texts))
+    assert vectors_of(tmp_path).wanting(texts) == []
+
+
+def test_a_file_that_grew_too_long_is_cut_to_its_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST", 2)
+    texts = [f"text {n}" for n in range(9)]
+    vectors_of(tmp_path).make(texts)
+    assert vectors_of(tmp_path).wanting(texts) == []  # of the newest two
+    (file,) = tmp_path.glob("passages-*.vectors")
+    assert file.stat().st_size == 4 * (16 + 4 * Senses().dimension)
+
+
+def test_nothing_is_written_where_there_is_no_folder(tmp_path: Path) -> None:
+    vectors = vectors_of(tmp_path / "none")
+    vectors.make(["tea"])
+    assert vectors.nearest("coffee", ["tea"], 1)
+    assert not list(tmp_path.iterdir())
+
+
+# -- conversations ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    found = Home(tmp_path / "workspace")
+    found.talk("cli:filler", FILLER, "2026-02-01")
+    found.talk("telegram:7", (("user", "I bought a red Skoda"), ("assistant", "Congratulations!")))
+    return found
+
+
+def by_meaning(ws: Any, vectors: PassageVectors) -> Conversations:
+    return Conversations(ws.sessions, ws.history, ws.notes, lambda: vectors)
+
+
+def test_what_was_said_is_found_by_its_meaning(home: Home, tmp_path: Path) -> None:
+    with home.open() as ws:
+        assert ws.conversations.recall("which vehicle").hits == ()
+        found = by_meaning(ws, vectors_of(tmp_path)).recall("which vehicle")
+    assert (found.hits[0].id, found.left_out) == ("telegram:7#0", ())
+    assert found.hits[0].parts["vector"] > 0
+
+
+def test_what_is_not_embedded_yet_is_said_and_goes_on_beside(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "PATIENCE", -1.0)
+    with home.open() as ws:
+        found = by_meaning(ws, vectors_of(tmp_path))
+        first = found.recall("Skoda", ["sessions"])
+        assert first.hits[0].id == "telegram:7#0"
+        assert first.left_out == ("32 passages by meaning, not embedded yet",)
+        for thread in threading.enumerate():
+            if thread.name == "nanomem-passages":
+                thread.join()
+        assert found.recall("which vehicle", ["sessions"]).hits[0].id == "telegram:7#0"
+
+
+def test_without_a_model_words_find_passages(home: Home, tmp_path: Path) -> None:
+    def missing() -> Maker:
+        raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", "pip install it")
+
+    with home.open() as ws:
+        found = by_meaning(ws, PassageVectors(missing, tmp_path)).recall("red Skoda")
+        assert found == ws.conversations.recall("red Skoda")
