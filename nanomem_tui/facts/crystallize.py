@@ -198,8 +198,10 @@ class Crystallizer:
         return Crystallized(plan, operation, done)
 
     def by_itself(self, plan: Plan) -> Crystallized:
-        """What a schedule does with a plan: keep what no person has to look at; the rest waits in the inbox."""
-        decisions = [Decision(one, "inbox" if one.why or one.unnamed else "keep") for one in plan.open]
+        """What a schedule does with a plan: keep what no person has to look at; the rest waits in the inbox, as does
+        what waits there already."""
+        held = {one.number for one in plan.open if one.why or one.unnamed or one.verdict == "waiting"}
+        decisions = [Decision(one, "inbox" if one.number in held else "keep") for one in plan.open]
         return self.keep(plan, decisions, by_person=False)
 
     def _value(self, decision: Decision, plan: Plan) -> FactValue:

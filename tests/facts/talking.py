@@ -8,7 +8,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from nanomem_tui.facts.crystallize import Crystallized, Decision, Plan
 from nanomem_tui.formats.session_names import key_to_lossy_name
+from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.workspace import Workspace
 
 START = datetime(2026, 3, 1, 9, 0, 0)
 
@@ -39,3 +42,19 @@ def say(workspace: Path, key: str, *messages: str | dict[str, Any], at: datetime
     with file.open("a", encoding="utf-8") as stream:
         stream.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     return file
+
+
+def verdicts(plan: Plan) -> list[tuple[str, str]]:
+    """Every proposal of a plan with its verdict."""
+    return [(one.proposal.text, one.verdict) for one in plan.judged]
+
+
+def keep_all(ws: Workspace, **how: Any) -> Crystallized:
+    """A run of which a person keeps everything."""
+    plan = ws.crystallizer.plan(**how)
+    return ws.crystallizer.keep(plan, [Decision(one, "keep") for one in plan.open])
+
+
+def values(ws: Workspace, audience: Audience | None = None) -> dict[str, str]:
+    """The values of the facts, by key."""
+    return {fact.key: fact.value for fact in ws.facts.all(audience=audience)}
