@@ -188,7 +188,8 @@ class Memory(RuleBasedStateMachine):
 
     @rule(key=ids)
     def agent_uses(self, key: str) -> None:
-        if key in self.agent.items and key in self.rows:
+        if key in self.agent.items and key in self.rows and not key.startswith("fact_"):
+            # A fact that comes back begins to count anew: its hits are another matter (tests/facts).
             self.agent.items[key]["hits"] += 1
             self.hits[key] = self.rows[key]["hits"] + 1
             self.rows[key] = {**self.rows[key], "hits": self.hits[key]}
