@@ -56,6 +56,7 @@ def status(ws: Workspace) -> dict[str, Any]:
         "wal": wal,
         "notes": notes,
         **records,
+        "vectors": part.read(lambda: _vectors(ws), None),
         "checkpoint": checkpoint,
         "store": part.read(lambda: _store(ws), None),
         "counters": part.read(ws.traces.counters.read, None),
@@ -130,6 +131,14 @@ def _records(ws: Workspace, problems: list[Problem]) -> dict[str, Any]:
         "reflections": sum(number for kind, _, number, *_ in groups if kind == "reflection"),
         "usage": {"requests": requests, "total_tokens": sum(origins.values()), "by_origin": origins},
     }
+
+
+def _vectors(ws: Workspace) -> dict[str, Any]:
+    """Whether there is to be search by meaning, in which index, and how many items have a vector, by model."""
+    from nanomem_tui.vectors.rows import VectorRows
+
+    held = {count.model: count.rows for count in VectorRows(ws.store).counts()}
+    return {"enabled": ws.settings.embedding_enabled, "index": ws.settings.vector_index, "by_model": held}
 
 
 def _sessions(ws: Workspace) -> int:

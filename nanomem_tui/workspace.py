@@ -158,7 +158,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         """Which layers changed on disk since the last call, or the opening; rows that others changed come into RAM."""
         changed = set(self._watch.look())
         rows = self.store.refresh()
-        return (changed - {"items", "lessons"}) | ({"items", "lessons"} if rows else set())
+        of_rows = {"items", "lessons", "records"}
+        return (changed - of_rows) | (of_rows if rows else set())
 
     @property
     def degraded(self) -> str:
@@ -183,6 +184,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
         from nanomem_tui.memory import health, health_store
+        from nanomem_tui.vectors import health as vectors
 
         known = list(self.configuration.problems)
         try:
@@ -192,7 +194,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             known.append(Problem(error.what, error.where, fix=error.fix))
         told = [*known, *self.store.problems()]
         named = partial(health_store.named_source, self.paths, self.settings, self.transfer.preview)
-        more = (named, partial(layers.unfinished, self))
+        more = (named, partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings))
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more)
 
     def close(self) -> None:

@@ -115,6 +115,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("Journal", words.counted(found["journal"], "entry", "entries") if found["journal"] else ""),
             ("Reflections", str(found["reflections"] or "")),
             ("Tokens", _usage_line(found["usage"] or {})),
+            ("Vectors", _vectors_line(found["vectors"] or {}, items.get("enabled"))),
             ("Backfill", _backfill_line(found["backfill"] or {})),
             ("Checkpoint", f"{count('checkpoint', 'dirty', 'change')} waiting, last {last}"),
             ("Database", database),
@@ -146,6 +147,18 @@ def _usage_line(usage: dict[str, Any]) -> str:
     tokens, requests = usage["total_tokens"], words.counted(usage["requests"], "request")
     whose = ", ".join(f"{origin} {number:,}" for origin, number in usage["by_origin"].items())
     return f"{tokens:,} in {requests} ({whose})"
+
+
+def _vectors_line(vectors: dict[str, Any], items: int | None) -> str:
+    """How many items have a vector, and of which model; nothing where none has one."""
+    held: dict[str, int] = vectors.get("by_model") or {}
+    if not held:
+        return ""
+    shown = ", ".join(f"{number:,} of {model}" for model, number in held.items())
+    index = f", searched in {vectors['index']}" if vectors["index"] != "rows" else ""
+    off = "" if vectors["enabled"] else ", switched off (embedding_enabled)"
+    missing = f", {words.counted(items, 'item')} in all" if items and max(held.values()) < items else ""
+    return f"{shown}{missing}{index}{off}"
 
 
 def _backfill_line(state: dict[str, Any]) -> str:

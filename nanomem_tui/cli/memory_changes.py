@@ -242,15 +242,22 @@ def flush(state: State, dry_run: bool) -> None:
 
 
 @click.command(cls=Command)
+@click.option("--vectors", is_flag=True, help="What finds by meaning, in place of what finds by words.")
 @click.option("--dry-run", is_flag=True, help="Say how the index is and write nothing.")
 @pass_state
-def reindex(state: State, dry_run: bool) -> None:
+def reindex(state: State, vectors: bool, dry_run: bool) -> None:
     """Make the search index anew from the items: after damage, or when a search misses what is there.
+
+    With --vectors every item that has no vector gets one, and an index in Chroma or PostgreSQL is made anew.
 
     \b
     Example:
       nanomem memory reindex
+      nanomem memory reindex --vectors
     """
+    if vectors:
+        _embed(state, dry_run=dry_run)
+        return
     with state.open() as ws:
         from nanomem_tui.store import reindex as index
 
@@ -265,6 +272,35 @@ def reindex(state: State, dry_run: bool) -> None:
         line = f"The search index is new: {how}."
     body = {"operation": None, "index": found._asdict()}
     state.show({**body, "dry_run": True} if dry_run else body, [line])
+
+
+def _embed(state: State, *, dry_run: bool) -> None:
+    with state.open() as ws, output.Progress() as progress:
+        if not ws.store.has_database:
+            line = "No database yet: vectors are kept from the first change on."
+            state.show({"operation": None, "vectors": None}, [line])
+            return
+        embedded = 0
+        if dry_run:
+            done, total = ws.meaning.preview()
+            found: dict[str, Any] = {
+                "model": ws.meaning.model,
+                "index": ws.settings.vector_index,
+                "done": done,
+                "total": total,
+            }
+        else:
+            embedded = ws.meaning.sync(lambda done, total: progress("embedding", done, total), anew=True)
+            found = ws.meaning.state()
+        told = ws.meaning.problems()
+    how = f"{found['done']:,} of {words.counted(found['total'], 'item')} with a vector of {found['model']}"
+    if dry_run:
+        line = f"{how}: {'nothing has to be' if found['done'] == found['total'] else 'the others would be'} embedded."
+    else:
+        line = f"{how}, {embedded:,} embedded now; searched in {found['index']}."
+    body = {name: found[name] for name in ("model", "index", "done", "total")}
+    state.show({"operation": None, "vectors": body, "embedded": embedded, "dry_run": dry_run}, [line])
+    output.notes([f"Note: {problem.text()}" for problem in told])
 
 
 @click.command(cls=Command)

@@ -236,12 +236,12 @@ class Meaning:
                 keeper.work(None, lambda: self._stop.wait(BREATH))
 
     def _hurry(self, keeper: Keeper, patience: float) -> None:
-        """Embed what is missing for so many seconds, unless somebody is at it; what fails is told in `problems`, and
-        what is there is searched."""
-        if not keeper.lacks or not self._working.acquire(blocking=False):
+        """Embed what is missing for so many seconds, or let who is at it go on that long; what fails is told in
+        `problems`, and what is there is searched."""
+        end = time.monotonic() + patience
+        if not keeper.lacks or not self._working.acquire(timeout=patience):
             return
         try:
-            end = time.monotonic() + patience
             keeper.work(None, lambda: time.monotonic() >= end)
             self._trouble = None
         except NanomemError as error:

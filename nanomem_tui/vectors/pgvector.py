@@ -41,8 +41,8 @@ class PgIndex:
     def __init__(self, url: str, workspace_id: str, dimension: int, model: str, *, anew: bool = False) -> None:
         """Raises MissingExtra, InvalidConfig (the address) or StoreError (the server, its extension, its rights)."""
         self._lock = threading.RLock()
+        self._settings = address(url)
         self._psycopg = _psycopg()
-        self._settings = _address(self._psycopg, url)
         self._owner = (workspace_id, model)
         self._dimension, self._table = dimension, TABLE.format(dimension)
         self._connection: Any = None
@@ -218,8 +218,10 @@ def _psycopg() -> Any:
     return psycopg
 
 
-def _address(psycopg: Any, url: str) -> dict[str, Any]:
-    """The parts of an address. Raises InvalidConfig for none, one that is none, or one with a password in it."""
+def address(url: str) -> dict[str, Any]:
+    """The parts of an address. Raises InvalidConfig for none, one that is none, or one with a password in it; and
+    MissingExtra."""
+    psycopg = _psycopg()
     fix = "nanomem config set pgvector_url postgresql://user@host/database"
     if not url.strip():
         raise InvalidConfig("vector_index is pgvector and pgvector_url is not set", "the settings", fix)

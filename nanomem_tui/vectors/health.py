@@ -1,0 +1,96 @@
+"""What the doctor says of vectors and their index: rows that are none, what is left of other models, a folder of Chroma
+that cannot be used. Reads only, and loads neither a model nor a library of vectors.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.text import counted
+from nanomem_tui.vectors.rows import VectorRows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nanomem_tui.settings import Settings
+    from nanomem_tui.store.memory_store import MemoryStore
+
+TABLE = "nanomem.db: vectors"
+ANEW = "`nanomem memory reindex --vectors` makes it anew; until then the rows are searched"
+AGAIN = "`nanomem memory reindex --vectors` embeds them anew"
+
+
+def problems(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
+    """Everything that is wrong with the vectors of a workspace, and with the index outside that its settings name."""
+    rows = VectorRows(store)
+    if bad := len(rows.bad()):
+        what = f"{counted(bad, 'vector')} of another size than said, or with numbers that are none"
+        yield Problem(what, TABLE, None, AGAIN, "warning")
+    held = rows.counts()
+    if len(held) > 1:
+        listed = ", ".join(f"{count.rows:,} of {count.model}" for count in held)
+        what = f"vectors of {len(held)} models: {listed}; those of one serve, and the others go when it has all"
+        yield Problem(what, TABLE, None, AGAIN, "note")
+    if settings.vector_index == "chroma":
+        yield from _chroma(store, settings)
+    elif settings.vector_index == "pgvector":
+        yield from _pgvector(settings)
+
+
+def _chroma(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
+    from nanomem_tui.vectors import chroma
+
+    if importlib.util.find_spec("chromadb") is None:
+        what = "vector_index is chroma, and chromadb is not installed: the rows are searched"
+        yield Problem(what, "the settings", None, "pip install 'nanomem-tui[chroma]'", "warning")
+    try:
+        folder = chroma.place_of(settings, store.paths).folder
+        if folder is None or not folder.exists():
+            return
+        chroma.check_owner(folder, store.workspace_id)
+        yield from _folder(folder, store.workspace_id)
+    except NanomemError as error:
+        yield Problem(error.what, error.where, None, error.fix, "warning")
+
+
+def _folder(folder: Path, workspace_id: str) -> Iterator[Problem]:
+    """What is wrong with the database in a folder of ours; Chroma's own files beside it are looked at by Chroma."""
+    import sqlite3
+
+    from nanomem_tui.formats.foreign_databases import open_read_only
+    from nanomem_tui.vectors.chroma import COLLECTION, OWNER
+
+    path = folder / "chroma.sqlite3"
+    if not path.exists():
+        if any(entry.is_dir() for entry in folder.iterdir()):
+            yield Problem("its database is gone", str(folder), None, ANEW, "warning")
+        return
+    query = (
+        "SELECT m.str_value FROM collections c JOIN collection_metadata m ON m.collection_id = c.id AND m.key = ?"
+        " WHERE c.name = ?"
+    )
+    try:
+        with open_read_only(path) as connection:
+            verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            owners = [owner for (owner,) in connection.execute(query, (OWNER, COLLECTION))] if verdict == "ok" else []
+    except (NanomemError, sqlite3.Error) as error:
+        what = error.what if isinstance(error, NanomemError) else f"of a version that is not known here ({error})"
+        yield Problem(what, str(path), None, ANEW, "warning")
+        return
+    if verdict != "ok":
+        yield Problem(f"damaged: {verdict}", str(path), None, ANEW, "warning")
+    elif owners != [workspace_id]:
+        yield Problem(f"its collection {COLLECTION} is not of this workspace", str(path), None, ANEW, "warning")
+
+
+def _pgvector(settings: Settings) -> Iterator[Problem]:
+    """What is wrong with the address; the server is not asked."""
+    from nanomem_tui.vectors.pgvector import address
+
+    try:
+        address(settings.pgvector_url)
+    except NanomemError as error:
+        yield Problem(f"{error.what}: the rows are searched", error.where, None, error.fix, "warning")

@@ -1,0 +1,197 @@
+"""What the doctor, the status and `memory reindex --vectors` say of vectors and of the index outside the database."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.cli.main import run as run_line
+from nanomem_tui.errors import MissingExtra
+from nanomem_tui.vectors import embedders, health
+from nanomem_tui.vectors.chroma import COLLECTION, MARKER, OWNER, place_of
+from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.workspace import Workspace
+from tests.store.homes import make_home
+from tests.vectors.fakes import Words, made
+
+
+@pytest.fixture(autouse=True)
+def words(monkeypatch: pytest.MonkeyPatch) -> Words:
+    """The embedder of every command."""
+    found = Words()
+    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: found)
+    return found
+
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """What a command line prints that ends with `code`."""
+
+    def call(workspace: Path, *arguments: str, code: int = 0) -> str:
+        capsys.readouterr()
+        ended = run_line(["--workspace", str(workspace), *arguments])
+        found = capsys.readouterr()
+        assert ended == code, found.err
+        return found.out + found.err
+
+    return call
+
+
+def told(workspace: Path, **settings: Any) -> list[str]:
+    with open_workspace(workspace) as ws:
+        return [problem.text() for problem in health.problems(ws.store, ws.settings._replace(**settings))]
+
+
+def spoil(workspace: Path, statement: str) -> None:
+    with closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection, connection:
+        connection.execute(statement)
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_embeds_what_has_no_vector(run: Run, workspace: Path, words: Words) -> None:
+    before = run(workspace, "memory", "reindex", "--vectors", "--dry-run")
+    assert before == "0 of 7 items with a vector of words-1: the others would be embedded.\n"
+    assert words.asked == []
+    after = run(workspace, "memory", "reindex", "--vectors")
+    assert after == "7 of 7 items with a vector of words-1, 7 embedded now; searched in rows.\n"
+    body = json.loads(run(workspace, "memory", "reindex", "--vectors", "--json"))
+    assert body["vectors"] == {"model": "words-1", "index": "rows", "done": 7, "total": 7}
+    assert body["embedded"] == 0
+    assert "nothing has to be embedded" in run(workspace, "memory", "reindex", "--vectors", "--dry-run")
+
+
+def test_the_command_mends_rows_that_are_no_vectors(run: Run, workspace: Path, words: Words) -> None:
+    run(workspace, "memory", "reindex", "--vectors")
+    spoil(workspace, "UPDATE vectors SET vector = zeroblob(1024) WHERE key = (SELECT min(key) FROM vectors)")
+    assert any("1 vector of another size" in line for line in told(workspace))
+    assert "1 embedded now" in run(workspace, "memory", "reindex", "--vectors")
+    assert told(workspace) == []
+
+
+def test_where_there_is_no_database_the_command_makes_none(run: Run, tmp_path: Path, words: Words) -> None:
+    folder = make_home(tmp_path)
+    assert "No database yet" in run(folder, "memory", "reindex", "--vectors")
+    assert not (folder.parent / "nanomem").exists()
+    assert words.asked == []
+
+
+def test_without_a_model_the_command_says_what_to_install(
+    run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: object) -> None:
+        raise MissingExtra("search by meaning needs numpy", "", "pip install 'nanomem-tui[vector]'")
+
+    monkeypatch.setattr(embedders, "embedder_of", missing)
+    assert "pip install 'nanomem-tui[vector]'" in run(workspace, "memory", "reindex", "--vectors", code=2)
+    assert "All is well" in run(workspace, "doctor") or "error" not in run(workspace, "doctor")
+
+
+# -- the status -------------------------------------------------------------------------------------------------------
+
+
+def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace: Path, words: Words) -> None:
+    assert "Vectors" not in run(workspace, "memory", "status")
+    run(workspace, "memory", "reindex", "--vectors")
+    words.asked.clear()
+    assert "Vectors      7 of words-1\n" in run(workspace, "memory", "status")
+    with open_workspace(workspace) as ws:
+        ws.items.add("kombucha")
+        Meaning(ws.store, ws.settings, made(Words("words-2"))).nearest("x", 1, patience=0)
+    shown = run(workspace, "memory", "status")
+    assert "Vectors      8 of words-2, 7 of words-1\n" in shown
+    body = json.loads(run(workspace, "memory", "status", "--json"))["vectors"]
+    assert body == {"enabled": True, "index": "rows", "by_model": {"words-2": 8, "words-1": 7}}
+    assert words.asked == []
+
+
+# -- the doctor -------------------------------------------------------------------------------------------------------
+
+
+def test_all_is_well_before_and_after(run: Run, workspace: Path) -> None:
+    assert told(workspace) == []
+    run(workspace, "memory", "reindex", "--vectors")
+    assert told(workspace) == []
+
+
+def test_the_doctor_says_what_is_left_of_another_model(run: Run, workspace: Path) -> None:
+    run(workspace, "memory", "reindex", "--vectors")
+    spoil(
+        workspace,
+        "INSERT INTO vectors (workspace_id, key, model, dimension, text_hash, vector)"
+        " SELECT workspace_id, key, 'older', dimension, text_hash, vector FROM vectors LIMIT 2",
+    )
+    assert "vectors of 2 models: 7 of words-1, 2 of older" in "\n".join(told(workspace))
+    assert "note" in run(workspace, "doctor")
+
+
+def folder_of(ws: Workspace) -> Path:
+    found = place_of(ws.settings, ws.paths).folder
+    assert found is not None
+    return found
+
+
+def collection(folder: Path, owner: str) -> None:
+    """What the doctor looks at in a database of Chroma."""
+    with closing(sqlite3.connect(folder / "chroma.sqlite3")) as connection, connection:
+        connection.execute("CREATE TABLE collections (id TEXT, name TEXT)")
+        connection.execute("CREATE TABLE collection_metadata (collection_id TEXT, key TEXT, str_value TEXT)")
+        connection.execute("INSERT INTO collections VALUES ('1', ?)", (COLLECTION,))
+        connection.execute("INSERT INTO collection_metadata VALUES ('1', ?, ?)", (OWNER, owner))
+
+
+def of_chroma(workspace: Path) -> str:
+    """What is said of the folder; whether chromadb is installed here is another matter."""
+    return "\n".join(line for line in told(workspace, vector_index="chroma") if "not installed" not in line)
+
+
+def test_the_doctor_looks_into_a_folder_of_chroma(workspace: Path) -> None:
+    assert of_chroma(workspace) == ""
+    with open_workspace(workspace) as ws:
+        folder, owner = folder_of(ws), ws.id
+    folder.mkdir(parents=True)
+    (folder / "strange").write_text("x")
+    assert "nanomem did not make" in of_chroma(workspace)
+    (folder / "strange").unlink()
+    (folder / MARKER).write_text(json.dumps({"workspace": owner}))
+    assert of_chroma(workspace) == ""
+    collection(folder, owner)
+    assert of_chroma(workspace) == ""
+    path = folder / "chroma.sqlite3"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE collection_metadata SET str_value = 'another'")
+    assert "is not of this workspace" in of_chroma(workspace)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE collection_metadata")
+    assert "of a version that is not known here" in of_chroma(workspace) or "cannot read" in of_chroma(workspace)
+    path.write_bytes(b"no database" * 1000)
+    assert "reindex --vectors" in of_chroma(workspace)
+    path.unlink()
+    (folder / "segment").mkdir()
+    assert "its database is gone" in of_chroma(workspace)
+    (folder / MARKER).write_text(json.dumps({"workspace": "another"}))
+    assert "of another workspace" in of_chroma(workspace)
+
+
+def test_the_doctor_says_that_chromadb_is_not_there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health.importlib.util, "find_spec", lambda name: None)
+    assert "pip install 'nanomem-tui[chroma]'" in "\n".join(told(workspace, vector_index="chroma"))
+
+
+def test_the_doctor_asks_no_server(workspace: Path) -> None:
+    assert of_chroma(workspace) == ""
+    lines = told(workspace, vector_index="chroma", chroma_url="http://127.0.0.1:9")
+    assert [line for line in lines if "not installed" not in line] == []
+    said = "\n".join(told(workspace, vector_index="pgvector"))
+    assert "pgvector_url" in said or "pip install 'nanomem-tui[postgres]'" in said
