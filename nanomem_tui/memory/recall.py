@@ -6,6 +6,7 @@ caps and budget with the reason of every cut. Reads only: that an item was recal
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import OrderedDict
@@ -14,7 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput
+from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory import fusion, questions, retention, scoring
 from nanomem_tui.memory.bounds import Bounds, Cut
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
@@ -101,8 +102,9 @@ class Recall:
             self._thread.start()
 
     def _build_quietly(self) -> None:
-        self._store.load("item")
-        self.index.build(pause=0.001)
+        with contextlib.suppress(NanomemError):  # whoever asks is told
+            self._store.load("item")
+            self.index.build(pause=0.001)
 
     # -- asking -------------------------------------------------------------------------------------------------
 
@@ -145,10 +147,7 @@ class Recall:
     def weights(self, profile: str | None = None, changed: Mapping[str, float] | None = None) -> dict[str, float]:
         """The weights of a profile (None: that of the settings), with some changed. Raises BadInput."""
         name = _one_of(profile or self._settings.recall_profile, tuple(PROFILES), "--profile")
-        known = {
-            **PROFILES[name],
-            **({"vector": fusion.WEIGHT} if self.by_meaning.wanted and name == "default" else {}),
-        }
+        known = fusion.weights_of(name, by_meaning=self.by_meaning.wanted)
         for name in changed or ():
             _one_of(name, tuple(known), "--weight")
         return {**known, **(changed or {})}
