@@ -215,3 +215,46 @@ def test_an_import_beyond_the_cap_says_what_will_be_compacted_and_which_setting_
     assert total(run) == 13
     assert "13 items, more than 1.1 times" in run("memory", "status").out
     assert "12 items, more than 1.1 times" in run("log").out
+
+
+def test_a_database_of_facts_is_told_by_its_kinds_and_goes_back(
+    workspace: Path, samples: Path, run: Run, tmp_path: Path
+) -> None:
+    source = samples / "crystal/home/.nanobot/memory.db"
+    plan = run("memory", "import", source, "--dry-run", "--json").json
+    kinds = {"fact": 91, "journal": 45, "message": 360, "reflection": 20, "usage": 10}
+    assert plan["kinds"] == {kind: {"new": number} for kind, number in kinds.items()}
+    assert {entry["layer"] for entry in plan["entries"]} == {"item", "record"}
+    done = run("memory", "import", source, "--yes")
+    assert done.out.splitlines()[:7] == [
+        "import 91 items, 45 journal entries, 360 messages, 20 reflections and 10 rows of token use from memory.db",
+        "memory.db (facts-db): 526 new.",
+        "  91 facts: 91 new",
+        "  45 journal entries: 45 new",
+        "  360 messages of 7 conversations: 360 new",
+        "  20 reflections: 20 new",
+        "  10 rows of token use: 10 new",
+    ]
+    made = run("memory", "export", "--format", "facts-db", "--to", tmp_path / "back.db", "--json").json
+    assert (made["items"], made["records"]) == (91, {kind: kinds[kind] for kind in list(kinds)[1:]})
+    again = run("memory", "import", tmp_path / "back.db", "--yes").out.splitlines()
+    assert again[1] == "back.db (facts-db): 526 here already."
+    left = run("memory", "export", "--format", "markdown", "--to", tmp_path / "x.md", "--json").json["left_out"]
+    assert left == {"journal entries": 45, "messages": 360, "reflections": 20, "rows of token use": 10}
+    whole = run("memory", "export", "--json").json
+    assert (len(whole["items"]), len(whole["records"])) == (91, 435)
+    run("memory", "export", "--output", tmp_path / "all.json")
+    assert run("memory", "import", tmp_path / "all.json", "--dry-run", "--json").json["counts"]["same"] == 526
+
+
+def test_imported_conversations_are_told_as_sessions(workspace: Path, samples: Path, run: Run) -> None:
+    run("memory", "import", samples / "crystal/home/.nanobot/memory.db", "--yes")
+    rows = run("session", "list", "--json").json
+    assert {row["imported"] for row in rows} == {True}
+    assert sum(row["messages"] for row in rows) == 360
+    assert all(row["created_at"] <= row["updated_at"] for row in rows)
+    assert "imported, and only read" in run("session", "list").out
+    assert run("session", "show", "telegram:26", "--limit", "1", "--json").json["messages"][0]["role"] == "user"
+    refused = run("session", "compact", "telegram:26", "--yes")
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert "imported, and only read" in refused.err

@@ -292,3 +292,25 @@ async def test_an_archive_that_cannot_be_read_is_no_empty_one(sample: Callable[[
     async with console(workspace, "archive") as on:
         await on.shows("memory/history.jsonl")
         assert "No summaries yet" not in on.text
+
+
+async def test_an_imported_conversation_stands_among_them_and_is_only_read(
+    demo: Path, tmp_path: Path, samples: Path
+) -> None:
+    source = samples / "crystal/home/.nanobot/memory.db"
+    async with console(demo, "sessions", (140, 40)) as on:
+        before = set(on.ids)
+        with open_workspace(demo) as other:
+            other.transfer.run(other.transfer.preview(source))
+        on.app.look()
+        await on.until(lambda: len(on.ids) == len(before) + 7)
+        await on.at("telegram:26")
+        await on.shows("= telegram:26", "38 messages", "imported")
+        await on.press("c")
+        await on.shows("an imported conversation is only read")
+        await on.press("F")
+        await on.type("charity race rewarding")
+        await on.shows("That charity race sounds great", "2 found")
+        await on.press("enter")
+        await on.until(lambda: on.app.screen is on.screen and on.screen.table.cursor_id == "telegram:26")
+        await on.shows("That charity race sounds great")

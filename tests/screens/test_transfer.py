@@ -225,3 +225,16 @@ def test_what_an_import_brings_beyond_the_cap_is_said_before_its_rows(written: P
     assert Body(over.line(), "warn") in blocks
     assert "50,000 of them are compacted away after a day" in over.line()
     assert "`nanomem config set max_items 150000` (0: no cap)" in over.line()
+
+
+async def test_each_kind_of_a_database_is_counted_before_it_comes(demo: Path, samples: Path) -> None:
+    source = samples / "crystal/home/.nanobot/memory.db"
+    async with console(demo, "items", (80, 24)) as on:
+        await name_file(on, source)
+        await on.shows("Import 526 rows from memory.db", "91 facts: 91 new", "45 journal entries: 45 new",
+                       "360 messages of 7 conversations: 360 new", "20 reflections: 20 new",
+                       "10 rows of token use: 10 new")  # fmt: skip
+        await on.press("y")
+        await on.until(lambda: "Work Hours: 10-19" in texts(on))
+        await name_file(on, source)
+        await on.shows("Nothing to import", "91 facts: 91 here already")
