@@ -32,7 +32,7 @@ class Place:
 PLACES: Mapping[str, Place] = {
     "items": Place("items", "ItemsScreen", frozenset({"items"})),
     "lessons": Place("lessons", "LessonsScreen", frozenset({"lessons"})),
-    "sessions": Place("sessions", "SessionsScreen", frozenset({"sessions"})),
+    "sessions": Place("sessions", "SessionsScreen", frozenset({"sessions", "records"})),
     "wal": Place("wal", "WalScreen", frozenset({"wal"})),
     "dream": Place("dream", "DreamScreen", frozenset({"dream", "documents", "history"})),
     "recall": Place("recall", "RecallScreen", frozenset({"items", "lessons", "documents"})),
