@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ async def _serve(tools: Tools, close: Callable[[], object]) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
-    server = _server(tools)
+    server = server_of(tools)
     async with anyio.create_task_group() as group:
         group.start_soon(_until_told, close)
         async with stdio_server() as (incoming, outgoing):
@@ -73,7 +74,8 @@ async def _until_told(close: Callable[[], object]) -> None:
                 os._exit(0)
 
 
-def _server(tools: Tools) -> Server[Any]:
+def server_of(tools: Tools) -> Server[Any]:
+    """The server over these tools, still without a way to it."""
     import anyio
     import mcp_types as types
     from mcp.server import Server
@@ -117,5 +119,8 @@ def _answer(tools: Tools, name: str, arguments: dict[str, Any]) -> tuple[str, bo
     """What a tool answers, and whether that is an error: one line, whatever went wrong."""
     try:
         return tools.call(name, arguments), False
-    except Exception as error:  # noqa: BLE001  # the border where an error becomes an answer; the server goes on
+    except (errors.NanomemError, OSError) as error:
         return one_line(errors.in_words(error).line(), MAX_ERROR), True
+    except Exception as error:  # noqa: BLE001  # the border where an error becomes an answer; the server goes on
+        print(one_line(f"nanomem: {name}: {type(error).__name__}: {error}", MAX_ERROR), file=sys.stderr, flush=True)
+        return "the memory cannot answer that: see the log of its server", True

@@ -15,7 +15,7 @@ from nanomem_tui.facts.search import LIMIT, Answer, Found
 from nanomem_tui.memory import prompt
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
-from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.scopes import Audience, layers
 from nanomem_tui.settings import OFF
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.workspace import Workspace
@@ -88,7 +88,7 @@ class Tools:
 
     def __init__(self, ws: Workspace, audience: Audience) -> None:
         """Raises BadInput for an audience that cannot be."""
-        _ = audience.is_owner or (audience.chat_key, audience.user_key)
+        layers(audience)
         self._ws = ws
         self._audience = audience
 
@@ -129,7 +129,7 @@ class Tools:
         if not answer.results and (domain or category):
             return self._names(search.names(self._audience))
         if not answer.results:
-            return NOTHING
+            return " ".join(filter(None, (NOTHING, _rest(answer))))
         return self._fenced(map(_line, answer.results), _rest(answer))
 
     def _names(self, names: Mapping[str, Mapping[str, int]]) -> str:
@@ -173,9 +173,10 @@ def _line(found: Found) -> str:
 
 
 def _rest(answer: Answer) -> str:
-    """How many facts there are beside those that are shown."""
+    """How many facts there are beside those that are shown, and what kept meaning out of it."""
     shown = len(answer.results)
-    return f"({shown} of {answer.total:,} facts filed there)" if answer.total > shown else ""
+    more = f"({shown} of {answer.total:,} facts filed there)" if answer.total > shown else ""
+    return " ".join(filter(None, (more, f"(by words: {one_line(answer.note, 300)})" if answer.note else "")))
 
 
 def _short(text: str, most: int = 60) -> str:
