@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui.errors import BadInput, NanomemError, Refused
+from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError, Refused
 from nanomem_tui.facts import dialogue as dialogues
 from nanomem_tui.facts import settling
 from nanomem_tui.facts.dialogue import Dialogue, Place
@@ -105,10 +105,15 @@ class Crystallizer:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other runs from going on at the same time. Raises Refused when one does."""
+        """Keep other runs from going on at the same time. Raises Refused when one does.
+
+        A home in which nothing was kept yet stays as it is: two first runs at once keep the same facts once.
+        """
         lock = self._paths.data / "crystallize.lock"
-        atomic.make_folder(self._paths.data)
         with contextlib.ExitStack() as held:
+            if not self._paths.data.is_dir():
+                yield
+                return
             try:
                 held.enter_context(atomic.locked(lock, wait=0))
             except Refused:
@@ -232,7 +237,10 @@ class Crystallizer:
         from nanomem_tui.model.client import ModelClient
         from nanomem_tui.model.settings import model_config
 
-        config = extract_model.cooled(model_config(self._paths, self._store.settings))
+        try:
+            config = extract_model.cooled(model_config(self._paths, self._store.settings))
+        except InvalidConfig as error:
+            raise InvalidConfig(error.what, error.where, error.fix.replace("--dreamer", "--extractor")) from None
         return extract_model.ModelExtractor(ModelClient(config, self._spent)).extract(found.told, watch)
 
     def _move(self, places: Mapping[str, Place]) -> None:
