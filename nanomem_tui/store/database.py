@@ -61,12 +61,15 @@ class Database:
             raise from_os_error(error, "writing the database") from error
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One immediate transaction, committed at the end. Raises the errors of `locked`."""
+    def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """One immediate transaction, committed at the end; not `durable`: it does not wait for the disk, and a power
+        cut may cost it, whole, and nothing else. Raises the errors of `locked`."""
         with self.locked():
             connection = self._opened()
-            self._begin(connection)
+            if not durable:
+                connection.execute("PRAGMA synchronous = NORMAL")
             try:
+                self._begin(connection)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -74,6 +77,9 @@ class Database:
                     with contextlib.suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
                 raise
+            finally:
+                if not durable:
+                    connection.execute("PRAGMA synchronous = FULL")
             self._tell()
             if self._wal_size() > FOLD_AT:
                 _fold_wal(connection)

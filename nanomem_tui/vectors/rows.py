@@ -99,7 +99,7 @@ class VectorRows:
             " text_hash = excluded.text_hash, vector = excluded.vector"
         )
         values = [(self._id, row.key, model, row.dimension, row.text_hash, row.vector) for row in rows]
-        with self._store.database.writing() as connection:
+        with self._store.database.writing(durable=False) as connection:
             connection.executemany(query, values)
 
     def remove(self, keys: Sequence[str]) -> None:
@@ -148,7 +148,7 @@ class VectorRows:
     def _remove(self, condition: str, values: Sequence[Any]) -> None:
         found = f"SELECT rowid FROM vectors WHERE {condition} LIMIT {CHUNK}"
         while self._ask(lambda connection: connection.execute(found, values).fetchall()):
-            with self._store.database.writing() as connection:
+            with self._store.database.writing(durable=False) as connection:
                 connection.execute(f"DELETE FROM vectors WHERE rowid IN ({found})", values)
 
 
