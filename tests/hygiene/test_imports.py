@@ -13,7 +13,7 @@ import pytest
 from tests.hygiene.repository import ROOT
 
 # What a command that only reads must do without; dulwich and rapidfuzz are for the commands that need them.
-UNREAD = ("textual", "rich", "sqlmodel", "sqlalchemy", "pydantic")
+UNREAD = ("textual", "rich", "sqlmodel", "sqlalchemy", "pydantic", "numpy", "onnxruntime", "chromadb", "mcp")
 HEAVY = (*UNREAD, "dulwich", "rapidfuzz", "asyncio", "watchfiles", "httpx")
 
 RUN = """
@@ -79,14 +79,18 @@ def test_words_about_the_program_load_nothing_heavy(tmp_path: Path, arguments: l
     assert loaded(tmp_path, *arguments) & set(HEAVY) == set()
 
 
-@pytest.mark.parametrize("command", [["memory", "status"], ["memory", "list"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["memory", "status"], ["memory", "list"], ["facts", "list"]], ids=" ".join)
 def test_reading_an_untouched_workspace_loads_no_database_and_no_screen(
     tmp_path: Path, workspace: Path, command: list[str]
 ) -> None:
     assert loaded(tmp_path, "--workspace", str(workspace), *command, "--json") & set(UNREAD) == set()
 
 
-@pytest.mark.parametrize("command", [["memory", "status"], ["memory", "list"], ["memory", "search", "--query", "tea"]])
+@pytest.mark.parametrize(
+    "command",
+    [["memory", "status"], ["memory", "list"], ["memory", "search", "--query", "tea"], ["facts", "list", "--tree"]],
+    ids=" ".join,
+)
 def test_reading_our_own_database_goes_through_the_driver(tmp_path: Path, workspace: Path, command: list[str]) -> None:
     loaded(tmp_path, "--workspace", str(workspace), "memory", "add", "--text", "Prefers green tea in the morning")
     assert loaded(tmp_path, "--workspace", str(workspace), *command, "--json") & set(UNREAD) == set()
