@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.formats import llm_usage
 from nanomem_tui.formats.agent_home import Layout, agent_settings, session_folders
 from nanomem_tui.formats.audit import parse_audit
 from nanomem_tui.formats.history import parse_cursor, parse_history
@@ -65,6 +66,7 @@ def examine(
         lambda: _checkpoints(paths, layout, agent),
         lambda: _turns(paths, agent, wal() if wal is not None else WalStates(paths)),
         lambda: _questions(paths),
+        lambda: _token_log(paths),
         lambda: Notes(paths).problems(),
         lambda: agent_settings(paths)[1],
         lambda: _left_behind(paths, layout),
@@ -222,6 +224,11 @@ def _questions(paths: Paths) -> Iterator[Problem]:
     from nanomem_tui.memory import regressions  # few homes have saved questions
 
     yield from regressions.problems(regressions.saved_file(paths.data, workspace_id(paths)))
+
+
+def _token_log(paths: Paths) -> Iterable[Problem]:
+    path = paths.token_log
+    return llm_usage.read(path, paths.relative(path)).problems if path is not None else ()
 
 
 def _left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:

@@ -435,3 +435,8 @@ def test_a_database_that_lacks_an_index_or_a_column(home, database):
     connection.close()
     found = {problem.what for problem in findings(home)}
     assert found == {"lacks index idx_memory_updated", "lacks column lessons.promoted_global_key"}
+
+
+def test_a_token_log_that_cannot_be_read_is_named(home):
+    (home / "llm_usage.sqlite3").write_bytes(b"no database" * 500)
+    assert "cannot read" in one(report(home), "llm_usage.sqlite3").what
