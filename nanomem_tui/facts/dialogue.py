@@ -102,12 +102,7 @@ def read(
     left: dict[str, int] = {}
     other: set[str] = set()
     known: set[str] = set()
-    for file in sessions.files():
-        try:
-            key, first, messages = sessions.end_of(file, MOST_BYTES)
-        except NanomemError as error:
-            problems.append(f"{file.path.name}: {error.what}")
-            continue
+    for key, first, messages in _transcripts(sessions, problems):
         if key in known or (session is not None and key != session) or key.startswith(NOBODYS):
             continue
         known.add(key)
@@ -135,6 +130,19 @@ def read(
         notes.append(f"{counted(len(other), 'session')} not read: {names} not among capture_channels")
     told = tuple(row.told for row in kept if row.told is not None)
     return Dialogue(told, len(kept), len({row.key for row in kept}), ends, tuple(notes), tuple(problems))
+
+
+def _transcripts(sessions: Sessions, problems: list[str]) -> Iterator[tuple[str, int, Sequence[Message]]]:
+    """The key of each session, the number of its first message here, and the messages; imported ones last."""
+    from nanomem_tui.memory.imported_chats import messages_of
+
+    for file in sessions.files():
+        try:
+            yield sessions.end_of(file, MOST_BYTES)
+        except NanomemError as error:
+            problems.append(f"{file.path.name}: {error.what}")
+    for info, chat in sessions.chats():
+        yield info.key, 0, messages_of(chat)
 
 
 def _last(rows: list[_Row], limit: int | None) -> tuple[list[_Row], list[_Row]]:

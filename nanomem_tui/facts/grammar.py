@@ -89,10 +89,10 @@ class Grammar(NamedTuple):
         return words.removesuffix(".") if not re.search(r"\b\w\.$", words) else words
 
     def _parts(self, rule: Rule, text: str) -> list[str]:
-        """What is named together, each alone; nothing of it where the first is no thing (`how it looks and feels`), and
-        longer ones stay together: they may share words."""
+        """What is named together, each alone; nothing where one is no thing (`how it looks and feels`), and longer ones
+        stay together: they may share words."""
         parts = [part for one in self.joints.split(text) if (part := self.ended(one))]
-        if not parts or (rule.check is not None and not rule.check(parts[0], "")):
+        if rule.check is not None and not all(rule.check(part, "") for part in parts):
             return []
         return parts if all(len(part.split()) <= _APART for part in parts) else [text]
 

@@ -106,6 +106,9 @@ _NO_THING = re.compile(
     re.IGNORECASE,
 )
 
+_POINTS = re.compile(r"\b(?:this|that|these|those|it|him|her|them|his|their|everywhere|there)\b", re.IGNORECASE)
+"""What points at something that was said before, and names nothing by itself."""
+
 
 def _is_attribute(key: str, value: str) -> bool:
     """Whether `my KEY is VALUE` states what somebody or something is, and not how it fares now."""
@@ -121,7 +124,7 @@ def _is_place(_key: str, value: str) -> bool:
 
 
 def _is_thing(key: str, _value: str) -> bool:
-    return _NO_THING.match(key) is None and len(key.split()) <= 6
+    return not (_NO_THING.match(key) or _POINTS.search(key)) and len(key.split()) <= 6
 
 
 def _is_name(_key: str, value: str) -> bool:

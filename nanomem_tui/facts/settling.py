@@ -16,6 +16,7 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.facts.proposals import Proposal
 from nanomem_tui.memory import capture_senders, fact_fields, retention, scopes
 from nanomem_tui.memory.fact_fields import Fact, Identity, fact_of, identity_of
+from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
 from nanomem_tui.operations import Change
 from nanomem_tui.store.snapshot import change_of
@@ -87,7 +88,7 @@ class Judged(NamedTuple):
 def scope_of(session_key: str, sender_id: str | None, settings: Settings, workspace_id: str) -> tuple[Scope, Audience]:
     """Whose a fact of a session is: of everybody where only the owner writes, else of that person or chat, as capture
     has it. Raises BadInput for a key that names no chat."""
-    channel, _, rest = session_key.partition(":")
+    channel, _, rest = session_key.removesuffix(BESIDE).partition(":")
     chat = rest.partition(":topic:")[0]
     audience = Audience(channel, chat or None, sender_id)
     if channel in settings.capture_unnamed_channels:

@@ -13,7 +13,10 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, NotFound, Refused
 from nanomem_tui.facts.crystallize import Decision
+from nanomem_tui.operations import new_operation
 from nanomem_tui.store import markers
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Record
 from tests.facts.talking import START, keep_all, say, talking, values, verdicts
 
 
@@ -227,3 +230,17 @@ def test_on_real_homes(name: str, sample_copy: Callable[[str], Path]) -> None:
         if done.operation is not None:
             ws.undo(done.operation.id)
         assert values(ws) == before
+
+
+def test_imported_conversations_are_read_too(tmp_path: Path) -> None:
+    said = {"telegram:1": "I live in Rome", "telegram:2": "I prefer tea"}
+    rows = [
+        Record(f"m_{chat}", "message", chat, text, at="2026-02-01T10:00:00+00:00", meta_json='{"role": "user"}')
+        for chat, text in said.items()
+    ]
+    with open_workspace(talking(tmp_path, telegram_1=["hello"])) as ws:
+        ws.perform(new_operation("import", "import", [change_of("record", None, row) for row in rows], actor="import"))
+        plan = ws.crystallizer.plan()
+        assert sorted(one.scope.key for one in plan.open) == ["channel:telegram:user:1", "channel:telegram:user:2"]
+        ws.crystallizer.by_itself(plan)
+        assert ws.crystallizer.plan(new_only=True).dialogue.messages == 0
