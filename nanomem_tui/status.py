@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
+from nanomem_tui.memory.by_meaning import HYBRID
 from nanomem_tui.store import lookup, reader, stored_operations
 from nanomem_tui.waiting import Waits, edits_waiting
 
@@ -41,6 +42,8 @@ def status(ws: Workspace) -> dict[str, Any]:
     checkpoint = part.read(lambda: _checkpoint(ws), {"dirty": None, "last_at": None, "last_ms": None})
     agent = ws.agent()
     problems += part.read(Waits(ws).problems, ())
+    if ws.settings.recall_backend in HYBRID and (why := ws.meaning.why_not):
+        problems.append(Problem(f"recall is by words alone: {why}", "recall_backend", severity="note"))
     return {
         "workspace": str(ws.paths.workspace),
         "home": str(ws.paths.home) if ws.paths.home else None,

@@ -205,8 +205,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         """
         try:
             self.stop_checkpoints()
-            if "meaning" in self.__dict__:
-                self.meaning.close()
+            for part in filter(None, map(self.__dict__.get, ("passage_vectors", "meaning"))):
+                part.close()
             self.traces.close()
         finally:
             self.store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
@@ -292,6 +293,8 @@ def _embed(state: State, *, dry_run: bool) -> None:
         else:
             embedded = ws.meaning.sync(lambda done, total: progress("embedding", done, total), anew=True)
             found = ws.meaning.state()
+            ws.conversations.patience = math.inf
+            ws.conversations.recall(".", limit=1)  # embeds what was said and noted, where meaning counts
         told = ws.meaning.problems()
     how = f"{found['done']:,} of {words.counted(found['total'], 'item')} with a vector of {found['model']}"
     if dry_run:

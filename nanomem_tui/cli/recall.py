@@ -135,6 +135,8 @@ def recall(
     elsewhere.say(state, note)
     if shown.problem and not state.json:
         output.notes([f"Note: {shown.problem}: no turn is given anything"])
+    if shown.found is not None and shown.found.note and not state.json:
+        output.notes([f"Note: by words alone: {shown.found.note}"])
     if faded and not state.json:
         output.notes(
             [f"Note: {words.counted(faded, 'lesson')} faded and not given (--why-not LESSON_ID says since when)"]
@@ -207,8 +209,9 @@ def _saved(ws: Workspace) -> Path:
 
 def _body(shown: Begun) -> dict[str, Any]:
     body = shown.to_json()
-    named = {name: body[name] for name in ("hits", "lessons", "working", "pending", "cut", "block", "chars")}
+    named = {name: body[name] for name in ("hits", "related", "lessons", "working", "pending", "cut", "block", "chars")}
     problem = {"problem": shown.problem} if shown.problem else {}
+    problem |= {"note": shown.found.note} if shown.found is not None and shown.found.note else {}
     return {**named, "corrected": dict(shown.found.corrected) if shown.found is not None else {}, **problem}
 
 
@@ -227,6 +230,8 @@ def _lines(shown: Begun, *, explain: bool) -> list[str]:
     if explain:
         for hit in shown.hits:
             lines.append(f"{hit.item.id}  {passages.parts(dict(hit.parts))}")
+    if shown.related:
+        lines += ["", "Related facts:", *(f"  {hit.parts['distance']:.2f}  {hit.item.text}" for hit in shown.related)]
     if shown.lessons:
         lines += ["", "Lessons:", *(f"  {lesson.trigger}: {lesson.better_action}" for lesson in shown.lessons)]
     if shown.cut:

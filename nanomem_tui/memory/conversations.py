@@ -121,6 +121,7 @@ class Conversations:
     ) -> None:
         """`vectors`: gives those of passages; None: words alone find them."""
         self._vectors = vectors
+        self.patience = PATIENCE
         self._sessions = sessions
         self._history = history
         self._notes = notes
@@ -156,6 +157,7 @@ class Conversations:
         renew = {"sessions": self._renew_sessions, "history": self._renew_history, "notes": self._renew_notes}
         hits: list[Told] = []
         left_out: list[str] = []
+        waiting = 0
         speaker = asked_speaker(query)
         for source in sources:
             shelf = self._shelves[source]
@@ -166,35 +168,35 @@ class Conversations:
                     return Recalled(())
                 shelf.state, shelf.left_out = state, said
             left_out += shelf.left_out
-            nearest, said = self._nearest(shelf.index, stop)
-            left_out += said
+            nearest, unknown = self._nearest(shelf.index, stop)
+            waiting += unknown
             best = shelf.index.search(query, _LINES * limit + len(without), speaker, nearest)
             found = _distinct(source, best, without, limit)
             hits += [_told(source, hit) for hit in shelf.index.explained(query, found)]
         hits.sort(key=lambda told: -told.score)
+        left_out += [f"{counted(waiting, 'passage')} by meaning, not embedded yet"] if waiting else []
         return Recalled(tuple(hits[:limit]), tuple(left_out))
 
-    def _nearest(self, index: OrderedRecall, stop: Callable[[], bool]) -> tuple[Nearest | None, list[str]]:
-        """What finds passages by meaning, and what it does not know yet; None: words find them. What has no vector gets
-        one for a moment here, and then on a thread."""
+    def _nearest(self, index: OrderedRecall, stop: Callable[[], bool]) -> tuple[Nearest | None, int]:
+        """What finds passages by meaning, and how many it does not know yet; None: words find them. What has no vector
+        gets one for a moment here, and then on a thread."""
         if self._vectors is None:
-            return None, []
+            return None, 0
         vectors, texts = self._vectors(), [passage.text for passage in index.passages]
         try:
-            end = time.monotonic() + PATIENCE
+            end = time.monotonic() + self.patience
             vectors.make(vectors.wanting(texts), lambda: time.monotonic() > end or stop())
             left = vectors.wanting(texts)
             vectors.go_on(left)
         except NanomemError:
-            return None, []
+            return None, 0
 
         def nearest(text: str, limit: int) -> list[tuple[int, float]]:
             with contextlib.suppress(NanomemError):
                 return vectors.nearest(text, texts, limit)
             return []
 
-        said = [f"{counted(len(left), 'passage')} by meaning, not embedded yet"] if left else []
-        return nearest, said
+        return nearest, len(left)
 
     def _state(self, source: str) -> object:
         """What tells whether a source changed since: stamps, or what was parsed of a file of the same stamp."""

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import TypeVar
 
-from nanomem_tui.memory.scoring import Parts, Scored, Weights, growth
+from nanomem_tui.memory.scoring import PROFILES, Parts, Scored, Weights, growth
 from nanomem_tui.store.search import Candidate
 from nanomem_tui.store.values import Item
 
@@ -23,6 +23,11 @@ FAR = 0.7
 
 SPREAD = 0.2
 """The least distance between near and far: where everything is far, the nearest is not near."""
+
+
+def weights_of(profile: str, *, by_meaning: bool) -> dict[str, float]:
+    """The weights of a profile; of our own with that of meaning, where meaning is asked."""
+    return {**({"vector": WEIGHT} if by_meaning and profile == "default" else {}), **PROFILES[profile]}
 
 
 def shares(found: Iterable[tuple[K, float]], far: float = FAR) -> dict[K, float]:

@@ -14,6 +14,7 @@ from textual import on
 from textual.app import ComposeResult
 
 from nanomem_tui.actions import Context
+from nanomem_tui.memory.by_meaning import HYBRID
 from nanomem_tui.memory.scoring import PROFILES
 from nanomem_tui.screens.recall_bar import AskBar
 from nanomem_tui.screens.recall_rows import (
@@ -69,9 +70,10 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     def compose(self) -> ComposeResult:
         """The message and who asks stand above the panes; it begins with the profile of the settings."""
-        wanted = self.console.opening.loaded.settings.recall_profile
-        self._asked = self._asked._replace(profile=wanted if wanted in PROFILES else "default")
-        self._weight = next(iter(PROFILES[self._asked.profile]))
+        settings = self.console.opening.loaded.settings
+        profile = settings.recall_profile if settings.recall_profile in PROFILES else "default"
+        self._asked = self._asked._replace(profile=profile, by_meaning=settings.recall_backend in HYBRID)
+        self._weight = next(iter(self._asked.usual))
         parts = iter(super().compose())
         yield next(parts)
         yield AskBar()
@@ -85,7 +87,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     def columns(self) -> Sequence[Column[RecallRow]]:
         """Score, a bar for each part, through which layer, what."""
-        parts, signs = parts_of(self._asked.profile), glyphs(self)
+        parts, signs = parts_of(self._asked), glyphs(self)
         return (
             Column("rank", "#", lambda row: str(row.rank or rule_of(row, 2, signs)), width=2, priority=3,
                    align="right", tone="dim"),
@@ -225,14 +227,14 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
         """The next profile, with its own weights."""
         names = tuple(PROFILES)
         profile = names[(names.index(self._asked.profile) + 1) % len(names)]
-        self._weight = next(iter(PROFILES[profile]))
+        self._weight = next(iter(self._asked._replace(profile=profile).usual))
         self.ask_about(profile=profile, changed=MappingProxyType({}))
 
     # Weights
 
     def do_next_weight(self, step: int = 1) -> None:
         """To the next weight."""
-        names = tuple(PROFILES[self._asked.profile])
+        names = tuple(self._asked.usual)
         self._weight = names[(names.index(self._weight) + step) % len(names)]
         self._show_asked()
 
@@ -242,7 +244,7 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
 
     def do_more_weight(self, sign: int = 1) -> None:
         """Let the weight count more, by a step that fits its profile."""
-        usual = PROFILES[self._asked.profile][self._weight]
+        usual = self._asked.usual[self._weight]
         step = 0.005 if usual < 0.1 else 0.05
         value = round(min(max(self._asked.weights[self._weight] + sign * step, 0.0), MOST), 6)
         changed = {**self._asked.changed, self._weight: value}

@@ -13,7 +13,6 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input
 
-from nanomem_tui.memory.scoring import PROFILES
 from nanomem_tui.screens.recall_rows import Asked, audience_words
 from nanomem_tui.text import cell_width, one_line
 from nanomem_tui.widgets.bars import LineBar
@@ -167,7 +166,7 @@ def weight_parts(asked: Asked, weight: str, *, was: bool = True, letters: int = 
     parts: list[Span] = [(f"by {asked.profile}", "key"), (" ", "")]
     for name, value in asked.weights.items():
         changed = name in asked.changed
-        before = f" was {PROFILES[asked.profile][name]:.3f}" if was and changed else ""
+        before = f" was {asked.usual[name]:.3f}" if was and changed else ""
         text = f"{name[: letters or None]} {value:.3f}{'*' if changed else ''}{before}"
         tone = "warn" if changed else "key" if name == weight else "dim"
         parts.append((f"[{text}]" if name == weight else f" {text} ", tone))

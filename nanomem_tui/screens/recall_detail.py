@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.memory import prompt
 from nanomem_tui.memory.questions import REPLY_WEIGHT
-from nanomem_tui.memory.scoring import PROFILES
 from nanomem_tui.screens.recall_rows import Answer, RecallRow, share
 from nanomem_tui.screens.rows import when
 from nanomem_tui.text import counted
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 MARKED = 4_000  # characters of an item in which matched words stand out
 METER = 8  # cells of the bar of a part
+BY_MEANING = "score = (lexical + vector) × (1 + importance + recency + hits)"
 HOW = {
     "default": "score = lexical × (1 + importance + recency + hits)",
     "seed000": "score = overlap + coverage + recency + hits",
@@ -80,7 +80,7 @@ def _parts(row: RecallRow, signs: Glyphs) -> Iterator[Block]:
     """Each part: its number, its bar, its weight."""
     asked, hit = row.answer.asked, row.hit
     assert hit is not None
-    weights, before = asked.weights, PROFILES[asked.profile]
+    weights, before = asked.weights, asked.usual
     lines = []
     for name in row.answer.parts:
         value = float(hit.parts.get(name, 0.0))
@@ -90,8 +90,10 @@ def _parts(row: RecallRow, signs: Glyphs) -> Iterator[Block]:
         bar = meter(share(value, row.answer.most[name]), METER, signs)
         lines.append(f"{name:<11}{value:>8.4f} {bar} {weight}".rstrip())
     yield Body("\n".join(lines), keep=True)
-    how = HOW[asked.profile] if signs.eighths else HOW[asked.profile].replace("×", "x")
-    yield Body(how, "dim")
+    how = BY_MEANING if "vector" in hit.parts else HOW[asked.profile]
+    yield Body(how if signs.eighths else how.replace("×", "x"), "dim")
+    if "distance" in hit.parts:
+        yield Field("distance", f"{hit.parts['distance']:.3f} in meaning, 0 is the same")
 
 
 def injected_field(turns: Sequence[Injected]) -> Field:
@@ -116,6 +118,12 @@ def _whole(answer: Answer, begun: Begun) -> Iterator[Block]:
         for written, meant in found.corrected.items():
             yield Field("spelling", f"{written} is read as {meant}", "warn")
         yield Field("found by", f"{found.backend} in {found.ms:,.1f} ms" if answer.asked.text else "")
+        if found.note:
+            yield Field("meaning", f"has no part in it: {found.note}", "warn")
+    if begun.related:
+        yield Heading(f"Related facts ({len(begun.related)})")
+        lines = (f"{prompt.item_line(hit.item)[2:]} (distance {hit.parts['distance']:.2f})" for hit in begun.related)
+        yield from (Spans(((line, ""),), 2) for line in lines)
     yield Heading(f"Lessons chosen ({len(begun.lessons)})")
     yield from (Spans(((prompt.lesson_line(lesson), ""),), 2) for lesson in begun.lessons)
     if not begun.lessons:

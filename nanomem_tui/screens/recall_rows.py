@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.memory.fusion import weights_of
 from nanomem_tui.memory.recall import Question
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.memory.scoring import PROFILES
 from nanomem_tui.memory.turn_values import message
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.text import counted
@@ -32,20 +32,22 @@ FIRST, OTHERS = 6, 3
 """Cells of the bar of the first part of a score, and of each of the others."""
 
 SHORT = {"lexical": "Lexic.", "overlap": "Overl.", "fts": "FTS", "coverage": "Cov", "importance": "Imp",
-         "recency": "Rec", "hits": "Hit"}  # fmt: skip
+         "recency": "Rec", "hits": "Hit", "vector": "Vec"}  # fmt: skip
 
 
 class Asked(NamedTuple):
     """What a person wants to know: the message, what it replies to, who says it, how it is ranked, and the item that is
     asked about.
 
-    `changed` are the weights that differ from the profile; `chosen` an item's id, or empty.
+    `by_meaning`: meaning is asked too. `changed` are the weights that differ from the profile; `chosen` an item's id,
+    or empty.
     """
 
     text: str = ""
     reply_to: str = ""
     audience: Audience = Audience()
     profile: str = "default"
+    by_meaning: bool = False
     changed: Mapping[str, float] = MappingProxyType({})
     chosen: str = ""
 
@@ -57,7 +59,12 @@ class Asked(NamedTuple):
     @property
     def weights(self) -> dict[str, float]:
         """Every weight by name, the changed ones as they are now."""
-        return {**PROFILES[self.profile], **self.changed}
+        return {**self.usual, **self.changed}
+
+    @property
+    def usual(self) -> dict[str, float]:
+        """Every weight as the profile has it."""
+        return weights_of(self.profile, by_meaning=self.by_meaning)
 
 
 class Answer(NamedTuple):
@@ -73,7 +80,7 @@ class Answer(NamedTuple):
     @property
     def parts(self) -> tuple[str, ...]:
         """The names of the parts of a score, the first one first."""
-        return parts_of(self.asked.profile)
+        return parts_of(self.asked)
 
 
 class RecallRow(NamedTuple):
@@ -105,10 +112,10 @@ class RecallRow(NamedTuple):
         return f"{why}: {self.item.text}" if why else self.item.text
 
 
-def parts_of(profile: str) -> tuple[str, ...]:
+def parts_of(asked: Asked) -> tuple[str, ...]:
     """The names of the parts that a profile makes a score of; our own begins with one that has no weight."""
-    names = tuple(PROFILES[profile])
-    return ("lexical", *names) if profile == "default" else names
+    names = tuple(asked.usual)
+    return ("lexical", *names) if asked.profile == "default" else names
 
 
 def answer(ws: Workspace, asked: Asked) -> Answer:
@@ -123,7 +130,7 @@ def answer(ws: Workspace, asked: Asked) -> Answer:
     weights = asked.weights
     most = {
         name: max([float(hit.parts.get(name, 0.0)) for hit in found] + [weights.get(name, 0.0) if number else 0.0])
-        for number, name in enumerate(parts_of(asked.profile))
+        for number, name in enumerate(parts_of(asked))
     }
     shown = {hit.item.id for hit in found}
     is_missing = asked.chosen and asked.chosen not in shown

@@ -26,7 +26,7 @@ MOST = 20_000
 """Passages of a source that get a vector, the newest: two minutes or three of one core, and 30 MB."""
 LONGEST = 600
 """Characters of a passage that are embedded."""
-BATCH = 32
+BATCH = 16
 _DIGEST = 16
 
 
@@ -43,6 +43,7 @@ class PassageVectors:
         self._by_digest: dict[bytes, int] = {}
         self._by_text: dict[str, int] = {}
         self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
 
     def wanting(self, texts: Sequence[str]) -> list[str]:
         """Which of the newest texts (the last ones) have no vector. Raises why there is no embedder."""
@@ -57,7 +58,7 @@ class PassageVectors:
         try:
             maker = self._maker()
             for start in range(0, len(texts), BATCH):
-                if stop():
+                if stop() or self._closing.is_set():
                     return
                 part = texts[start : start + BATCH]
                 self._take(part, maker.texts([text[:LONGEST] for text in part]))
@@ -65,7 +66,7 @@ class PassageVectors:
             self._working.release()
 
     def go_on(self, texts: Sequence[str]) -> None:
-        """Embed texts on a thread of its own, as long as this process lives; one at a time."""
+        """Embed texts on a thread of its own, one at a time, until `close`."""
 
         def work() -> None:
             with contextlib.suppress(NanomemError):  # the next question tries again, and is told
@@ -74,6 +75,12 @@ class PassageVectors:
         if texts and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(target=work, name="nanomem-passages", daemon=True)
             self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, once the batch that it is at is done: a process must not end within a run of the model."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()
 
     def nearest(self, question: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """The places of the texts nearest to a question, at most `limit`, and their cosine distance, nearest first;

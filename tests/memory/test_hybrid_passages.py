@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.errors import MissingExtra
-from nanomem_tui.memory import conversations, fusion
+from nanomem_tui.memory import fusion
 from nanomem_tui.memory.conversations import Conversations
 from nanomem_tui.memory.sequences import OrderedRecall, Passage
 from nanomem_tui.vectors import passages as kept
@@ -141,12 +141,10 @@ def test_what_was_said_is_found_by_its_meaning(home: Home, tmp_path: Path) -> No
     assert found.hits[0].parts["vector"] > 0
 
 
-def test_what_is_not_embedded_yet_is_said_and_goes_on_beside(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conversations, "PATIENCE", -1.0)
+def test_what_is_not_embedded_yet_is_said_and_goes_on_beside(home: Home, tmp_path: Path) -> None:
     with home.open() as ws:
         found = by_meaning(ws, vectors_of(tmp_path))
+        found.patience = -1.0
         first = found.recall("Skoda", ["sessions"])
         assert first.hits[0].id == "telegram:7#0"
         assert first.left_out == ("32 passages by meaning, not embedded yet",)
