@@ -45,8 +45,13 @@ async def run(steps: list[dict[str, Any]]) -> dict[str, Any]:
         from nanobot.agent.hooks import create_file_edit_activity_hook
 
         extra["hook_factories"] = [create_file_edit_activity_hook]
+    servers: Any = None
     if "tool_registry" in inspect.signature(AgentLoop.__init__).parameters:  # not before 0.3.5
+        from nanobot.agent.tools.mcp import MCPProvider
+
         extra["tool_registry"] = ToolRegistry()
+        servers = MCPProvider.from_config(config, extra["tool_registry"])
+        await servers.connect()
     loop = AgentLoop.from_config(config, bus, provider=model, model="scripted", **extra)
     done = []
     for step in steps:
@@ -62,6 +67,8 @@ async def run(steps: list[dict[str, Any]]) -> dict[str, Any]:
             ephemeral=bool(step.get("ephemeral")),
         )
         done.append({"reply": reply.content if reply is not None else "", "calls": model.calls})
+    if servers is not None:
+        await servers.aclose()
     return {"steps": done, "modules": sorted(name for name in sys.modules if name.startswith("nanomem"))}
 
 
