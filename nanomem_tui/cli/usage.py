@@ -47,18 +47,18 @@ def usage(
         raise click.UsageError("--ascii goes with --plot", click.get_current_context())
     with state.open() as ws:
         rows = ws.usage.rows(days)
-        sums = ws.usage.by(by or "day", days) if by or plot else []
         problems = ws.usage.problems()
-    from nanomem_tui.facts.usage import total
+    from nanomem_tui.facts.usage import added_up, total
 
     whole = total(rows)
-    shown: Sequence[Any] = page(sums if by or plot else rows, limit, offset)
+    found: Sequence[Any] = added_up(rows, by or "day") if by or plot else rows
+    shown = page(found, limit, offset)
     body = [_sum(one, by or "day") for one in shown] if by or plot else [_row(one) for one in shown]
     if plot:
         lines = _plot(shown, by or "day", ascii_only=ascii_only)
     else:
         lines = _sums(shown, by) if by else _rows(shown)
-    state.show(body, lambda: [*lines, *_ending(whole, len(shown), len(sums if by or plot else rows))])
+    state.show(body, lambda: [*lines, *_ending(whole, len(shown), len(found))])
     if not state.json:
         output.notes([f"Note: {problem.text()}" for problem in problems])
 

@@ -19,7 +19,7 @@ from nanomem_tui.facts.records import Records
 from nanomem_tui.formats import llm_usage
 from nanomem_tui.model.settings import own_price
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
-from nanomem_tui.prices import price_of
+from nanomem_tui.prices import Price, price_of
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.text import quoted
@@ -94,17 +94,15 @@ class Usage:
         BadInput."""
         since = _since(days)
         ours = [self._own(row) for row in self._records.all() if row.about >= since]
-        theirs = [self._agents(calls) for calls in self._log(since).calls]
+        calls = self._log(since).calls
+        prices = {model: price_of(model, self._store.settings.model_prices) for model in {one.model for one in calls}}
+        theirs = [_agents(one, prices[one.model]) for one in calls]
         found = sorted([*_merged(ours), *theirs], key=lambda row: (row.origin, row.model, row.source))
         return sorted(found, key=lambda row: row.day, reverse=True)
 
     def by(self, name: By, days: int | None = None) -> list[Sum]:
         """The rows added up by day (newest first), or by model, source or origin (most tokens first)."""
-        groups: dict[str, list[Used]] = {}
-        for row in self.rows(days):
-            groups.setdefault(str(getattr(row, name)), []).append(row)
-        sums = [total(rows, group) for group, rows in groups.items()]
-        return sums if name == "day" else sorted(sums, key=lambda one: (-one.total_tokens, one.name))
+        return added_up(self.rows(days), name)
 
     def problems(self) -> tuple[Problem, ...]:
         """What could not be read of the agent's log when it was looked at last."""
@@ -120,11 +118,6 @@ class Usage:
         if self._theirs[0] != stamps:
             self._theirs = (stamps, llm_usage.read(path, self._store.paths.relative(path), since))
         return self._theirs[1]
-
-    def _agents(self, calls: llm_usage.Calls) -> Used:
-        price = price_of(calls.model, self._store.settings.model_prices)
-        cost = _cost(calls.prompt_tokens, calls.completion_tokens, calls.total_tokens, price)
-        return Used(calls.day, calls.model, calls.source, "agent", *calls[3:], cost=cost)
 
     def _own(self, row: Record) -> Used:
         meta, settings = row.meta, self._store.settings
@@ -216,6 +209,20 @@ def total(rows: Sequence[Used], name: str = "") -> Sum:
     )
 
 
+def added_up(rows: Iterable[Used], by: By) -> list[Sum]:
+    """Rows added up by day (in the order in which they come), or by model, source or origin (most tokens first)."""
+    groups: dict[str, list[Used]] = {}
+    for row in rows:
+        groups.setdefault(str(getattr(row, by)), []).append(row)
+    sums = [total(group, name) for name, group in groups.items()]
+    return sums if by == "day" else sorted(sums, key=lambda one: (-one.total_tokens, one.name))
+
+
+def _agents(calls: llm_usage.Calls, price: Price | None) -> Used:
+    cost = _cost(calls.prompt_tokens, calls.completion_tokens, calls.total_tokens, price)
+    return Used(*calls[:3], "agent", *calls[3:], cost=cost)
+
+
 def _merged(rows: Iterable[Used]) -> list[Used]:
     """One row for each day, model, source and origin: two processes that both began may have made two."""
     found: dict[tuple[str, ...], Used] = {}
@@ -234,11 +241,11 @@ def _is(row: Record, day: str, model: str, source: str) -> bool:
     return bool(meta.get("model") == model and meta.get("source") == source)
 
 
-def _cost(asked: int, answered: int, both: int, price: Any) -> float | None:
+def _cost(asked: int, answered: int, both: int, price: Price | None) -> float | None:
     """What tokens cost; None without a price, or where only their total is known."""
     if not (asked or answered):
         return None if both else 0.0
-    return None if price is None else float(price.cost(asked, answered))
+    return None if price is None else price.cost(asked, answered)
 
 
 def _count(value: Any) -> int:

@@ -21,9 +21,8 @@ VERSION = 1
 
 _NEEDED = frozenset({"started_at_ms", "model", "source", "input_tokens", "output_tokens", "total_tokens"})
 _FIX = "it stays as it is; only what the agent spent cannot be told"
-_DAY = "CASE typeof(started_at_ms) WHEN 'integer' THEN date(started_at_ms / 1000, 'unixepoch', 'localtime') END"
-_MOST = 10**12
-"""Tokens of one call beyond which a count is damage: sums of such counts would not fit a number of SQLite."""
+_LAST = 253_402_300_800_000
+"""Milliseconds at which the year 10000 begins: what is not before it, a text too, is no time of a call."""
 
 
 class Calls(NamedTuple):
@@ -100,24 +99,24 @@ def _report(connection: sqlite3.Connection, where: str, since: str) -> Report:
     if version > VERSION:
         what = f"the agent's token log is of a newer release (version {version}, known is {VERSION})"
         problems.append(Problem(what, where, fix="what is new in it is not told", severity="warning"))
-    rows = [Calls._make(row) for row in connection.execute(_sums(columns), (_start(since),))]
-    if undated := sum(row.requests for row in rows if not row.day):
+    rows = connection.execute(_sums(columns), (_start(since), _LAST))
+    calls = tuple(Calls(day, model, source, *map(int, counts)) for day, model, source, *counts in rows)
+    undated = connection.execute("SELECT count(*) FROM llm_calls WHERE started_at_ms >= ?", (_LAST,)).fetchone()[0]
+    if undated:
         problems.append(Problem(f"{undated:,} calls without a time are left out", where, severity="warning"))
-    return Report(tuple(row for row in rows if row.day), tuple(problems))
+    return Report(calls, tuple(problems))
 
 
 def _sums(columns: set[str]) -> str:
-    """The query for the sums; a count that is none, or below zero, is no count."""
-
-    def summed(name: str) -> str:
-        return f"sum(CASE WHEN typeof({name}) = 'integer' THEN min(max({name}, 0), {_MOST}) ELSE 0 END)"
-
-    counts = [summed(name) for name in ("input_tokens", "output_tokens", "total_tokens")]
-    failed = "sum(finish_reason IN ('error', 'cancelled'))" if "finish_reason" in columns else "0"
-    estimated = summed("estimated_tokens") if "estimated_tokens" in columns else "0"
+    """The query for the sums. What is no number counts as nothing, and `total` has room for any number."""
+    counts = [f"total(max({name}, 0))" for name in ("input_tokens", "output_tokens", "total_tokens")]
+    failed = "total(finish_reason IN ('error', 'cancelled'))" if "finish_reason" in columns else "0"
+    estimated = "total(max(estimated_tokens, 0))" if "estimated_tokens" in columns else "0"
     return (
-        f"SELECT {_DAY} AS day, CAST(model AS TEXT), CAST(source AS TEXT), {', '.join(counts)}, count(*), {failed}, "
-        f"{estimated} FROM llm_calls WHERE started_at_ms >= ? GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        "SELECT date(started_at_ms / 1000, 'unixepoch', 'localtime'), "
+        "coalesce(CAST(model AS TEXT), ''), coalesce(CAST(source AS TEXT), ''), "
+        f"{', '.join(counts)}, count(*), {failed}, {estimated} "
+        "FROM llm_calls WHERE started_at_ms >= ? AND started_at_ms < ? GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
 
 

@@ -146,9 +146,11 @@ def test_values_that_are_none_cost_only_themselves(tmp_path: Path) -> None:
         ("yesterday", *call(at)[1:]),
         (2**62, *call(at)[1:]),
         call(at, model=b"\xff\xfe"),  # type: ignore[arg-type]
+        call(at, model=None, source=None, finish=None),  # type: ignore[arg-type]
     )
     found = llm_usage.read(path, "log")
     assert [(one.model, one.prompt_tokens, one.completion_tokens, one.requests) for one in found.calls] == [
+        ("", 10, 5, 1),
         ("gpt-4o", 1, 2, 2),
         ("��", 10, 5, 1),
     ]
