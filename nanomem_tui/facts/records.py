@@ -12,6 +12,7 @@ from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Change, Operation, new_operation
+from nanomem_tui.store import lookup
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
@@ -34,11 +35,11 @@ class Records:
 
     def all(self) -> list[Record]:
         """Those that are not deleted, newest first by the time of the thing; the list must not be altered."""
-        snapshot = self._store.load("record")
-        if self._sorted[0] != snapshot.counter:
+        store, snapshot = self._store, self._store.snapshot
+        if not store.loaded or self._sorted[0] != snapshot.counter:
             with snapshot.lock:
-                rows = [row for row in snapshot.records.values() if row.kind == self._kind and not row.is_deleted]
-                self._sorted = (snapshot.counter, sorted(rows, key=lambda row: (row.at, row.id), reverse=True))
+                rows = sorted(lookup.records(store, self._kind), key=lambda row: (row.at, row.id), reverse=True)
+                self._sorted = (snapshot.counter if store.loaded else -1, rows)
         return self._sorted[1]
 
     def get(self, record_id: str) -> Record:
