@@ -6,13 +6,14 @@ Owns which of the three it is, and in what order the answers stand. Who sees wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Callable, Container, Mapping, Sequence
+from itertools import chain, islice, zip_longest
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.facts.facts import NO_DOMAIN, Facts
+from nanomem_tui.facts.facts import Facts
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
 from nanomem_tui.memory.fact_fields import Fact, fact_of
@@ -21,11 +22,15 @@ from nanomem_tui.memory.questions import MAX_QUERY, Question
 from nanomem_tui.memory.recall import Recall
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Hit, Item
 
 LIMIT = 5
 """How many are given where nobody says how many (seed 003)."""
 EVERY = 1_000_000_000
+FEW = 4
+"""How many times as many hits by words are asked for as are given, at first."""
+AUDIENCES = 32
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 How = Literal["facts", "meaning", "words"]
 
@@ -52,7 +57,7 @@ class Found(NamedTuple):
     distance: float | None = None
     is_near: bool = True
     score: float = 0.0
-    parts: Mapping[str, Any] = {}
+    parts: Mapping[str, Any] = NOTHING
 
     @property
     def id(self) -> str:
@@ -77,6 +82,14 @@ class Found(NamedTuple):
         fields = {"domain": None, "category": None, "sub_category": None, "key": None, "value": None, **self.fields}
         head = {"id": self.id, "text": self.text, "score": round(self.score, 6), "parts": dict(self.parts)}
         return {**head, "how": self.how, "distance": distance, "is_near": self.is_near, **fields, **row, **head}
+
+
+class _Shown(NamedTuple):
+    """What an audience is given, of which state of the rows, and when (UTC ISO) the first of it expires."""
+
+    counter: int
+    until: str
+    items: dict[str, Item]
 
 
 class Answer(NamedTuple):
@@ -109,6 +122,7 @@ class MemorySearch:
         self._facts = facts
         self._recall = recall
         self._meaning = meaning
+        self._shown: dict[tuple[scopes.Audience, bool], _Shown] = {}
         self._by_meaning = ByMeaning(meaning, settings)
         self._by_meaning.wanted = True  # whatever recall is to do: here it is what was asked for
 
@@ -133,44 +147,44 @@ class MemorySearch:
         if domain is None and category is None:
             if not words:
                 raise BadInput("nothing to look for", "query", "give words, a domain or a category")
-            return self._anywhere(words, limit, audience, facts_only=facts_only)
-        rows = (fact.item for fact in self._facts.all(domain=domain, category=category))
-        facts = {item.id: Found(item, fact_of(item), "facts") for item in self._visible(rows, audience)}
-        if not words or not facts:
-            return Answer(tuple(facts.values())[:limit], len(facts))
-        found, note = self._ranked(words, limit, audience, facts)
-        known = {one.id for one in found}
-        found += [one for key, one in facts.items() if key not in known]
-        return Answer(tuple(one._replace(how="facts") for one in found[:limit]), len(facts), note)
+            found, note = self._ranked(words, limit, audience, self._visible(audience, facts_only=facts_only))
+            return Answer(tuple(found), len(found), note)
+        filed = [fact.id for fact in self._facts.all(domain=domain, category=category)]
+        visible = self._visible(audience, facts_only=True)
+        among = {key: visible[key] for key in filed if key in visible}
+        found, note = self._ranked(words, limit, audience, among) if words and among else ([], "")
+        first = [one.id for one in found]
+        rest = islice((key for key in among if key not in first), limit - len(first))
+        results = [*found, *(_found(among[key], "facts") for key in rest)]
+        return Answer(tuple(one._replace(how="facts") for one in results), len(among), note)
 
     def names(self, audience: scopes.Audience | None = None) -> dict[str, dict[str, int]]:
         """The domains that the audience may see, `NO_DOMAIN` last, and how many facts each of their categories has."""
-        found: dict[str, dict[str, int]] = {}
-        facts = self._visible((fact.item for fact in self._facts.all()), audience or scopes.Audience())
-        for fact in filter(None, map(fact_of, facts)):
-            of_domain = found.setdefault(fact.domain or NO_DOMAIN, {})
-            of_domain[fact.category] = of_domain.get(fact.category, 0) + 1
-        return {
-            name: dict(sorted(found[name].items())) for name in sorted(found, key=lambda one: (one == NO_DOMAIN, one))
-        }
+        visible = self._visible(audience or scopes.Audience(), facts_only=True)
+        tree = self._facts.tree(fact for fact in self._facts.all() if fact.id in visible)
+        return {domain: {name: len(facts) for name, facts in found.items()} for domain, found in tree.items()}
 
-    def _anywhere(self, query: str, limit: int, audience: scopes.Audience, *, facts_only: bool) -> Answer:
-        rows = (fact.item for fact in self._facts.all()) if facts_only else self._items.all()
-        visible = {item.id: Found(item, fact_of(item), "words") for item in self._visible(rows, audience)}
-        found, note = self._ranked(query, limit, audience, visible)
-        return Answer(tuple(found[:limit]), len(found[:limit]), note)
-
-    def _visible(self, rows: Iterable[Item], audience: scopes.Audience) -> list[Item]:
-        """Those of them that are given, and that the audience may see."""
+    def _visible(self, audience: scopes.Audience, *, facts_only: bool) -> dict[str, Item]:
+        """The items, or the facts, that are given to an audience, by id, the newest first; made once per change."""
+        counter, now = self._store.load("item").counter, clock.iso(clock.now())
+        known = self._shown.get((audience, facts_only))
+        if known is not None and known.counter == counter and now < known.until:
+            return known.items
         layer_of = scopes.layers(audience, with_global=self._settings.recall_global)
-        seen = [row for row in rows if row.enabled and not row.waits and layer_of(row) is not None]
+        rows = (fact.item for fact in self._facts.all()) if facts_only else self._items.all()
+        seen = [row for row in rows if row.enabled and layer_of(row) is not None]
         gone = {row.id for row in retention.expired(seen, self._settings, clock.now())}
-        return [row for row in seen if row.id not in gone] if gone else seen
+        items = {row.id: row for row in seen if row.id not in gone}
+        until = min((row.expires_at for row in items.values() if row.expires_at and row.expires_at > now), default="~")
+        if len(self._shown) >= AUDIENCES:
+            self._shown.clear()
+        self._shown[audience, facts_only] = _Shown(counter, until, items)
+        return items
 
     def _ranked(
-        self, query: str, limit: int, audience: scopes.Audience, among: Mapping[str, Found]
+        self, query: str, limit: int, audience: scopes.Audience, among: Mapping[str, Item]
     ) -> tuple[list[Found], str]:
-        """Those of `among` that fit the query, best first, and why meaning did not find them alone.
+        """Those of `among` that fit the query, best first, at most `limit`, and why meaning did not find them alone.
 
         Words help out where the model reads not all of the query or has not embedded everything, and where it finds
         nothing near: it knows no part numbers and no names.
@@ -179,22 +193,34 @@ class MemorySearch:
         note = near.why or self._meaning().progress
         by_meaning = [self._at(among[key], distance) for key, distance in near.distances.items() if key in among]
         if not note and near.read == 1 and any(one.is_near for one in by_meaning):
-            return by_meaning, ""
-        question = Question(query, "", audience, limit=EVERY, max_chars=EVERY, whole=True)
-        hits = [hit for hit in self._recall.ask(question).hits if hit.item.id in among][:limit]
+            return by_meaning[:limit], ""
         by_words = [
-            among[hit.item.id]._replace(
-                how="words", distance=near.distances.get(hit.item.id), score=hit.score, parts=hit.parts
-            )
-            for hit in hits
+            _found(hit.item, "words", near.distances.get(hit.item.id), hit.score, hit.parts)
+            for hit in self._hits(query, limit, audience, among)
         ]
-        return _in_turns(by_words, by_meaning), note
+        return _in_turns(by_words, by_meaning)[:limit], note
 
-    def _at(self, found: Found, distance: float) -> Found:
+    def _hits(self, query: str, limit: int, audience: scopes.Audience, among: Container[str]) -> list[Hit]:
+        """The best of `among` by words: more are asked for while others stand before them."""
+        asked = limit * FEW
+        while True:
+            question = Question(query, "", audience, limit=asked, max_chars=EVERY, whole=True)
+            hits = self._recall.ask(question).hits
+            found = [hit for hit in hits if hit.item.id in among][:limit]
+            if len(found) == limit or len(hits) < asked:
+                return found
+            asked *= FEW * FEW
+
+    def _at(self, item: Item, distance: float) -> Found:
         """What was found by meaning at that distance."""
-        is_near = distance < self._settings.recall_max_distance
-        parts = {"distance": round(distance, 6)}
-        return found._replace(how="meaning", distance=distance, is_near=is_near, score=1 - distance, parts=parts)
+        found = _found(item, "meaning", distance, 1 - distance, {"distance": round(distance, 6)})
+        return found._replace(is_near=distance < self._settings.recall_max_distance)
+
+
+def _found(
+    item: Item, how: How, distance: float | None = None, score: float = 0.0, parts: Mapping[str, Any] = NOTHING
+) -> Found:
+    return Found(item, fact_of(item), how, distance, score=score, parts=parts)
 
 
 def _in_turns(first: Sequence[Found], second: Sequence[Found]) -> list[Found]:
