@@ -468,3 +468,46 @@ def test_nothing_tries_to_reach_out(workspace: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     tried, found, index = json.loads(done.stdout.splitlines()[-1])
     assert (tried, found, index) == ([], 3, "chroma")
+
+
+# -- killed ------------------------------------------------------------------------------------------------------------
+
+KILLED = """
+import os, signal, sys
+from nanomem_tui import open_workspace
+from nanomem_tui.vectors import keeping
+from nanomem_tui.vectors.chroma import ChromaIndex
+from tests.vectors.test_chroma import meaning
+keeping.BATCH = 2
+real, puts = ChromaIndex.put, []
+def put(self, entries, vectors):
+    puts.append(entries)
+    if len(puts) == 2 and sys.argv[2] == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(self, entries, vectors)
+    if len(puts) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+ChromaIndex.put = put
+with open_workspace(sys.argv[1]) as ws:
+    meaning(ws).sync()
+"""
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_a_kill_while_the_collection_is_filled_is_made_up_for(workspace: Path, where: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(workspace), where], capture_output=True, check=False, cwd=root
+    )
+    assert done.returncode == -9, done.stderr.decode()
+    with open_workspace(workspace) as ws:
+        words = Words()
+        asked = meaning(ws, words)
+        asked.sync()
+        assert asked.state()["index"] == "chroma"
+        assert len(words.asked) == 3, "four were committed"
+        assert len(asked.nearest("a cat on a sofa", 20)) == 7
+        asked.close()
+        folder = folder_of(ws)
+    with reading(folder) as collection:
+        assert collection.count() == 7
