@@ -184,10 +184,10 @@ def _show(state: State, found: Sequence[Record], limit: int | None, offset: int)
 
 def _table(rows: Sequence[Record]) -> list[str]:
     columns = [
-        Column("ID", drop=2),
+        Column("ID"),
         Column("Day"),
         Column("Session", limit=28, least=12, drop=1, optional=True),
-        Column("Text", limit=120, least=28),
+        Column("Text", limit=120, least=16),
     ]
     cells: list[tuple[str, ...]] = [(row.id, row.about, row.session_key, row.text) for row in rows]
     return table(columns, cells, output.terminal_width())

@@ -144,6 +144,7 @@ def show(state: State, lesson_id: str) -> None:
         *conflicts(lesson, f"nanomem memory lessons edit {lesson.id}"),
         ("Scope", f"{row['scope']} {row['session_key']}".strip()),
         ("Learned from", f"{row['source']} {row['actor_key']}".strip()),
+        ("Reflection", str(lesson.meta.get("reflection") or "")),
         ("Confidence", f"{row['confidence']}, now {row['effective']:.1f}"),
         ("Hits", str(row["hits"])),
         ("Helps", efficacy.words(lesson)),

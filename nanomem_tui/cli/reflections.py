@@ -215,8 +215,8 @@ def lesson(state: State, reflection_id: str, scope: str, dry_run: bool) -> None:
 
 def _table(rows: Sequence[Record]) -> list[str]:
     columns = [
-        Column("ID", drop=3),
-        Column("Time", drop=4),
+        Column("ID"),
+        Column("Time", drop=3),
         Column("Tool", limit=24, least=8),
         Column("Times", right=True, optional=True),
         Column("Error", limit=60, least=14, drop=2),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.text import cell_width
 from tests.cli.conftest import Run
 from tests.formats.test_llm_usage import call, made
 from tests.store.homes import files
@@ -103,6 +104,17 @@ def test_a_dry_run_of_the_journal_changes_no_byte(place: Path, run: Run) -> None
     assert "other words" in run("journal", "edit", key, "--text", "other words", "--dry-run").out
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_lists_fit_the_terminal_and_name_what_can_be_shown(
+    crystal: Path, run: Run, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for group in ("journal", "reflections"):
+        lines = run(group, "list", "--limit", 5, "--workspace", crystal).out.splitlines()
+        assert max(map(cell_width, lines)) <= width
+        assert run(group, "show", lines[1].split()[0], "--workspace", crystal).code == 0
+
+
 def test_deleting_asks_and_without_anybody_to_ask_it_is_refused(place: Path, run: Run) -> None:
     key = run("journal", "add", "--text", "Moved the server", "--json").json["entry"]["id"]
     refused = run("journal", "delete", key)
@@ -172,7 +184,9 @@ def test_a_reflection_is_kept_edited_and_becomes_a_lesson(place: Path, run: Run)
     became = run("reflections", "lesson", row["id"], "--json").json
     assert became["reflection"]["lesson"] == became["lesson"]["id"]
     assert run("reflections", "show", row["id"], "--json").json["lesson"] == became["lesson"]["id"]
-    assert "Ask for less" in run("memory", "lessons", "show", became["lesson"]["id"]).out
+    shown = run("memory", "lessons", "show", became["lesson"]["id"]).out
+    assert "Ask for less" in shown
+    assert row["id"] in shown
     again = run("reflections", "lesson", row["id"])
     assert again.code == 1
     assert run("reflections", "delete", row["id"], "--yes").code == 0
