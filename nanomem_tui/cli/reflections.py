@@ -220,7 +220,7 @@ def _table(rows: Sequence[Record]) -> list[str]:
         Column("Tool", limit=24, least=8),
         Column("Times", right=True, optional=True),
         Column("Error", limit=60, least=14, drop=2),
-        Column("Insight", limit=100, least=24),
+        Column("Insight", limit=100, least=14),
         Column("Lesson", optional=True, drop=1),
     ]
     shown = [values.reflection(row) for row in rows]
