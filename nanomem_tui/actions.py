@@ -11,6 +11,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from nanomem_tui.conditions import (
+    always,
+    changeable,
+    compactable,
+    consolidable,
+    redoable,
+    turned,
+    two_rows,
+    undoable,
+    unfinished,
+    with_item,
+    with_message,
+    with_row,
+    with_source,
+    without_agent,
+    writable,
+)
+
 Group = Literal["move", "select", "go", "global", "screen"]
 #: "preview": shows what will change and asks; "typed": can't be undone, asks for a typed word.
 Danger = Literal["none", "preview", "typed"]
@@ -34,6 +52,10 @@ SCREENS: Mapping[str, str] = {
     "survival": "Survival",
     "injections": "Injections",
     "inbox": "Inbox",
+    "knowledge": "Knowledge",
+    "journal": "Journal",
+    "reflections": "Reflections",
+    "usage": "Usage",
 }
 GROUP_TITLES: Mapping[Group, str] = {
     "screen": "On this screen",
@@ -64,78 +86,6 @@ class Context:
     has: frozenset[str] = frozenset()
 
 
-Enabled = Callable[[Context], str | None]
-
-
-def always(_context: Context) -> str | None:
-    """Can always be done."""
-    return None
-
-
-def with_row(context: Context) -> str | None:
-    """Needs a row under the cursor."""
-    return None if context.rows else "there is no row here"
-
-
-def writable(context: Context) -> str | None:
-    """Needs a row, and a workspace that can be written."""
-    return context.read_only or with_row(context) or context.row_read_only or None
-
-
-def changeable(context: Context) -> str | None:
-    """Needs a workspace that can be written."""
-    return context.read_only or None
-
-
-def _two_rows(context: Context) -> str | None:
-    return writable(context) or (None if context.selected > 1 else "select two or more rows first (space)")
-
-
-def _undo(context: Context) -> str | None:
-    return context.read_only or (None if context.can_undo else "nothing to undo")
-
-
-def _redo(context: Context) -> str | None:
-    return context.read_only or (None if context.can_redo else "nothing to redo")
-
-
-def _without_agent(context: Context) -> str | None:
-    """An agent has conversations and the archive in memory."""
-    return "an agent is running: it would write over what changes here" if context.agent_alive else context.read_only
-
-
-def _compact(context: Context) -> str | None:
-    of_agent = context.screen in ("sessions", "archive")
-    return (_without_agent(context) if of_agent else context.read_only) or with_row(context)
-
-
-def _consolidate(context: Context) -> str | None:
-    return _without_agent(context) or with_row(context)
-
-
-def _source(context: Context) -> str | None:
-    return with_row(context) or (None if "source" in context.has else "where this came from is not known")
-
-
-def _with_item(context: Context) -> str | None:
-    """On Recall not every row is an item."""
-    return with_row(context) or (None if context.screen != "recall" or "item" in context.has else "this is no item")
-
-
-def _found(context: Context) -> str | None:
-    asked = "message" in context.has
-    return context.read_only or (_with_item(context) if asked else "type a message first (/)")
-
-
-def _turned(context: Context) -> str | None:
-    return None if "turned" in context.has else "no weight was changed"
-
-
-def _unfinished(context: Context) -> str | None:
-    known = context.selected or "unfinished" in context.has
-    return writable(context) or (None if known else "every turn of this log ended, or is recovered")
-
-
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing a person can do.
@@ -153,7 +103,7 @@ class Action:
     screens: tuple[str, ...] = ()
     danger: Danger = "none"
     headless: str = ""
-    enabled: Enabled = always
+    enabled: Callable[[Context], str | None] = always
     footer: int = 0
     footers: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -182,9 +132,21 @@ class Action:
 
 
 _ROWS = ("items", "lessons")
+_KNOWN = ("knowledge", "journal", "reflections")
+_PARTS = ("dream", "sessions", "wal", "injections", "blame", "review", "versions", "knowledge")
 _NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "blame": "runs",
          "versions": "next file", "recall": "real turns",
-         "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "items"}  # fmt: skip
+         "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "items",
+         "knowledge": "journal", "journal": "reflections", "reflections": "usage", "usage": "facts"}  # fmt: skip
+
+_TWINS: Mapping[str, Mapping[str, str]] = {
+    "add": {"knowledge": "facts set --category C --key K --value V", "journal": "journal add TEXT",
+            "reflections": "reflections add"},
+    "edit": {"knowledge": "facts edit ID", "journal": "journal edit ID",
+             "reflections": "reflections edit ID"},
+    "delete": {"knowledge": "facts delete ID", "journal": "journal delete ID",
+               "reflections": "reflections delete ID"},
+}  # fmt: skip
 
 ACTIONS: tuple[Action, ...] = (
     # What each screen is for.
@@ -197,31 +159,51 @@ ACTIONS: tuple[Action, ...] = (
            ("inbox", "review"), headless="inbox reject ID", enabled=writable, footer=9,
            helps={"review": "Reject the edit, or those selected; again to leave it open."}, twins={"review": ""}),
     Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen",
-           (*_ROWS, "files", "inbox", "review"), headless="memory edit ID", enabled=writable, footer=10,
+           (*_ROWS, *_KNOWN, "files", "inbox", "review"), headless="memory edit ID", enabled=writable, footer=10,
            labels={"inbox": "other words", "review": "other words"},
            helps={"inbox": "Accept it with other words; esc leaves it waiting.",
-                  "review": "Accept the edit with other words; esc leaves it as it was."},
+                  "review": "Accept the edit with other words; esc leaves it as it was.",
+                  "knowledge": "Edit the value and the names of the fact; the value that it had stays in its history."},
            twins={"lessons": "memory lessons edit ID", "files": "", "inbox": "inbox accept ID --text T",
-                  "review": ""}),
-    Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen", (*_ROWS, "files"),
-           headless="memory edit ID", enabled=writable, twins={"lessons": "memory lessons edit ID", "files": ""}),
+                  "review": "", **_TWINS["edit"]}),
+    Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen",
+           (*_ROWS, *_KNOWN, "files"), headless="memory edit ID", enabled=writable,
+           twins={"lessons": "memory lessons edit ID", "files": "", **_TWINS["edit"]}),
     Action("fields", ("i",), "kind, scope", "Set kind, importance and scope, of the row or of all selected rows.",
            "screen", ("items",), headless="memory edit ID --kind K --importance N", enabled=writable, footer=18),
     Action("toggle", ("x",), "disable",
            "Disable what is enabled and enable what is disabled: kept, but never recalled.",
-           "screen", _ROWS, headless="memory disable ID · memory enable ID", enabled=writable, footer=11,
+           "screen", (*_ROWS, "knowledge"), headless="memory disable ID · memory enable ID", enabled=writable,
+           footer=11,
            labels={"lessons": "on/off"}, twins={"lessons": "memory lessons disable ID · memory lessons enable ID"}),
     Action("delete", ("d",), "delete", "Delete one row at once, u brings it back; several are shown first.", "screen",
-           _ROWS, "none", "memory delete ID --yes", writable, 12, twins={"lessons": "memory lessons delete ID --yes"}),
-    Action("merge", ("m",), "merge", "Make one item of the selected ones.", "screen", ("items",), "preview",
-           "memory merge ID ID", _two_rows, 15),
+           (*_ROWS, *_KNOWN), "none", "memory delete ID --yes", writable, 12,
+           twins={"lessons": "memory lessons delete ID --yes", **_TWINS["delete"]}),
+    Action("merge", ("m",), "merge", "Make one item of the selected ones.", "screen", ("items", "knowledge"),
+           "preview", "memory merge ID ID", two_rows, 15, twins={"knowledge": "facts merge ID ID"},
+           helps={"knowledge": "Make one fact of the selected ones: the one at the cursor stays, the values of the "
+                               "others go on in its history."}),
     Action("pin", ("p",), "pin", "Pin the item, so that compaction and expiry leave it alone; again to unpin.",
            "screen", ("items",), "none", "memory pin ID · memory unpin ID", writable, 16),
-    Action("add", ("a",), "add", "Write a new item.", "screen", ("items",), headless="memory add --text T",
-           enabled=changeable, footer=13),
+    Action("add", ("a",), "add", "Write a new item.", "screen", ("items", *_KNOWN), headless="memory add --text T",
+           enabled=changeable, footer=13, twins=_TWINS["add"],
+           helps={"knowledge": "Write a new fact, or give a known one another value.",
+                  "journal": "Write an entry for today, or for another day.",
+                  "reflections": "Write down what a failed tool call taught."}),
+    Action("by_meaning", ("~",), "by meaning", "Search by meaning: type what you look for; the nearest facts come "
+           "first. ~ before the words of a filter does the same.", "screen", ("knowledge",), headless="facts search Q",
+           footer=8),
+    Action("fold_all", ("O",), "outline", "Fold every category, or unfold all of them.", "screen", ("knowledge",),
+           enabled=with_row, footer=19),
+    Action("make_lesson", ("L",), "make lesson", "Make it a lesson, which is what the agent is given; or link the "
+           "one that says so already.", "screen", ("reflections",), headless="reflections lesson ID", enabled=writable,
+           footer=11),
+    Action("group_by", ("B",), "by", "Add up by the next: day, model, source, whose it is.", "screen", ("usage",),
+           headless="usage --by model", footer=10),
+    Action("measure", ("C",), "cost", "Draw the cost, or tokens again.", "screen", ("usage",), footer=11),
     Action("compact", ("c",), "compact",
            "Remove duplicates and what is over the limit; shows what would go, and can be undone.",
-           "screen", (*_ROWS, "sessions", "archive"), "preview", "memory compact --max-items N", _compact, 14,
+           "screen", (*_ROWS, "sessions", "archive"), "preview", "memory compact --max-items N", compactable, 14,
            footers={"archive": 20},
            helps={"sessions": "Cut a conversation down to its newest messages; can be undone.",
                   "archive": "Let the oldest summaries go, never one that no Dream has read; can be undone."},
@@ -229,17 +211,19 @@ ACTIONS: tuple[Action, ...] = (
                   "archive": "history compact --keep N"}),
     Action("consolidate", (), "consolidate", "Summarise the oldest part of a conversation that is over its budget into "
            "the archive; the transcript keeps every message.", "screen", ("sessions",), "preview", "consolidate KEY",
-           _consolidate),
+           consolidable),
     Action("migrate_history", (), "migrate", "Turn the HISTORY.md of an old release into the archive of today, each "
            "entry with its date; the file stays as a backup.", "screen", ("archive",), "preview", "history migrate",
-           _without_agent),
+           without_agent),
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
-           "screen", ("items", "sessions", "wal", "archive", "injections", "inbox", "blame"), headless="memory show ID",
-           enabled=_source, footer=17,
+           "screen", ("items", "sessions", "wal", "archive", "injections", "inbox", "blame", *_KNOWN),
+           headless="memory show ID",
+           enabled=with_source, footer=17,
            labels={"sessions": "memories", "wal": "session", "archive": "session", "injections": "the turn",
-                   "blame": "what was said"},
+                   "blame": "what was said", "reflections": "lesson"},
            twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY",
-                  "injections": "session show KEY", "inbox": "session show KEY", "blame": "blame FILE:LINE"}),
+                  "injections": "session show KEY", "inbox": "session show KEY", "blame": "blame FILE:LINE",
+                  "journal": "session show KEY", "reflections": "memory lessons list"}),
     Action("reset_lessons", (), "reset lessons", "Forget every lesson of this workspace.", "screen", ("lessons",),
            "typed", "memory lessons reset --yes", changeable),
     Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
@@ -247,9 +231,12 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, what "
            "waits in the inbox.", "screen",
            (*_ROWS, "inbox", "sessions", "notes", "archive", "dream", "files", "blame", "versions", "recall",
-            "injections"), footer=13, footers={"items": 20, "lessons": 20}, labels=_NEXT,
+            "injections", *_KNOWN, "usage"), footer=13,
+           footers={"items": 20, "lessons": 20, **dict.fromkeys(_KNOWN, 9)}, labels=_NEXT,
            helps={"versions": "The versions of the next file: SOUL, USER, MEMORY."},
-           twins={"archive": "history list", "items": "inbox list", "lessons": "inbox list"}),
+           twins={"archive": "history list", "items": "inbox list", "lessons": "inbox list",
+                  "knowledge": "journal list", "journal": "reflections list", "reflections": "usage",
+                  "usage": "facts list"}),
     Action("import_file", (), "import", "Take memories from a file or folder: another system's, Markdown, an export. "
            "Counts and duplicates are shown first; one operation, u takes it back.", "screen", ("items",), "preview",
            "memory import PATH", changeable),
@@ -270,7 +257,7 @@ ACTIONS: tuple[Action, ...] = (
            headless="wal show KEY", enabled=with_row, footer=10),
     Action("wal_recover", ("!",), "recover", "Put turns that never ended among the pending items of their session, and "
            "remember what they asked to be remembered; shown first, u takes it back.", "screen", ("wal",), "preview",
-           "wal recover KEY", _unfinished, 11),
+           "wal recover KEY", unfinished, 11),
     Action("dream_run", ("r",), "run", "Run a Dream now; one commit, can be taken back.", "screen",
            ("dream", "review"), "preview", "--run-dream", changeable, 12, labels={"review": "apply"},
            helps={"review": "Run the Dream with the edits that are accepted: one commit, can be taken back."}),
@@ -289,14 +276,13 @@ ACTIONS: tuple[Action, ...] = (
            "screen", ("dream",), headless="dream versions FILE", enabled=with_row, footer=17),
     Action("survival", ("%",), "survival", "How much of what each Dream wrote still stands, as a curve.", "screen",
            ("dream",), headless="dream survival", enabled=with_row, footer=19),
-    Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen",
-           ("dream", "sessions", "wal", "injections", "blame", "review", "versions"), enabled=with_row, footer=18,
+    Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen", _PARTS,
+           enabled=with_row, footer=18,
            labels={"sessions": "next message", "wal": "next turn", "injections": "next item", "blame": "next reason",
-                   "versions": "next change"}),
-    Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen",
-           ("dream", "sessions", "wal", "injections", "blame", "review", "versions"), enabled=with_row,
+                   "versions": "next change", "knowledge": "next part"}),
+    Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen", _PARTS, enabled=with_row,
            labels={"sessions": "last message", "wal": "last turn", "injections": "last item", "blame": "last reason",
-                   "versions": "last change"}),
+                   "versions": "last change", "knowledge": "last part"}),
     Action("reply_to", ("Q",), "reply to", "Type the words of the message that it replies to; they count half.",
            "screen", ("recall",), headless="recall MESSAGE --reply-to TEXT", footer=11),
     Action("asker", ("A",), "who asks", "Choose who asks: the owner, a chat, a person; or type channel:chat sender.",
@@ -309,14 +295,15 @@ ACTIONS: tuple[Action, ...] = (
            ("recall",), footer=18),
     Action("less_weight", ("<",), "less of it", "Let the weight count less; 0 leaves it out.", "screen", ("recall",)),
     Action("reset_weights", ("R",), "reset weights", "The weights of the profile again.", "screen", ("recall",),
-           enabled=_turned),
+           enabled=turned),
     Action("why_not", ("W",), "why not",
            "Say why an item is not recalled: this one on Items, on Recall one that you choose by typing.", "screen",
            ("items", "recall"), headless="recall MESSAGE --why-not ID", footer=19),
     Action("injected", ("I",), "turns given", "The real turns that were given this, or that saved it.", "screen",
-           (*_ROWS, "recall"), enabled=_with_item),
+           (*_ROWS, "recall"), enabled=with_item),
     Action("keep_recall", ("M",), "must find", "Save the message as a question that must find this row, or the "
-           "selected rows.", "screen", ("recall",), headless="recall MESSAGE --save ID", enabled=_found, footer=12),
+           "selected rows.", "screen", ("recall",), headless="recall MESSAGE --save ID", enabled=with_message,
+           footer=12),
     Action("check_recall", (), "check saved", "Ask every saved question again and show what got lost.", "screen",
            ("recall",), headless="recall --check"),
     Action("doctor", ("D",), "doctor", "Check every file and table, and say what to do.", "screen", ("status",),
@@ -339,8 +326,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_pane", ("tab",), "pane", "To the other pane.", "global", footer=50),
     Action("previous_pane", ("shift+tab",), "pane", "To the pane before.", "global"),
     Action("undo", ("u",), "undo", "Take back the last change that you made.", "global", headless="undo",
-           enabled=_undo, footer=15),
-    Action("redo", ("ctrl+r",), "redo", "Do again what was taken back.", "global", headless="redo", enabled=_redo),
+           enabled=undoable, footer=15),
+    Action("redo", ("ctrl+r",), "redo", "Do again what was taken back.", "global", headless="redo", enabled=redoable),
     Action("ledger", ("U",), "ledger", "Every change: who, when, what; take back any of them.", "global",
            headless="log"),
     Action("copy", ("y",), "copy", "Copy the text to the clipboard of your own terminal.", "global", enabled=with_row),
@@ -361,6 +348,8 @@ ACTIONS: tuple[Action, ...] = (
            headless="dream log"),
     Action("go_recall", ("6",), "Recall", "What a message would bring back, why, and why not.", "go",
            headless="recall MESSAGE"),
+    Action("go_knowledge", ("7",), "Knowledge", "Facts by domain and category, journal, reflections, tokens used.",
+           "go", headless="facts list"),
     Action("go_status", ("0",), "Status", "The health of every part.", "go", headless="memory status"),
     # Moving in lists and texts.
     Action("cursor_down", ("j", "down"), "down", "One line down.", "move"),
@@ -371,8 +360,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("page_up", ("pageup",), "page", "A page up.", "move"),
     Action("first", ("g", "home"), "first", "To the first line.", "move"),
     Action("last", ("G", "end"), "last", "To the last line.", "move"),
-    Action("scroll_left", ("left",), "left", "Text to the left, when it is not wrapped.", "move"),
-    Action("scroll_right", ("right",), "right", "Text to the right, when it is not wrapped.", "move"),
+    Action("scroll_left", ("left",), "left",
+           "Text to the left, when it is not wrapped; in a tree: fold, or to the heading.", "move"),
+    Action("scroll_right", ("right",), "right",
+           "Text to the right, when it is not wrapped; in a tree: unfold, or into it.", "move"),
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}

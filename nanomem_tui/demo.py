@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from nanomem_tui import clock, demo_content
+from nanomem_tui.facts.facts import FactValue
 from nanomem_tui.formats import jsonl, lessons, ltm_snapshot, wal_state
 from nanomem_tui.formats.history import HistoryEntry, dump_entry
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.paths import DREAM_CURSOR, Paths, locate
 from nanomem_tui.store import atomic
 from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.text import counted
 from nanomem_tui.workspace import open_workspace
 
 WORKSPACE_ID = "d3a0d3a0d3a0d3a0d3a0d3a0d3a0d3a0"
@@ -61,6 +63,7 @@ def build(home: Path) -> Path:
     _write_wal(paths, now)
     note = f"# {now:%Y-%m-%d}\n\nRelease notes drafted; Elin called about the weekend.\n"
     atomic.write_atomic(paths.memory / f"{now - timedelta(days=1):%Y-%m-%d}.md", note.encode())
+    _know(paths, now)
     _dream(paths, now)
     return workspace
 
@@ -144,6 +147,28 @@ def _write_wal(paths: Paths, now: datetime) -> None:
             if key != "telegram:20417" or place < len(said) - 1:
                 data += wal_state.dump_post(clock.iso(moment + timedelta(seconds=9)), "Done.")
         atomic.write_atomic(paths.wal_dir / wal_state.wal_name(key), data)
+
+
+def _know(paths: Paths, now: datetime) -> None:
+    """What is known by fields and by days: facts, a journal, reflections, the use of tokens."""
+    with open_workspace(paths.workspace) as ws:
+        for hours, learned in demo_content.FACTS:
+            facts = [
+                FactValue(category, key, value, domain, session_key=session, source="explicit_user")
+                for domain, category, key, value, session in learned
+            ]
+            with clock.at(now - timedelta(hours=hours)):
+                label = f"learn {counted(len(facts), 'fact')}"
+                ws.facts.set_many(facts, actor="agent", kind="facts.set", label=label)
+        for hours, text in demo_content.JOURNAL:
+            with clock.at(now - timedelta(hours=hours)):
+                ws.journal.add(text, source="agent", actor="agent")
+        for hours, tool, args, error, insight in demo_content.REFLECTIONS:
+            with clock.at(now - timedelta(hours=hours)):
+                ws.reflections.add(tool, args, error, insight, source="agent", actor="agent")
+        for hours, model, source, asked, answered in demo_content.USAGE:
+            with clock.at(now - timedelta(hours=hours)):
+                ws.usage.add(source, model, asked, answered)
 
 
 def _dream(paths: Paths, now: datetime) -> None:

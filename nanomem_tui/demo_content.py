@@ -94,6 +94,59 @@ ITEMS: tuple[tuple[float, str, str, str, int], ...] = (
 )
 """Hours ago, text, source, session, hits: duplicates, small talk, stale dates, one poisoned line, many scripts."""
 
+FACTS: tuple[tuple[float, tuple[tuple[str | None, str, str, str, str], ...]], ...] = (
+    (
+        815,
+        (
+            ("work", "infrastructure", "database", "PostgreSQL 15", "slack:C0LANTERN"),
+            ("work", "infrastructure", "staging cluster", "Aurora", "slack:C0LANTERN"),
+            ("work", "people", "legal", "Rask & Holm", "email:mira@lantern.example"),
+        ),
+    ),
+    (
+        560,
+        (
+            ("work", "project", "backend", "FastAPI", "cli:direct"),
+            ("work", "project", "frontend", "Vue 3", "cli:direct"),
+            ("home", "health", "blood type", "0+", "telegram:20417"),
+            ("home", "family", "cat", "Luna", "telegram:20417"),
+        ),
+    ),
+    (
+        470,
+        (
+            ("home", "family", "女儿", "小满，每周三要接", "feishu:ou_mira"),
+            ("home", "family", "cat", "Pixel, no tuna", "telegram:20417"),
+            (None, "preference", "language at home", "svenska", "telegram:20417"),
+        ),
+    ),
+    (300, (("work", "infrastructure", "database", "PostgreSQL 16 since the October upgrade", "slack:C0LANTERN"),)),
+)
+"""Hours ago, and what was learned then: domain, category, key, value, session; two of them changed."""
+
+JOURNAL: tuple[tuple[float, str], ...] = (
+    (220, "Standup moved to 09:40; Elin called about the weekend."),
+    (50, "Release went out on Tuesday without a rollback. 小满 was picked up at 17:10."),
+    (49, "Terraform state moved to lantern-tfstate."),
+)
+"""Hours ago, what was noted."""
+
+REFLECTIONS: tuple[tuple[float, str, str, str, str], ...] = (
+    (430, "exec", '{"command": "pip install httpx"}', "error: externally-managed-environment",
+     "Use `uv pip` in project folders"),
+    (120, "edit_file", '{"path": "USER.md"}', "old text not found", "Read the file again before an edit"),
+)  # fmt: skip
+"""Hours ago, tool, arguments, error, insight."""
+
+USAGE: tuple[tuple[float, str, str, int, int], ...] = (
+    (150, "gpt-4o-mini", "dream", 5_200, 610),
+    (126, "gpt-4o-mini", "dream", 6_100, 540),
+    (102, "gpt-4o-mini", "consolidate", 9_800, 900),
+    (54, "gpt-4o-mini", "dream", 4_300, 380),
+    (30, "claude-haiku", "dream", 7_700, 820),
+)
+"""Hours ago, model, source, tokens asked, tokens answered."""
+
 LESSONS: tuple[tuple[float, str, str, str, str, str, int, int, bool], ...] = (
     (
         700,

@@ -19,6 +19,8 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
     "files": ("go_dream", "next_list"), "injections": ("go_recall", "next_list"), "ledger": ("ledger",),
     "inbox": ("go_items", "next_list"), "blame": ("go_dream", "blame"),
     "review": ("go_dream", "dream_review"), "versions": ("go_dream", "versions"), "survival": ("go_dream", "survival"),
+    "journal": ("go_knowledge", "next_list"), "reflections": ("go_knowledge", "next_list", "next_list"),
+    "usage": ("go_knowledge", "next_list", "next_list", "next_list"),
 }  # fmt: skip
 _KEY_NAMES = {
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "down": "↓", "up": "↑", "left": "←", "right": "→",

@@ -103,6 +103,10 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         """Enter on a row: to its detail."""
         self.show_pane("detail")
 
+    def make_table(self) -> LineTable[Row]:
+        """The list on the left, with the id "list"."""
+        return LineTable(self.columns(), self.row_id, sign=self.sign, dimmed=self.dimmed, id="list")
+
     def make_detail(self) -> Widget:
         """The widget on the right."""
         return Preview(id="detail")
@@ -162,7 +166,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         self._class_by_size()  # while there is nothing in it that would be styled again
         yield TitleBar(self.SCREEN)
         with Horizontal(id="panes"):
-            yield LineTable(self.columns(), self.row_id, sign=self.sign, dimmed=self.dimmed, id="list")
+            yield self.make_table()
             yield self.make_detail()
         yield Static(id="too-small")
         yield FilterBar()

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui.actions import BY_NAME
-from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import efficacy
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.rows import RowsScreen, age_of, when
+from nanomem_tui.screens.text_form import TextForm
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 
-#: The parts of a lesson as a person edits them, each under its own line.
-FORM: Mapping[str, str] = {"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_action"}
+FORM = TextForm({"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_action"}, "the edited lesson")
+"""The parts of a lesson as a person edits them."""
 
 #: The free fields that are told in words.
 TOLD = frozenset({"conflict", "efficacy"})
@@ -150,19 +150,15 @@ class LessonsScreen(RowsScreen[Lesson]):
 
     def edit_form(self, row: Lesson) -> str:
         """Its three texts, each under the name of its part."""
-        return _form(row._asdict())
+        return FORM.text(row._asdict())
 
     def save_form(self, row: Lesson, text: str) -> Operation:
         """Save those of the three texts that were edited."""
-        return self.ws.lessons.edit(row.id, expected=row, **self._edited(row, text))
+        return self.ws.lessons.edit(row.id, expected=row, **FORM.edited(self.edit_form(row), text))
 
     def again(self, row: Lesson, now: Lesson, text: str) -> str:
         """The texts that were edited as they were typed, the others as they are now."""
-        return _form({**now._asdict(), **self._edited(row, text)})
-
-    def _edited(self, row: Lesson, text: str) -> dict[str, str]:
-        shown = read_form(self.edit_form(row))
-        return {field: value for field, value in read_form(text).items() if value != shown[field]}
+        return FORM.text({**now._asdict(), **FORM.edited(self.edit_form(row), text)})
 
     def do_reset_lessons(self) -> None:
         """Forget every lesson, after a typed word."""
@@ -174,23 +170,3 @@ class LessonsScreen(RowsScreen[Lesson]):
         reason = "Every lesson of this workspace is forgotten, also in the agent's own file. u brings them back."
         title = f"{BY_NAME['reset_lessons'].label_on('lessons').capitalize()}: {len(rows):,} would go"
         self.confirm(title, self.listed(rows), reset, reason=reason, word="reset")
-
-
-def _form(fields: Mapping[str, Any]) -> str:
-    return "\n\n".join(f"{name}\n{fields[field]}" for name, field in FORM.items()) + "\n"
-
-
-def read_form(text: str) -> dict[str, str]:
-    """The fields of an edited form. Raises BadInput when a part was lost."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in text.split("\n"):
-        name = line.strip().rstrip(":")
-        if name in FORM and FORM[name] not in found:
-            lines = found.setdefault(FORM[name], [])
-        else:
-            lines.append(line)
-    missing = [name for name, field in FORM.items() if field not in found]
-    if missing:
-        raise BadInput(f"the line {missing[0]} is missing", "the edited lesson", "keep the lines WHEN, DO, INSTEAD OF")
-    return {field: "\n".join(lines).strip() for field, lines in found.items()}

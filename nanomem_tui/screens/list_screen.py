@@ -106,6 +106,14 @@ class ListScreen(Screen[None], Generic[Row]):
         """Whether the row is switched off."""
         return False
 
+    def arranged(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """The rows that are wanted, as the list shows them: a tree puts headings between them."""
+        return rows
+
+    def shown(self) -> int:
+        """How many of all rows the list shows."""
+        return len(self.table.rows)
+
     def refresh_context(self) -> None:
         """What can be done may have changed: look again which keys to offer."""
         raise NotImplementedError
@@ -213,14 +221,14 @@ class ListScreen(Screen[None], Generic[Row]):
                 empty = f"{view.hint[:1].upper()}{view.hint[1:]}"
             if not view.done:
                 empty += "; looking for something similar …"
-            self.table.set_rows(view.rows, self._changed, empty, from_top=self._from_top)
+            self.table.set_rows(self.arranged(view.rows), self._changed, empty, from_top=self._from_top)
         if view.done:
             self._changed = frozenset()
             self._from_top = False
         self._say_totals()
 
     def _say_totals(self) -> None:
-        shown, total = len(self.table.rows), len(self.listing.rows)
+        shown, total = self.shown(), len(self.listing.rows)
         parts = [f"{shown:,} of {total:,}" if shown != total or self.listing.filter else f"{total:,}"]
         if self.listing.fuzzy:
             parts[0] = f"similar: {parts[0]}"
@@ -235,8 +243,12 @@ class ListScreen(Screen[None], Generic[Row]):
 
     @on(FilterBar.FilterChanged)
     def _filter_changed(self, event: FilterBar.FilterChanged) -> None:
-        if self.listing.set_query(event.query):
-            self._from_top = bool(event.query)
+        self.asked_for(event.query)
+
+    def asked_for(self, query: str) -> None:
+        """Another filter was typed: show what it lets through."""
+        if self.listing.set_query(query):
+            self._from_top = bool(query)
             self._make_view()
 
     @on(LineTable.SelectionChanged)

@@ -38,7 +38,9 @@ PLACES: Mapping[str, Place] = {
     "recall": Place("recall", "RecallScreen", frozenset({"items", "lessons", "documents"})),
     "status": Place("status", "StatusScreen"),
     "ledger": Place(
-        "ledger", "LedgerScreen", frozenset({"items", "lessons", "documents", "sessions", "review", "ledger"})
+        "ledger",
+        "LedgerScreen",
+        frozenset({"items", "lessons", "records", "documents", "sessions", "review", "ledger"}),
     ),
     "notes": Place("notes", "NotesScreen", frozenset({"notes"})),
     "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
@@ -49,12 +51,17 @@ PLACES: Mapping[str, Place] = {
     "survival": Place("dream_survival", "SurvivalScreen", frozenset({"dream", "documents"})),
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
     "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents"})),
+    "knowledge": Place("knowledge", "KnowledgeScreen", frozenset({"items"})),
+    "journal": Place("journal", "JournalScreen", frozenset({"records"})),
+    "reflections": Place("reflections", "ReflectionsScreen", frozenset({"records", "lessons"})),
+    "usage": Place("usage", "UsageScreen", frozenset({"records", "usage"})),
 }
 
 #: The layer of `Workspace.refresh` that an operation's layer is part of.
 LAYER_OF_CHANGE: Mapping[str, str] = {
     "item": "items",
     "lesson": "lessons",
+    "record": "records",
     "file": "documents",
     "session": "sessions",
     "mirror": "notes",

@@ -247,6 +247,13 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
             rows.insert(self._place_of(row, rows), row)
         self.listing.set_rows(rows)
         self._step_off(now)
+        self._show_changed(rows, now, missing)
+        self.table.keep_selected(lambda row_id: now.get(row_id, True) is not None)
+        self._say_totals()
+        self.refresh_detail()
+
+    def _show_changed(self, rows: list[Row], now: dict[str, Row | None], missing: list[Row]) -> None:
+        """Show `rows`, some of which are `now` other ones or gone; `missing` came (back)."""
         if missing:
             self._changed = frozenset(row.id for row in missing)
             self._make_view()
@@ -258,9 +265,6 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
             )
             alive = [key for key, row in now.items() if row is not None]
             self.table.set_rows(shown, alive, self.EMPTY)
-        self.table.keep_selected(lambda row_id: now.get(row_id, True) is not None)
-        self._say_totals()
-        self.refresh_detail()
 
     def _now(self, key: str) -> Row | None:
         """The row as it is now; None when it is gone, or waits in the inbox."""

@@ -21,6 +21,7 @@ from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.document import Span
 from nanomem_tui.widgets.look import glyphs
 
+SHORT = 7  # cells of the name of a screen with its key, where there is no room for all of it
 TONES = ("here", "dim", "key", "good", "warn", "bad")
 
 
@@ -86,8 +87,8 @@ class TitleBar(LineBar):
         self.fit()
 
     def fit(self) -> None:
-        """All screens where they fit, close together if need be, else only this one; a screen without a key of its own
-        stands after them."""
+        """All screens where they fit, close together or with short names if need be, else only this one; a screen
+        without a key of its own stands after them."""
         text, tone = self._right
         moved = moved_keys(self)
         tabs = [
@@ -101,8 +102,9 @@ class TitleBar(LineBar):
             tabs.append((f" {SCREENS.get(self._shown, self._shown)}", "here"))
         roomy = [(f"{tab} ", of) for tab, of in tabs]
         close = [(f"{tab} " if of == "here" else tab, of) for tab, of in tabs]
+        short = [(tab if of == "here" else tab[:SHORT].rstrip(), of) for tab, of in close]
         shown, used = roomy, 0
-        for shown in (roomy, close, [tab for tab in close if tab[1] == "here"]):
+        for shown in (roomy, close, short, [tab for tab in close if tab[1] == "here"]):
             used = sum(cell_width(tab) for tab, _ in shown) + cell_width(text)
             if used + 2 <= self.size.width:
                 break

@@ -10,10 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from nanomem_tui.errors import NanomemError
+from nanomem_tui.text import one_line
 from nanomem_tui.widgets.bars import LineBar
+from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
 
@@ -21,11 +23,15 @@ Check = Callable[[Mapping[str, str]], Mapping[str, Any]]
 
 
 class FormField(NamedTuple):
-    """One field: its name, what it holds ("" where the rows differ), and what may be written there."""
+    """One field: its name, what it holds ("" where the rows differ), and what may be written there.
+
+    `optional`: it may be emptied.
+    """
 
     name: str
     value: str
     hint: str
+    optional: bool = False
 
 
 class FormLine(Horizontal):
@@ -36,22 +42,27 @@ class FormLine(Horizontal):
     FormLine > LineBar { width: 13; background: $background; }
     """
 
-    def __init__(self, field: FormField) -> None:
+    def __init__(self, field: FormField, typed: str, empty: str) -> None:
         super().__init__()
         self._field = field
+        self._typed = typed
+        self._empty = empty
 
     def compose(self) -> ComposeResult:
         """The two of them."""
         name = LineBar()
         name.set_parts([(self._field.name, "key")])
         yield name
-        yield LineInput(self._field.value, self._field.value or "as they are", id=f"field-{self._field.name}")
+        empty = "none" if self._field.optional else self._field.value or self._empty
+        yield LineInput(self._typed, empty, id=f"field-{self._field.name}")
 
 
 class FormScreen(Dialog["Mapping[str, Any] | None"]):
     """Edit `fields`; the result is what `check` makes of those that were changed, or None when none was.
 
     `check` raises an error of the tree for what can't be taken: that is said, and the form stays as it was typed.
+    `typed` is what was typed before and could not be saved, `why` says why, above the fields. `empty` is what an empty
+    field means.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,20 +74,33 @@ class FormScreen(Dialog["Mapping[str, Any] | None"]):
     DEFAULT_CSS = """
     FormScreen VerticalScroll { height: auto; max-height: 100%; margin-bottom: 1; }
     FormScreen .hint { background: $background; margin-left: 13; }
+    FormScreen #form-why { color: $warning; height: auto; max-height: 4; }
     """
 
-    def __init__(self, title: str, fields: Sequence[FormField], check: Check) -> None:
+    def __init__(
+        self,
+        title: str,
+        fields: Sequence[FormField],
+        check: Check,
+        *,
+        typed: Mapping[str, str] | None = None,
+        why: str = "",
+        empty: str = "as they are",
+    ) -> None:
         super().__init__(title)
         self._fields = tuple(fields)
         self._check = check
+        self._typed = typed or {}
+        self._why = why
+        self._empty = empty
 
     def inside(self) -> list[Widget]:
         """The fields, each with its hint."""
-        lines: list[Widget] = []
+        lines: list[Widget] = [Static(content(one_line(self._why, 400)), id="form-why")] if self._why else []
         for field in self._fields:
             hint = LineBar(classes="hint")
             hint.set_parts([(field.hint, "dim")])
-            lines += [FormLine(field), hint]
+            lines += [FormLine(field, self._typed.get(field.name, field.value), self._empty), hint]
         inside = VerticalScroll(*lines)
         inside.can_focus = False
         return [inside]
@@ -102,7 +126,11 @@ class FormScreen(Dialog["Mapping[str, Any] | None"]):
     def changed(self) -> dict[str, str]:
         """The fields that hold something else than at first, by name."""
         typed = {field.name: self.query_one(f"#field-{field.name}", LineInput).value.strip() for field in self._fields}
-        return {field.name: typed[field.name] for field in self._fields if typed[field.name] not in {"", field.value}}
+        return {
+            field.name: typed[field.name]
+            for field in self._fields
+            if typed[field.name] != one_line(field.value) and (typed[field.name] or field.optional)
+        }
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

@@ -11,7 +11,7 @@ import pytest
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput
 from nanomem_tui.operations import new_operation
-from nanomem_tui.screens.lessons import read_form
+from nanomem_tui.screens.lessons import FORM
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson
 from tests.screens.console import console
@@ -70,7 +70,7 @@ async def test_its_texts_are_edited_under_their_names(demo: Path) -> None:
 
 def test_a_form_gives_its_fields_back() -> None:
     form = "WHEN\nasked for a date\n\nDO\nsay the day\nof the week\n\nINSTEAD OF\n\n"
-    assert read_form(form) == {
+    assert FORM.read(form) == {
         "trigger": "asked for a date",
         "better_action": "say the day\nof the week",
         "bad_action": "",
@@ -79,7 +79,7 @@ def test_a_form_gives_its_fields_back() -> None:
 
 def test_a_form_that_lost_a_part_is_refused() -> None:
     with pytest.raises(BadInput, match="the line DO is missing"):
-        read_form("WHEN\nx\nINSTEAD OF\ny\n")
+        FORM.read("WHEN\nx\nINSTEAD OF\ny\n")
 
 
 async def test_delete_and_undo(demo: Path) -> None:

@@ -25,8 +25,11 @@ async def test_the_title_shows_all_screens_or_only_this_one() -> None:
         title = app.query_one(TitleBar)
         title.set_right("312 of 100,000")
         await pilot.pause()
-        assert title.text.startswith(" 1 Items  2 Lessons ")
+        assert title.text.startswith(" 1 Items  2 Less 3 Sess 4 WAL 5 Drea ")
         assert title.text.rstrip().endswith("312 of 100,000")
+        await pilot.resize_terminal(100, 5)
+        await pilot.pause()
+        assert title.text.startswith(" 1 Items  2 Lessons  3 Sessions ")
         await pilot.resize_terminal(60, 5)
         await pilot.pause()
         assert title.text.split() == ["1", "Items", "312", "of", "100,000"]

@@ -1,0 +1,89 @@
+"""When an action can be done, and the words for why it cannot be done now.
+
+Each condition looks at a `Context` and returns None or the reason. Must not know keys, screens' widgets or an action.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nanomem_tui.actions import Context
+
+
+def always(_context: Context) -> str | None:
+    """Can always be done."""
+    return None
+
+
+def with_row(context: Context) -> str | None:
+    """Needs a row under the cursor."""
+    return None if context.rows else "there is no row here"
+
+
+def writable(context: Context) -> str | None:
+    """Needs a row, and a workspace that can be written."""
+    return context.read_only or with_row(context) or context.row_read_only or None
+
+
+def changeable(context: Context) -> str | None:
+    """Needs a workspace that can be written."""
+    return context.read_only or None
+
+
+def two_rows(context: Context) -> str | None:
+    """Needs two rows that are selected."""
+    return writable(context) or (None if context.selected > 1 else "select two or more rows first (space)")
+
+
+def undoable(context: Context) -> str | None:
+    """Needs a change to take back."""
+    return context.read_only or (None if context.can_undo else "nothing to undo")
+
+
+def redoable(context: Context) -> str | None:
+    """Needs a change that was taken back."""
+    return context.read_only or (None if context.can_redo else "nothing to redo")
+
+
+def without_agent(context: Context) -> str | None:
+    """An agent has conversations and the archive in memory."""
+    return "an agent is running: it would write over what changes here" if context.agent_alive else context.read_only
+
+
+def compactable(context: Context) -> str | None:
+    """Needs rows to compact; what an agent has in memory, no agent."""
+    of_agent = context.screen in ("sessions", "archive")
+    return (without_agent(context) if of_agent else context.read_only) or with_row(context)
+
+
+def consolidable(context: Context) -> str | None:
+    """Needs a conversation, and no agent that has it in memory."""
+    return without_agent(context) or with_row(context)
+
+
+def with_source(context: Context) -> str | None:
+    """Needs a row that knows where it came from."""
+    return with_row(context) or (None if "source" in context.has else "where this came from is not known")
+
+
+def with_item(context: Context) -> str | None:
+    """On Recall not every row is an item."""
+    return with_row(context) or (None if context.screen != "recall" or "item" in context.has else "this is no item")
+
+
+def with_message(context: Context) -> str | None:
+    """Needs an item that a message brought back."""
+    asked = "message" in context.has
+    return context.read_only or (with_item(context) if asked else "type a message first (/)")
+
+
+def turned(context: Context) -> str | None:
+    """Needs a weight that was changed."""
+    return None if "turned" in context.has else "no weight was changed"
+
+
+def unfinished(context: Context) -> str | None:
+    """Needs a log with a turn that never ended."""
+    known = context.selected or "unfinished" in context.has
+    return writable(context) or (None if known else "every turn of this log ended, or is recovered")

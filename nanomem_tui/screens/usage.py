@@ -1,0 +1,188 @@
+"""The Usage screen, behind Knowledge: tokens and what they cost, by day, model, source or whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from textual.widget import Widget
+
+from nanomem_tui.facts.usage import BY, By, Sum, Used, total
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens.usage_plot import Drawn, UsagePane, money_of
+from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.text import counted
+from nanomem_tui.widgets.bars import TitleBar
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.plots import meter
+from nanomem_tui.widgets.toast import say
+
+BAR = 12  # cells
+TITLES: Mapping[By, str] = {"day": "Day", "model": "Model", "source": "Source", "origin": "Whose"}
+WHOSE = {"nanomem": "by nanomem", "agent": "by the agent", "import": "imported"}
+
+Counted = Used | Sum
+"""What was read, and what the list shows: the sums of it."""
+
+
+class UsageScreen(WorkspaceScreen[Counted]):
+    """What language models used."""
+
+    SCREEN = "usage"
+    BEHIND = "knowledge"
+    FLASHES = False  # the sums of another grouping are other rows
+    EMPTY = "No use of tokens is known: no Dream asked a model, no agent counts its calls, nothing was imported."
+    HELP = (
+        "Tokens by day; B adds up by model, by source, by whose they are, C draws the cost. / filters what is added "
+        "up: model:gpt-* source:dream whose:agent day:2026-02-* cost:>0. The agent's own calls are read in its log. A "
+        "total may differ from what was asked and answered: it stands as it was recorded. Signs before a row: ! "
+        "something of it has no known price."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "day": "text", "model": "text", "source": "text", "whose": "text", "tokens": "number", "cost": "number",
+        "age": "age",
+    }  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._by: By = "day"
+        self._measure = "tokens"
+        self._counted: Sequence[Used] = ()  # the rows that are added up
+        self._most = 0.0
+        self._order: tuple[Callable[[Counted], Any] | None, bool] = (None, False)
+
+    # The list
+
+    def columns(self) -> Sequence[Column[Counted]]:
+        """What it is added up by, tokens, cost, a bar."""
+        signs = glyphs(self)
+        name = "day" if self._by == "day" else self._by
+        return (
+            Column("name", TITLES[self._by], self._named, min_width=10 if name == "day" else 18,
+                   sort=lambda row: self._named(row).casefold()),
+            Column("tokens", "Tokens", lambda row: f"{row.total_tokens:,}", width=12, align="right",
+                   sort=lambda row: row.total_tokens),
+            Column("bar", "Share", lambda row: meter(self._amount(row) / (self._most or 1), BAR, signs), width=BAR,
+                   priority=1, tone="accent"),
+            Column("cost", "Cost", lambda row: money_of(row.cost), width=9, align="right",
+                   sort=lambda row: row.cost or 0.0),
+            Column("requests", "Requests", lambda row: f"{row.requests:,}", width=8, priority=2, align="right",
+                   sort=lambda row: row.requests),
+            Column("asked", "Asked", lambda row: f"{row.prompt_tokens:,}", width=11, priority=3, align="right",
+                   tone="dim", sort=lambda row: row.prompt_tokens),
+            Column("answered", "Answered", lambda row: f"{row.completion_tokens:,}", width=11, priority=4,
+                   align="right", tone="dim", sort=lambda row: row.completion_tokens),
+        )  # fmt: skip
+
+    def _named(self, row: Counted) -> str:
+        name = row.name if isinstance(row, Sum) else str(getattr(row, self._by))
+        return WHOSE.get(name, name) if self._by == "origin" else name or "(none)"
+
+    def _amount(self, row: Counted) -> float:
+        return (row.cost or 0.0) if self._measure == "cost" else float(row.total_tokens)
+
+    def row_id(self, row: Counted) -> str:
+        """The name of the sum; of what was read all that tells it from the others."""
+        return f"{self._by} {row.name}" if isinstance(row, Sum) else "\t".join(row[:4])
+
+    def load(self) -> Iterable[Sequence[Counted]]:
+        """Every row, ours and the agent's; what could not be read of its log is said."""
+        rows = self.ws.usage.rows()
+        for problem in self.ws.usage.problems():
+            self.app.call_later(say, self, problem.what, "warning", problem.where)
+        yield rows
+
+    def search_text(self, row: Counted) -> str:
+        """Words are searched in the names."""
+        return " ".join(row[:4]) if isinstance(row, Used) else row.name
+
+    def field(self, row: Counted, name: str) -> Any:
+        """The fields of the filter language."""
+        assert isinstance(row, Used)
+        values = {"whose": {row.origin, WHOSE[row.origin]}, "tokens": row.total_tokens, "age": f"{row.day}T12:00:00"}
+        return values[name] if name in values else getattr(row, name)
+
+    def sign(self, row: Counted) -> str:
+        """Something of it has no known price."""
+        return "!" if isinstance(row, Sum) and row.unpriced else ""
+
+    def arranged(self, rows: Sequence[Counted]) -> Sequence[Counted]:
+        """The rows that are wanted, added up."""
+        self._counted = [row for row in rows if isinstance(row, Used)]
+        groups: dict[str, list[Used]] = {}
+        for row in self._counted:
+            groups.setdefault(str(getattr(row, self._by)), []).append(row)
+        sums: list[Counted] = [total(some, name) for name, some in groups.items()]
+        self._most = max(map(self._amount, sums), default=0.0)
+        if self._order[0] is not None:
+            return sorted(sums, key=self._order[0], reverse=self._order[1])
+        if self._by == "day":
+            return sorted(sums, key=self._named, reverse=True)
+        return sorted(sums, key=lambda row: (-self._amount(row), self._named(row)))
+
+    def shown(self) -> int:
+        """Rows that are added up."""
+        return len(self._counted)
+
+    def sort_by(self, column: Column[Counted] | None, descending: bool = False) -> None:
+        """The sums are sorted, not what they are made of."""
+        self._order = (column.sort if column else None, descending)
+        super().sort_by(column, descending)
+
+    def _say_totals(self) -> None:
+        super()._say_totals()
+        one = total(self._counted)
+        cost = f"{money_of(one.cost)}{'' if one.is_whole else ' and more'}" if one.cost is not None else "no prices"
+        parts = [counted(len(self.table.rows), self._by if self._by != "origin" else "owner")]
+        parts += [f"{one.total_tokens:,} tokens", cost]
+        if self._counted:
+            self.query_one(TitleBar).set_right(" · ".join(parts))
+
+    # The detail
+
+    def detail(self, row: Counted) -> Drawn:
+        """The plot of all that is wanted, and the row in numbers."""
+        rows = tuple(self._counted)
+        name = row.name if isinstance(row, Sum) else ""
+        part = self._by if self._by != "day" else "model"
+        of_name = tuple(one for one in rows if str(getattr(one, self._by)) == name)
+        return Drawn(rows, part, self._measure, self._by, name, of_name)
+
+    def make_detail(self) -> Widget:
+        """A plot over numbers."""
+        return UsagePane(id="detail")
+
+    def show_detail(self, detail: Any) -> None:
+        """The plot; nothing where no row is chosen."""
+        self.query_one(UsagePane).show_drawn(detail if isinstance(detail, Drawn) else Drawn())
+
+    def copy_text(self) -> str:
+        """The rows shown as lines with tabs, as a table takes them."""
+        lines = [f"{TITLES[self._by]}\tTokens\tAsked\tAnswered\tRequests\tCost"]
+        for row in self.table.rows:
+            counts = (row.total_tokens, row.prompt_tokens, row.completion_tokens, row.requests)
+            lines.append("\t".join((self._named(row), *map(str, counts), "" if row.cost is None else str(row.cost))))
+        return "\n".join(lines)
+
+    # Actions
+
+    def do_group_by(self) -> None:
+        """Add up by the next."""
+        self._by = BY[(BY.index(self._by) + 1) % len(BY)]
+        self._order = (None, False)
+        self.sort_by(None)
+        self.table.set_columns(self.columns())
+        self._from_top = True
+        self._make_view()
+        self.refresh_detail()
+
+    def do_measure(self) -> None:
+        """Draw the cost, or tokens."""
+        self._measure = "tokens" if self._measure == "cost" else "cost"
+        self._make_view()
+        self.refresh_detail()
+
+    def do_next_list(self) -> None:
+        """Back to facts."""
+        self.console.go("knowledge")
