@@ -51,6 +51,9 @@ class NearestItems(Protocol):
     def nearest(self, text: str, limit: int, within: Container[str] | None = None) -> Sequence[tuple[str, float]]:
         """Ids of items with their cosine distance, nearest first."""
 
+    def start(self) -> None:
+        """Embed in the background what has no vector, and what comes."""
+
 
 class ByMeaning:
     """Asks for what is near, in a thread, so that nobody waits longer than that. May be called from any thread."""
@@ -65,6 +68,11 @@ class ByMeaning:
         self._asking: threading.Thread | None = None
         self._silent_until = 0.0
         self._why = ""
+
+    def warm(self) -> None:
+        """Begin to embed what has no vector, where meaning is wanted."""
+        if self.wanted and self._meaning is not None:
+            self._meaning().start()
 
     def near(self, text: str, limit: int, within: Container[str] | None = None) -> Near:
         """What is near a text, at most `limit` of `within`."""

@@ -91,7 +91,10 @@ class Recall:
         return self.index.ready
 
     def warm(self, *, background: bool = True) -> None:
-        """Load the rows and build the RAM index, by default on a thread of its own; nothing to do when it is built."""
+        """Load the rows and build the RAM index, by default on a thread of its own, on which items are embedded too
+        where meaning is wanted; nothing to do when it is built."""
+        if background:
+            self.by_meaning.warm()
         if self.ready:
             return
         if not background:

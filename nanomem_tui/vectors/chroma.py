@@ -12,6 +12,7 @@ import os
 import shutil
 import threading
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -181,7 +182,7 @@ class ChromaIndex:
         with self._lock, self._told():
             if limit <= 0 or not self._hashes:
                 return []
-            if isinstance(within, set | frozenset | dict) and len(within) <= FEW:
+            if isinstance(within, AbstractSet) and len(within) <= FEW:
                 ids = [called for key in within if (called := self._ids.of.get(key)) is not None]
                 return self._best(vector, limit, ids) if ids else []
             return accepted(lambda size: self._best(vector, size, None), len(self), limit, within)

@@ -29,6 +29,8 @@ LOCK = "embedding.lock"
 """The file, beside the database, whose flock is held by the process that embeds."""
 PATIENCE = 0.25
 """Seconds that a search embeds what is missing before it looks at what is there."""
+FEW = 8
+"""Vectors that a search makes and commits with later ones; the thread, and closing, commit them all."""
 LOOK, PAUSE = 1.0, 30.0
 """Seconds between two looks of the thread, and after a failure."""
 LEAVE = 5.0
@@ -186,10 +188,11 @@ class Meaning:
 
     def start(self) -> None:
         """Embed on a thread what is there, and what comes, until `stop`; nothing happens where that cannot be."""
-        if self._thread is None or not self._thread.is_alive():
-            self._stop.clear()
-            self._thread = threading.Thread(target=self._run, name="nanomem-meaning", daemon=True)
-            self._thread.start()
+        with self._making:
+            if self._thread is None or not self._thread.is_alive():
+                self._stop.clear()
+                self._thread = threading.Thread(target=self._run, name="nanomem-meaning", daemon=True)
+                self._thread.start()
 
     def stop(self) -> None:
         """End the thread, once the batch that it is at is done; one that waits for an endpoint is left to itself, and
@@ -206,6 +209,7 @@ class Meaning:
         self.stop()
         with self._building:
             if self._keeper is not None:
+                self._keeper.keep_late()
                 self._keeper.index.close()
                 self._keeper = None
 
@@ -242,7 +246,7 @@ class Meaning:
         if not keeper.lacks or not self._working.acquire(timeout=patience):
             return
         try:
-            keeper.work(None, lambda: time.monotonic() >= end)
+            keeper.work(None, lambda: time.monotonic() >= end, FEW)
             self._trouble = None
         except NanomemError as error:
             self._trouble = error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nanomem_tui.errors import InvalidConfig, MissingExtra, NanomemError, StoreError
@@ -120,7 +121,7 @@ class PgIndex:
     def nearest(self, vector: Vectors, limit: int, within: Container[str] | None = None) -> Found:
         if limit <= 0 or not self._hashes:
             return []
-        if isinstance(within, set | frozenset | dict) and len(within) <= FEW:
+        if isinstance(within, AbstractSet) and len(within) <= FEW:
             return self._best(vector, limit, list(within)) if within else []
         return accepted(lambda size: self._best(vector, size, None), len(self), limit, within)
 
