@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -105,20 +106,16 @@ class Crystallizer:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other runs from going on at the same time. Raises Refused when one does.
-
-        A home in which nothing was kept yet stays as it is: two first runs at once keep the same facts once.
-        """
-        lock = self._paths.data / "crystallize.lock"
-        with contextlib.ExitStack() as held:
-            if not self._paths.data.is_dir():
-                yield
-                return
-            try:
-                held.enter_context(atomic.locked(lock, wait=0))
-            except Refused:
-                raise Refused("facts are being crystallized by another process", "", "wait for it to end") from None
+        """Keep other runs from going on at the same time, by a lock on the folder of the workspace, in which no file is
+        made. Raises Refused when one does."""
+        folder = self._paths.workspace
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if not atomic.try_lock(handle):
+                raise Refused("facts are being crystallized by another process", "", "wait for it to end")
             yield
+        finally:
+            os.close(handle)
 
     def places(self) -> dict[str, Place] | None:
         """How far each session was read; None: no run was made here. Raises the store's errors."""

@@ -50,6 +50,8 @@ TOLD: Mapping[str, str] = {
 """Why a proposal is not to be decided on, in words."""
 _OF_PERSONS = ("facts.", "items.", "memory.")
 """How the kinds begin of operations with which a person gives a value."""
+_CHANGES = 200
+"""Changes of a fact among which the one that gave its value is looked for."""
 
 
 class Scope(NamedTuple):
@@ -182,24 +184,20 @@ class _Rows:
         return "rejected" if other.item.waits else "deleted"
 
     def _contradiction(self, one: Judged, fact: Fact) -> Judged:
-        history = self._facts.history(fact.id)
-        evidence = one.proposal.evidence
-        if any(value.source_message_id == evidence.id and value.until for value in history):
-            return one._replace(
-                verdict="outdated", known=fact.id
-            )  # that message was read, and another value came since
-        found = one._replace(verdict="contradicts", old=fact.value, known=fact.id)
-        now = history[0]
-        by_person = fact.item.source == "manual" or (now.actor == "human" and self._is_set(now.operation))
-        if by_person and evidence.at and evidence.at < now.since:
+        evidence, row = one.proposal.evidence, fact.item
+        entries = self._store.journal.log(_CHANGES, key=fact.id)
+        set_at = row.updated_at if row.source == "manual" else ""
+        if len(entries) > 1:  # else it has the value that it came with
+            history = self._facts.history(fact.id)
+            if any(value.source_message_id == evidence.id and value.until for value in history):
+                return one._replace(verdict="outdated", known=fact.id)  # another value came since that was read
+            kinds = {entry.operation.id: entry.operation.kind for entry in entries}
+            if history[0].actor == "human" and kinds.get(history[0].operation, "").startswith(_OF_PERSONS):
+                set_at = history[0].since
+        if set_at and evidence.at and evidence.at < set_at:
             return one._replace(verdict="outdated", known=fact.id)
-        if by_person or fact.item.pinned:
-            return found._replace(why=found.why or (SET if by_person else PINNED))
-        return found
-
-    def _is_set(self, operation: str) -> bool:
-        entry = self._store.journal.find(operation) if operation else None
-        return entry is not None and entry.operation.kind.startswith(_OF_PERSONS)
+        why = one.why or (SET if set_at else PINNED if row.pinned else "")
+        return one._replace(verdict="contradicts", old=fact.value, known=fact.id, why=why)
 
 
 def stands(one: Judged, facts: Facts) -> bool:
