@@ -32,6 +32,7 @@ def status(ws: Workspace) -> dict[str, Any]:
     waiting = [*(rows.pop("inbox", None) for rows in (items, lessons)), part.read(lambda: edits_waiting(ws), None)]
     lessons["strong"] = part.read(ws.lessons.strong, None) if lessons["total"] else lessons["total"]
     sessions = part.read(lambda: _sessions(ws), None)
+    chats = part.read(lambda: lookup.record_subjects(ws.store, "message"), 0)  # imported
     history = part.read(ws.history.count, {"entries": None, "unprocessed": None})
     dream = part.read(ws.dream.status, {"runs": None, "cursor": None})
     if ahead := dream.get("ahead"):
@@ -53,7 +54,7 @@ def status(ws: Workspace) -> dict[str, Any]:
         "items": items,
         "lessons": lessons,
         "inbox": None if None in waiting else sum(waiting),
-        "sessions": sessions,
+        "sessions": None if sessions is None else sessions + chats,
         "history": history,
         "dream": dream,
         "wal": wal,
@@ -145,9 +146,8 @@ def _vectors(ws: Workspace) -> dict[str, Any]:
 
 
 def _sessions(ws: Workspace) -> int:
-    """How many transcripts there are, imported ones too; where there is none, what reads them is not imported."""
-    has_files = agent_home.has_session_files(ws.paths, ws.layout)
-    return len(ws.sessions.list()) if has_files or lookup.records(ws.store, "message") else 0
+    """How many transcripts lie in files; where there is none, what reads them is not imported."""
+    return len(ws.sessions.of_files()) if agent_home.has_session_files(ws.paths, ws.layout) else 0
 
 
 def _checkpoint(ws: Workspace) -> dict[str, Any]:

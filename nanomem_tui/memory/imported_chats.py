@@ -6,7 +6,7 @@ Owns how rows become a conversation. What an agent keeps itself is in its files,
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
@@ -19,7 +19,6 @@ from nanomem_tui.store.values import Record
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Message, Session
 
-KIND = "message"
 READ_ONLY = "imported, and only read"
 BESIDE = " (imported)"
 """What the key of a conversation ends with where the agent has a session of the same key."""
@@ -54,24 +53,20 @@ class ImportedChats:
         counter = self._store.snapshot.counter if self._store.loaded else -1
         if counter < 0 or self._known[0] != counter:
             by_chat: dict[str, list[Record]] = defaultdict(list)
-            for row in lookup.records(self._store, KIND):
+            for row in lookup.records(self._store, "message"):
                 by_chat[row.about].append(row)
             self._known = (counter, {chat: _chat(rows) for chat, rows in by_chat.items()})
         return self._known[1]
 
-    def find(self, key: str, taken: Collection[str] = ()) -> Chat | None:
-        """The conversation of that key; with `BESIDE` at its end, also one whose chat id the agent has a session of.
 
-        `taken`: the keys of the agent's sessions.
-        """
-        chats = self.all()
-        if key in chats and key not in taken:
-            return chats[key]
-        return chats.get(key.removesuffix(BESIDE)) if key.endswith(BESIDE) else None
+def find(chats: Mapping[str, Chat], key: str, taken: Collection[str]) -> Chat | None:
+    """The conversation that is shown under that key. `taken`: the keys of the agent's sessions."""
+    return next((chat for name, chat in chats.items() if name_of(name, taken) == key), None)
 
-    def told(self, taken: Collection[str]) -> list[tuple[SessionInfo, Chat]]:
-        """The conversations as a list of sessions tells them, in no order."""
-        return [(_info(name_of(key, taken), chat.messages), chat) for key, chat in self.all().items()]
+
+def told(chats: Mapping[str, Chat], taken: Collection[str]) -> list[tuple[SessionInfo, Chat]]:
+    """The conversations as a list of sessions tells them, in no order."""
+    return [(_info(name_of(key, taken), chat.messages), chat) for key, chat in chats.items()]
 
 
 def name_of(chat: str, taken: Collection[str]) -> str:

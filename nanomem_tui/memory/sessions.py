@@ -71,20 +71,34 @@ class Sessions:
 
     def list(self) -> builtins.list[SessionInfo]:
         """Every transcript, of every release's naming, readable or not, and what was imported, the newest first."""
-        infos = self._of_files()
+        infos = self.of_files()
         known = {info.path for info in infos}
         self._summaries = {path: kept for path, kept in self._summaries.items() if path in known}
         infos += [info for info, _ in self.chats()]
         return sorted(infos, key=lambda info: info.updated_at, reverse=True)
 
-    def _of_files(self) -> builtins.list[SessionInfo]:
+    def of_files(self) -> builtins.list[SessionInfo]:
+        """Every transcript in a file, the one last written first."""
         return [self._info(file) for file in newest_first(session_files(self._paths, self._layout))]
 
+    def chats(self) -> builtins.list[tuple[SessionInfo, Chat]]:
+        """The imported conversations, the newest first."""
+        found = self._imported.all() if self._imported is not None else {}
+        if not found:
+            return []
+        from nanomem_tui.memory.imported_chats import told
+
+        keys = {info.key for info in self.of_files()}
+        return sorted(told(found, keys), key=lambda chat: chat[0].updated_at, reverse=True)
+
     def _chat(self, key: str) -> Chat | None:
-        """The imported conversation of that key, under which the agent has no session."""
-        if self._imported is None or not self._imported.all():
+        """The imported conversation of that key."""
+        found = self._imported.all() if self._imported is not None else {}
+        if not found:
             return None
-        return self._imported.find(key, {info.key for info in self._of_files()})
+        from nanomem_tui.memory.imported_chats import find
+
+        return find(found, key, {info.key for info in self.of_files()})
 
     def get(self, key: str, path: str = "") -> Session:
         """The whole transcript of `key`; where two files claim it, that at `path`, else the one that the agent finds.
@@ -149,13 +163,6 @@ class Sessions:
     def files(self) -> builtins.list[SessionFile]:
         """The files of all transcripts but links, the newest first, without opening one."""
         return newest_first(file for file in session_files(self._paths, self._layout) if not file.link)
-
-    def chats(self) -> builtins.list[tuple[SessionInfo, Chat]]:
-        """The imported conversations, the newest first."""
-        if self._imported is None or not self._imported.all():
-            return []
-        keys = {info.key for info in self._of_files()}
-        return sorted(self._imported.told(keys), key=lambda told: told[0].updated_at, reverse=True)
 
     def end_of(self, file: SessionFile, most: int) -> tuple[str, int, tuple[Message, ...]]:
         """The key of a transcript, the index of the first message returned, and the messages of its last bytes.

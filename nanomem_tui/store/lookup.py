@@ -96,10 +96,17 @@ def records(store: MemoryStore, kind: str) -> list[Record]:
     if not store.loaded and not store.waiting():
         if not store.has_database:
             return []
-        return store.read(lambda connection: reader.records_of(connection, store.workspace_id, kind))
+        return store.read(lambda connection: reader.records(connection, store.workspace_id, kind=kind))
     snapshot = store.load("record")
     with snapshot.lock:
         return [row for row in snapshot.records.values() if row.kind == kind and not row.is_deleted]
+
+
+def record_subjects(store: MemoryStore, kind: str) -> int:
+    """How many different things (days, chats, tools) the records of a kind are about."""
+    if store.has_database and not store.loaded and not store.waiting():
+        return store.read(lambda connection: reader.record_subjects(connection, store.workspace_id, kind))
+    return len({row.about for row in records(store, kind)})
 
 
 def newest(store: MemoryStore, limit: int) -> list[Item] | None:

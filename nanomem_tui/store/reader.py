@@ -249,20 +249,23 @@ def lessons(connection: sqlite3.Connection, workspace_id: str, *, after_revision
     return fetched(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
 
 
-def records(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Record]:
-    """Every record written after a revision, deleted ones too; all of them without an index."""
+def records(
+    connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1, kind: str = ""
+) -> list[Record]:
+    """Every record written after a revision, deleted ones too, or those of a `kind` that are not deleted."""
     if not has_records(connection):
         return []
+    if kind:
+        return fetched(connection, Record._make, f"{_RECORDS} AND is_deleted = 0 AND kind = ?", (workspace_id, kind))
     if after_revision < 0:
         return fetched(connection, Record._make, _RECORDS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
     return fetched(connection, Record._make, f"{_RECORDS} AND revision > ?", (workspace_id, after_revision))
 
 
-def records_of(connection: sqlite3.Connection, workspace_id: str, kind: str) -> list[Record]:
-    """The records of a kind that are not deleted, in no order."""
-    if not has_records(connection):
-        return []
-    return fetched(connection, Record._make, f"{_RECORDS} AND is_deleted = 0 AND kind = ?", (workspace_id, kind))
+def record_subjects(connection: sqlite3.Connection, workspace_id: str, kind: str) -> int:
+    """How many different things the records of a kind are about."""
+    query = "SELECT count(DISTINCT about) FROM records WHERE workspace_id = ? AND is_deleted = 0 AND kind = ?"
+    return int(connection.execute(query, (workspace_id, kind)).fetchone()[0]) if has_records(connection) else 0
 
 
 def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:

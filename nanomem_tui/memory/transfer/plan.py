@@ -9,7 +9,7 @@ from nanomem_tui.memory.fact_fields import fact_of, identity_of_item, with_field
 from nanomem_tui.memory.transfer.plan_records import RecordPlanner
 from nanomem_tui.memory.transfer.values import DOES, Choices, Entry, Found, Reading
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Record, Row, layer_of
+from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Record, Row, layer_of
 from nanomem_tui.text import normalised, one_line
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
@@ -24,6 +24,7 @@ class Planner:
 
     def __init__(self, snapshot: Snapshot, choices: Choices) -> None:
         self._snapshot = snapshot
+        self._tables = [(kind, snapshot.table(layer)) for layer, kind in ROW_TYPES.items()]
         self._choices = choices
         self._texts: dict[tuple[str, ...], Row] = {}
         self._gone: dict[tuple[str, ...], Row] = {}
@@ -63,8 +64,8 @@ class Planner:
 
     def _taken(self, row: AnyRow, place: str) -> Entry | None:
         """The verdict on a row whose id another kind of row has here; None when none has."""
-        others = [layer for layer in ROW_LAYERS if layer != layer_of(row)]
-        if any(row.id in self._snapshot.table(layer) for layer in others):
+        own = type(row)
+        if any(kind is not own and row.id in table for kind, table in self._tables):
             return Entry("conflict", row, place, "that id is taken by another kind of row")
         return None
 

@@ -46,18 +46,20 @@ class RecordPlanner:
             return Entry("deleted", row, place, "it was deleted here", present)
         if row.id in self._standing:
             return Entry("same", row, place, f"it stands in the session {self._standing[row.id]}")
-        twin = self._twin(row)
+        key = self._key(row) if self._equal or self._gone else ()
+        twin = self._twin(row, self._equal.get(key, []))
         if twin is not None:
             return Entry("same", row, place, f"the same is here as {twin.id}", twin)
-        if self._gone[self._key(row)] and not self._choices.restore:
-            gone = self._gone[self._key(row)].pop()
+        deleted = self._gone.get(key)
+        if deleted and not self._choices.restore:
+            gone = deleted.pop()
             return Entry("deleted", row, place, f"the same was deleted here as {gone.id}", gone)
         why = "deleted here, comes back" if back and row.id not in self._choices.undone else ""
         return Entry("new", row, place, why, present)
 
-    def _twin(self, row: Record) -> Record | None:
-        """A record of ours that says the same under another id, each once; of token use those that add up to it."""
-        same = self._equal[self._key(row)]
+    def _twin(self, row: Record, same: list[Record]) -> Record | None:
+        """Of the records of ours that say the same under another id one, each once; of token use those that add up to
+        it."""
         if row.kind != "usage":
             return same.pop() if same else None
         sums = [sum(_count(one, name) for one in same) for name in COUNTS]

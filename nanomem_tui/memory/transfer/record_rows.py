@@ -100,10 +100,11 @@ def read(name: str, theirs: Iterable[tuple[int, Raw]], where: str) -> tuple[list
 
 def masked(row: Record) -> Record:
     """The record with a name in place of each secret in what was said and done."""
-    meta = row.meta
-    hidden = {name: mask(value) if isinstance(value, str) else value for name, value in meta.items()}
-    changed = json.dumps(hidden, ensure_ascii=False) if hidden != meta else row.meta_json
-    return row._replace(text=mask(row.text), meta_json=changed)
+    if row.kind == "reflection":
+        meta = row.meta
+        hidden = {name: mask(value) if isinstance(value, str) else value for name, value in meta.items()}
+        row = row._replace(meta_json=json.dumps(hidden, ensure_ascii=False)) if hidden != meta else row
+    return row._replace(text=mask(row.text)) if row.text else row
 
 
 def values(row: Record) -> tuple[Any, ...]:

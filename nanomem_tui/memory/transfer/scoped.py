@@ -11,7 +11,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from nanomem_tui.formats.foreign_tables import Raw, tables
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.exchange import global_scope
-from nanomem_tui.store.values import Item, Lesson
+from nanomem_tui.store.values import AnyRow, Item, Lesson, Record
 
 TABLE = "memory_entries"
 LOST = "lessons, and what is disabled; hits, pin and session only nanomem reads back"
@@ -48,6 +48,7 @@ CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE VIRTUAL TABLE memory_entries_fts USING fts5(entry_id UNINDEXED, content);
 """
 _LESSON_COLUMNS = ("workspace_id", *(name for name in Lesson._fields if name != "revision"))
+_RECORD_COLUMNS = ("workspace_id", *(name for name in Record._fields if name != "revision"))
 _FIELDS = frozenset(name for name in Item._fields if name not in ("revision", *NO_COLUMN, "enabled"))
 
 
@@ -62,6 +63,7 @@ def read(path: Path, where: str, workspace_id: str, folder_id: str, source_works
         ours = {"operations", "lessons"} <= source.names
         entries = list(source.rows(TABLE, columns))
         learned = list(source.rows("lessons", _LESSON_COLUMNS)) if ours else []
+        happened = list(source.rows("records", _RECORD_COLUMNS)) if ours else []
         problems = source.problems
     wanted = _workspace(entries, (source_workspace, workspace_id, folder_id), path)
     found: list[Found] = []
@@ -81,7 +83,8 @@ def read(path: Path, where: str, workspace_id: str, folder_id: str, source_works
             found.append(Found(row, f"row {number}", note))
     notes = [f"{elsewhere:,} rows of other workspaces are left out"] if elsewhere else []
     if ours:
-        deleted += _lessons(learned, where, wanted, found, problems)
+        deleted += _others("lesson", rows.lesson, learned, where, wanted, found, problems)
+        deleted += _others("record", rows.record, happened, where, wanted, found, problems)
     name = "nanomem-db" if ours else "scoped-db"
     fields = frozenset[str]() if ours else _FIELDS
     return Reading(name, found, problems, fields, ours, ours and wanted == workspace_id, deleted, notes)
@@ -124,22 +127,28 @@ def _unpacked(raw: dict[str, Any]) -> dict[str, Any]:
     return {**raw, **found, "meta_json": text}
 
 
-def _lessons(
-    learned: Sequence[tuple[int, Raw]], where: str, workspace: str, found: list[Found], problems: list[Problem]
+def _others(
+    layer: str,
+    read_row: Callable[..., tuple[AnyRow, str]],
+    theirs: Sequence[tuple[int, Raw]],
+    where: str,
+    workspace: str,
+    found: list[Found],
+    problems: list[Problem],
 ) -> int:
-    """Add the lessons of a database of ours; returns how many are deleted there."""
+    """Add the lessons or records of a database of ours; returns how many are deleted there."""
     deleted = 0
-    for number, raw in learned:
+    for number, raw in theirs:
         if raw.get("workspace_id") != workspace:
             continue
         try:
-            row, note = rows.lesson(raw, ours=True)
+            row, note = read_row(raw, ours=True)
         except rows.BadRow as error:
-            problems.append(Problem(f"lesson {number}: {error}", where))
+            problems.append(Problem(f"{layer} {number}: {error}", where))
             continue
         deleted += row.is_deleted
         if not row.is_deleted:
-            found.append(Found(row, f"lesson {number}", note))
+            found.append(Found(row, f"{layer} {number}", note))
     return deleted
 
 
