@@ -103,17 +103,19 @@ class Keeper:
 
     # -- work ---------------------------------------------------------------------------------------------------
 
-    def work(self, progress: Progress | None, stop: Callable[[], bool]) -> int:
-        """Bring the index into step, batch by batch until `stop`; how many texts were embedded. Raises what the
-        embedder does."""
+    def work(self, progress: Progress | None, stop: Callable[[], bool], few: int = 0) -> int:
+        """Bring the index into step, batch by batch until `stop`; how many texts were embedded. So `few` vectors are
+        not looked for in the database, and may wait to be committed with the next ones: that takes as long as making
+        one. Raises what the embedder does."""
         made = 0
-        self._keep_late()
+        if len(self._unkept) > few:
+            self.keep_late()
         while True:
             self._forget()
             batch = self.kept.missing(BATCH)
             if not batch:
                 break
-            made += self._embed(self._not_there(batch))
+            made += self._embed(self._not_there(batch) if len(batch) > few else batch, few)
             if progress is not None:
                 progress(*self.kept.counts())
             if stop():
@@ -134,7 +136,7 @@ class Keeper:
         self._take(list(self.rows.of(self.maker.name, list(wanted)).values()), wanted)
         return [one for one in batch if not self.kept.knows(one.entry)]
 
-    def _embed(self, batch: Sequence[Wanted]) -> int:
+    def _embed(self, batch: Sequence[Wanted], few: int) -> int:
         """Make, commit and put the vectors of some texts; how many."""
         import numpy as np
 
@@ -146,7 +148,10 @@ class Keeper:
                 self.kept.refuse(one.entry)
             else:
                 made.append((one.entry, vector))
-        self._keep([self._row(entry, vector) for entry, vector in made])
+        if len(self._unkept) + len(made) > few:
+            self._keep([self._row(entry, vector) for entry, vector in made])
+        else:
+            self._unkept.update(entry.key for entry, _ in made)
         if made:
             self._put([entry for entry, _ in made], np.stack([vector for _, vector in made]))
         return len(made)
@@ -158,8 +163,8 @@ class Keeper:
         ):
             self._unkept.update(row.key for row in rows)
 
-    def _keep_late(self) -> None:
-        """Commit what could not be when it was made: there was no database, or its disk was full."""
+    def keep_late(self) -> None:
+        """Commit what was not when it was made: it was little, there was no database, or its disk was full."""
         while self._unkept and self.rows.can_keep:
             keys = list(islice(self._unkept, TAKEN))
             self._unkept.difference_update(keys)
