@@ -15,6 +15,7 @@ from nanomem_tui.cli.memory_answers import conflicts, marks
 from nanomem_tui.cli.shared import Count, Group, Words, asked_query, paged, pass_state, query_options
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.cli.values import FOREIGN
 from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.text import one_line
 
@@ -68,7 +69,8 @@ def list_facts(
     limit: int | None,
     offset: int,
 ) -> None:
-    """The facts with these names, newest first; upper and lower case are one.
+    """The facts with these names, newest first; upper and lower case are one. Those of a database that is not imported
+    are listed too, read only.
 
     \b
     Example:
@@ -85,6 +87,7 @@ def list_facts(
             sub_category=sub_category,
             key=key,
             audience=None if audience.is_owner else audience,
+            foreign=True,
         )
         state.tell_damage(ws)
         shown = page(found, limit, offset)
@@ -165,18 +168,18 @@ def get(state: State, fact_id: str | None, domain: str | None, category: str | N
         raise click.UsageError("name the ID, or --category and --key", ctx)
     with state.open() as ws:
         if fact_id is not None:
-            fact = ws.facts.get(fact_id)
+            fact = next((one for one in ws.facts.all(foreign=True) if one.id == fact_id), None) or ws.facts.get(fact_id)
         elif category is None or key is None:
             raise click.UsageError("name the ID, or --category and --key", ctx)
         else:
             fact = _named(ws, category, key, domain)
-        earlier = len(ws.facts.history(fact.id)) - 1
+        earlier = 0 if _is_foreign(fact) else len(ws.facts.history(fact.id)) - 1
     state.show(fact.to_json(), lambda: _detail(fact, earlier))
 
 
 def _named(ws: Workspace, category: str, key: str, domain: str | None) -> Fact:
     """The one fact of these names. Raises NotFound, or BadInput where there are several."""
-    found = ws.facts.find(category, key, domain)
+    found = ws.facts.all(domain=domain, category=category, key=key, foreign=True)
     where = " / ".join(filter(None, (domain, category, key)))
     if not found:
         raise NotFound("no such fact", where, "see `nanomem facts list`")
@@ -185,6 +188,10 @@ def _named(ws: Workspace, category: str, key: str, domain: str | None) -> Fact:
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         raise BadInput(f"{len(found)} facts have these names", where, f"name --domain or an ID: {which}{more}")
     return found[0]
+
+
+def _is_foreign(fact: Fact) -> bool:
+    return fact.item.source.startswith(FOREIGN)
 
 
 def _place(fact: Fact) -> str:
@@ -336,6 +343,8 @@ def find(
             query, domain, category, limit=limit + offset, audience=Audience(*audience), facts_only=facts_only
         )
         state.tell_damage(ws)
+        silent = bool(answer.results) or state.json
+        note = "" if silent else elsewhere.note(ws, query, Audience(*audience), ours_only=True)
     shown = answer.results[offset:]
     state.show([one.to_json() for one in shown], lambda: _found(shown, explain=explain) or ["Nothing found."])
     if state.json:
@@ -344,6 +353,7 @@ def find(
         output.notes([f"{len(shown):,} of {answer.total:,}: --limit N and --offset N show others"])
     if answer.note:
         output.notes([f"Note: found by words: {answer.note}"])
+    elsewhere.say(state, note)
 
 
 def _found(shown: Sequence[Found], *, explain: bool) -> list[str]:

@@ -107,7 +107,9 @@ def show(state: State, item_id: str) -> None:
         row = next((row for row in ws.items.foreign() if row.id == item_id), None) or ws.items.get(item_id)
         until = retention.expiry(row, ws.settings)
         fact = fact_of(row)
-        names = fact_pairs(fact, len(ws.facts.history(row.id)) - 1) if fact is not None else []
+        names: list[tuple[str, str]] = []
+        if fact is not None:
+            names = fact_pairs(fact, len(ws.facts.history(row.id)) - 1 if row.id in ws.store.load().items else 0)
     state.show(values.item(row), lambda: _item_detail(row, until, names))
 
 

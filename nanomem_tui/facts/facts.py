@@ -83,11 +83,12 @@ class Facts:
         key: str | None = None,
         audience: scopes.Audience | None = None,
         enabled_only: bool = False,
+        foreign: bool = False,
     ) -> list[Fact]:
         """The facts with these fields, newest first (the seed's `get_facts_filtered`); case does not matter.
 
         None: any; `domain` "" or `NO_DOMAIN`: those without one. `audience`: only what it may see, and only what is
-        enabled.
+        enabled. `foreign`: those of databases that are not imported too, which can only be read.
         """
         wanted = {
             name: normalised(value)
@@ -97,9 +98,12 @@ class Facts:
         if domain is not None:
             wanted["domain"] = "" if domain == NO_DOMAIN else normalised(domain)
         layer_of = scopes.layers(audience) if audience is not None and not audience.is_owner else None
+        facts = [*self._facts().values()]
+        if foreign and (more := [fact for item in self._items.foreign() if (fact := fact_of(item)) is not None]):
+            facts = sorted([*facts, *more], key=lambda fact: (fact.item.updated_at, fact.id), reverse=True)
         return [
             fact
-            for fact in self._facts().values()
+            for fact in facts
             if all(normalised(getattr(fact, name) or "") == value for name, value in wanted.items())
             and (layer_of is None or layer_of(fact.item) is not None)
             and (fact.item.enabled or not (enabled_only or audience is not None))

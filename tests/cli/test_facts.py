@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -332,3 +333,28 @@ def test_hostile_text_never_reaches_the_terminal(place: Path, run: Run) -> None:
         shown = run("facts", *line)
         assert not set("\x1b\x07\u202e\u200b") & set(shown.out + shown.err), line
         assert not set("\x1b\x07\u202e\u200b") & set(run("facts", *line, "--json").out), line
+
+
+# -- a database of the crystallized system -----------------------------------------------------------------------------
+
+
+def test_facts_of_a_database_beside_are_listed_and_found_once_they_are_imported(
+    sample_copy: Callable[[str], Path], run: Run
+) -> None:
+    home = sample_copy("crystal") / "home" / ".nanobot"
+    (home / "workspace" / "memory").mkdir(parents=True)
+    there = ("--workspace", home / "workspace")
+    listed = run("facts", "list", "--json", *there).json
+    assert len(listed) == 91
+    assert {row["source"] for row in listed} == {"foreign:memory.db"}
+    hours = ("--category", "schedule", "--key", "work hours")
+    assert run("facts", "get", *hours, "--json", *there).json["value"] == "10-19"
+    assert run("facts", "list", "--domain", "work", "--limit", "1", *there).out.splitlines()[-1].startswith("1 of ")
+    before = run("facts", "search", "work hours", *there)
+    assert (before.code, before.out) == (0, "Nothing found.\n")
+    assert "nanomem memory import" in before.err
+    assert run("memory", "import", home / "memory.db", "--yes", *there).code == 0
+    assert len(run("facts", "list", "--json", *there).json) == 91
+    found = run("facts", "search", "work hours", "--domain", "Work", "--limit", "1", "--json", *there).json
+    assert (found[0]["key"], found[0]["value"], found[0]["how"]) == ("Work Hours", "10-19", "facts")
+    assert run("memory", "search", "--meaning", "at what time does my job begin", "--json", *there).json
