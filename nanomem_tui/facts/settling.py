@@ -185,8 +185,8 @@ class _Rows:
 
     def _contradiction(self, one: Judged, fact: Fact) -> Judged:
         evidence, row = one.proposal.evidence, fact.item
-        entries = self._store.journal.log(_CHANGES, key=fact.id)
         set_at = row.updated_at if row.source == "manual" else ""
+        entries = self._store.journal.log(_CHANGES, key=fact.id) if not set_at else ()
         if len(entries) > 1:  # else it has the value that it came with
             history = self._facts.history(fact.id)
             if any(value.source_message_id == evidence.id and value.until for value in history):
