@@ -135,15 +135,19 @@ def fact_lines(shown: Sequence[Fact]) -> list[str]:
 
 
 def _tree(by_name: Mapping[str, Mapping[str, Sequence[Fact]]]) -> list[str]:
-    width = output.terminal_width() or 0
+    width = output.terminal_width()
     lines = []
+
+    def add(depth: int, text: str) -> None:
+        lines.append("  " * depth + one_line(text, width - 2 * depth if width else 0))
+
     for domain, categories in by_name.items():
-        lines.append(one_line(domain, width))
+        add(0, domain)
         for category, rows in categories.items():
-            lines.append(one_line(category, width and width - 2).join(("  ", f" ({len(rows)})")))
+            add(1, f"{category} ({len(rows)})")
             for fact in rows:
                 sub = f"{fact.sub_category} / " if fact.sub_category else ""
-                lines.append("    " + one_line(f"{sub}{fact.key}: {fact.value}", width and width - 4))
+                add(2, f"{sub}{fact.key}: {fact.value}")
     return lines
 
 
