@@ -284,10 +284,33 @@ def test_names_that_differ_in_case_are_one_fact_with_both_values(ws: Workspace, 
 def test_a_fact_that_is_here_under_another_id_is_known_by_its_names(ws: Workspace, tmp_path: Path) -> None:
     _, fact, _ = ws.facts.set("Drinks", "coffee", "black", domain="Home")
     ws.facts.edit(fact.id, key="tea")
-    path = database(tmp_path / "x.db", facts=[("drinks", "TEA", "black", "home", None, NOW, NOW)] * 1)
+    path = database(tmp_path / "x.db", facts=[("drinks", "TEA", "black", "home", None, NOW, NOW)])
     plan = ws.transfer.preview(path)
-    assert [(entry.verdict, entry.present.id) for entry in plan.entries if entry.present] == [("conflict", fact.id)]
+    assert [(entry.verdict, entry.present.id) for entry in plan.entries if entry.present] == [("same", fact.id)]
     assert plan.todo == []
+
+
+def test_how_a_key_is_written_is_no_difference(ws: Workspace, tmp_path: Path) -> None:
+    _, fact, _ = ws.facts.set("Drinks", "Tea", "green", domain="Home")
+    path = database(tmp_path / "x.db", facts=[("DRINKS", "TEA", "green", "home", "Hot", NOW, NOW)])
+    (entry,) = ws.transfer.preview(path).entries
+    assert (entry.verdict, entry.row.id) == ("same", fact.id)
+    change(path, "UPDATE facts SET value = 'black', updated_at = '2999-01-01T00:00:00'")
+    ws.transfer.run(ws.transfer.preview(path, prefer="newer"))
+    (now,) = ws.facts.all()
+    assert (now.id, now.key, now.value, now.sub_category) == (fact.id, "Tea", "black", "Hot")
+    assert now.item.text == "Tea: black"
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00", "9999-12-31T23:59:59", "2026-02-30T00:00:00", "now", ""])
+def test_times_at_the_edge_of_time_stop_nothing(ws: Workspace, tmp_path: Path, moment: str) -> None:
+    rows = {table: [(*row[:-1], moment)] for table, row in WHOLE.items()}
+    path = database(tmp_path / "x.db", **rows)
+    plan = imported(ws, path)
+    assert plan.counts["new"] + plan.counts["bad"] == 5
+    ws.transfer.export("facts-db", tmp_path / "out.db")
+    assert ws.sessions.list() == [] or ws.sessions.get("a:1").messages
+    assert ws.transfer.preview(path).todo == []
 
 
 def test_equal_words_in_two_domains_are_two_facts(ws: Workspace, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.memory.fact_fields import fact_of, identity_of_item, with_fields
+from nanomem_tui.memory.fact_fields import fact_of, identity_of_item, text_of, with_fields
 from nanomem_tui.memory.transfer.plan_records import RecordPlanner
 from nanomem_tui.memory.transfer.values import DOES, Choices, Entry, Found, Reading
 from nanomem_tui.store.snapshot import Snapshot
@@ -113,6 +113,7 @@ class Planner:
 
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
         """The verdict on a row whose id is here. What should wait for a person replaces nothing."""
+        row = _named_as(row, present)
         fields = reading.fields or frozenset(row._fields)
         changed = (name for name in row._fields if differs(row, present, name))
         names = [name for name in changed if name in fields and name != "id"]
@@ -133,16 +134,19 @@ class Planner:
         return Entry("conflict", row, place, f"{what}: ours stays", present)
 
 
-def _with_its_value(taken: AnyRow, row: AnyRow) -> AnyRow:
+def _named_as(row: Row, present: Row) -> Row:
+    """A fact with the key that ours has: how it is written is no difference."""
+    theirs, ours = (fact_of(one) if isinstance(one, Item) else None for one in (row, present))
+    return row._replace(text=text_of(ours.key, theirs.value)) if theirs and ours and isinstance(row, Item) else row
+
+
+def _with_its_value(taken: Row, row: Row) -> Row:
     """A fact that takes a value over, with that value and its sub-category in its fields; any other row as it is."""
-    if not isinstance(taken, Item) or not isinstance(row, Item):
+    fact = fact_of(row) if isinstance(row, Item) else None
+    if fact is None or not isinstance(taken, Item) or fact_of(taken) is None:
         return taken
-    fact = fact_of(row)
-    if fact is None or fact_of(taken) is None:
-        return taken
-    return with_fields(
-        taken, {"value": fact.value, **({"sub_category": fact.sub_category} if fact.sub_category else {})}
-    )
+    sub_category = {"sub_category": fact.sub_category} if fact.sub_category else {}
+    return with_fields(taken, {"value": fact.value, **sub_category})
 
 
 def _twin(row: Row, place: str, twin: Row) -> Entry:
