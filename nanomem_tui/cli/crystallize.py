@@ -16,6 +16,7 @@ from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.shared import Command, Count, Words, pass_state
 from nanomem_tui.cli.state import State
+from nanomem_tui.cli.tables import paragraph
 from nanomem_tui.errors import BadInput, NothingToDo
 from nanomem_tui.text import one_line, quoted
 
@@ -217,4 +218,10 @@ def proposal_lines(one: Judged, ending: str = "") -> list[str]:
     whose = "" if one.scope.type == "global" else f", only for {one_line(one.scope.key, 80)}"
     lines.append(f"     {evidence.session_key} #{evidence.number}{at}{whose}: {quoted(evidence.text, 200)}")
     lines += [f"     for you to judge: {why}" for why in filter(None, (one.why, one.unnamed))]
-    return lines
+    return [part for line in lines for part in _wrapped(line)]
+
+
+def _wrapped(line: str) -> list[str]:
+    """A line in lines of the terminal, set in as it is."""
+    width = output.terminal_width()
+    return [f"     {part}" if number else part for number, part in enumerate(paragraph(line, width and width - 5))]

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 QUESTION = "y keep, n reject, e edit, a all, q later, ? help: "
 WRONG = "The answers are y, n, e, a, q and ?."
 HELP = (
-    "  y  keep this fact    n  let it go: it is not proposed again    e  keep it with another value",
-    "  a  keep all that follow; those that a person has to judge go to the inbox",
+    "  y  keep this fact    n  let it go: it is not proposed again",
+    "  e  keep it with another value",
+    "  a  keep all that follow; what a person has to judge goes to the inbox",
     "  q  decide on the rest later, in the inbox; what you kept is kept",
     "  ctrl+c ends it with nothing changed",
 )

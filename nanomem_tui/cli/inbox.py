@@ -131,10 +131,17 @@ def show(state: State, row_id: str) -> None:
         ("Why", one.why),
         ("From", one.origin),
         ("Message", str(body.get("source_message_id") or "")),
+        ("Said there", _evidence(one)),
         ("Since", words.when(one.since)),
         ("Said", f"{body['hits']} times" if body["hits"] > 1 else ""),
     ]
     state.show(body, lambda: [*paragraph(one.text, output.terminal_width()), "", *output.fields(pairs)])
+
+
+def _evidence(one: Waiting) -> str:
+    """The words that a fact out of dialogue is from."""
+    held = one.row.meta.get("inbox")
+    return str(held.get("evidence") or "") if isinstance(held, dict) else ""
 
 
 def edit_lines(one: WaitingEdit, entries: Sequence[EntryEvidence], now: str) -> list[str]:

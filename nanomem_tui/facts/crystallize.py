@@ -172,8 +172,11 @@ class Crystallizer:
         values: list[FactValue] = []
         waits: list[tuple[Judged, str, bool]] = []
         done: dict[int, tuple[Answer, str]] = {}
+        changed: dict[int, Judged] = {}
         for decision in decisions:
             one, answer = decision.judged, decision.answer
+            if decision.value is not None and answer == "keep":
+                changed[one.number] = one._replace(proposal=one.proposal._replace(value=decision.value.strip()))
             if answer == "keep" and not settling.stands(one, self._facts):
                 waits.append((one, "the fact was changed meanwhile", False))
                 done[one.number] = ("inbox", settling.waiting_id(one))
@@ -197,7 +200,8 @@ class Crystallizer:
             done[one.number] = ("keep", _id_of(one, facts))
         if all(answer != "leave" for answer, _ in done.values()):
             self._move(plan.dialogue.places)
-        return Crystallized(plan, operation, done)
+        judged = tuple(changed.get(one.number, one) for one in plan.judged)
+        return Crystallized(plan._replace(judged=judged), operation, done)
 
     def by_itself(self, plan: Plan) -> Crystallized:
         """What a schedule does with a plan: keep what no person has to look at; the rest waits in the inbox, as does
