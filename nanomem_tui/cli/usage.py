@@ -95,7 +95,7 @@ def _counts(row: Used | Sum) -> tuple[str, ...]:
 
 
 def _rows(rows: Sequence[Used]) -> list[str]:
-    columns = [Column("Day"), Column("Model", limit=40, least=12), Column("Source"), Column("Of", drop=1), *_COUNTS]
+    columns = [Column("Day"), Column("Model", limit=40, least=12), Column("Source"), Column("Origin", drop=1), *_COUNTS]
     cells = [(row.day, row.model, row.source, row.origin, *_counts(row), _cost(row.cost)) for row in rows]
     return table(columns, cells, output.terminal_width())
 
