@@ -154,6 +154,8 @@ class Keeper:
             self._unkept.update(entry.key for entry, _ in made)
         if made:
             self._put([entry for entry, _ in made], np.stack([vector for _, vector in made]))
+        if len(self._unkept) >= max(1, few) and "database" not in self.troubles:
+            self.keep_late()
         return len(made)
 
     def _keep(self, rows: Sequence[Stored]) -> None:

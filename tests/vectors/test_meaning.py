@@ -151,6 +151,7 @@ def test_another_model_is_never_mixed_with_the_one_before(workspace: Path, monke
     from nanomem_tui.vectors import keeping
 
     monkeypatch.setattr(keeping, "BATCH", 2)
+    monkeypatch.setattr(service, "FEW", 0)
     with open_workspace(workspace) as ws:
         meaning(ws, Words("old")).sync()
     new = Words("new", 32)
@@ -183,6 +184,19 @@ def test_vectors_of_what_was_deleted_go_and_of_what_is_off_stay(workspace: Path)
         ws.items.delete([third])
         asked.sync()
         assert ask(workspace, f"SELECT count(*) FROM vectors WHERE key = '{third}'") == [(0,)]
+
+
+def test_the_few_vectors_of_a_search_are_kept_at_the_end(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        asked = meaning(ws, Words())
+        asked.nearest("a cat on a sofa", 1)
+        assert ask(workspace, "SELECT count(*) FROM vectors") == [(0,)], "seven are few"
+        for number in range(service.FEW):
+            ws.items.add(f"walrus {number}")
+            asked.nearest("a walrus", 1)
+        assert ask(workspace, "SELECT count(*) FROM vectors")[0][0] > 7
+        asked.close()
+    assert ask(workspace, "SELECT count(*) FROM vectors") == [(7 + service.FEW,)]
 
 
 def test_a_search_where_nothing_was_written_yet_writes_nothing(tmp_path: Path) -> None:
@@ -253,7 +267,10 @@ def test_a_search_beside_the_thread_looks_at_what_is_there(ws: Workspace, monkey
         asked.close()
 
 
-def test_only_one_process_embeds_and_the_other_takes_what_it_made(workspace: Path) -> None:
+def test_only_one_process_embeds_and_the_other_takes_what_it_made(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "FEW", 0)
     with open_workspace(workspace) as ws, open_workspace(workspace) as other:
         words = Words()
         asked = meaning(ws, words)
@@ -434,6 +451,7 @@ def test_a_database_that_cannot_be_written_costs_no_search(ws: Workspace, monkey
     def full(*_: object) -> None:
         raise StoreError("no space left for the database", "nanomem.db", "free some space")
 
+    monkeypatch.setattr(service, "FEW", 0)
     with monkeypatch.context() as patched:
         patched.setattr(VectorRows, "put", full)
         assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]

@@ -108,7 +108,9 @@ def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace:
     assert "Vectors      7 of words-1\n" in run(workspace, "memory", "status")
     with open_workspace(workspace) as ws:
         ws.items.add("kombucha")
-        Meaning(ws.store, ws.settings, made(Words("words-2"))).nearest("x", 1, patience=0)
+        asked = Meaning(ws.store, ws.settings, made(Words("words-2")))
+        asked.nearest("x", 1, patience=0)
+        asked.close()
     shown = run(workspace, "memory", "status")
     assert "Vectors      8 of words-2, 7 of words-1\n" in shown
     body = json.loads(run(workspace, "memory", "status", "--json"))["vectors"]
