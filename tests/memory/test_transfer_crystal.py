@@ -381,6 +381,19 @@ def test_secrets_in_records_are_written_as_their_names(ws: Workspace, tmp_path: 
         assert all(key in row.text + row.meta_json for row in other.transfer.records())
 
 
+def test_the_secret_of_a_fact_is_kept_nowhere(ws: Workspace, tmp_path: Path) -> None:
+    key = "AKIA" + "IOSFODNN7EXAMPLQ"
+    later = "2026-03-01T00:00:00"
+    rows = [("c", "k", f"it is {key}", None, None, NOW, NOW), ("c", "old", f"it was {key}", None, None, NOW, NOW),
+            ("C", "Old", "nothing now", None, None, NOW, later)]  # fmt: skip
+    plan = imported(ws, database(tmp_path / "x.db", facts=rows))
+    assert sorted(entry.verdict for entry in plan.entries) == ["inbox", "new"]
+    ws.flush()
+    files = [path for path in ws.paths.data.rglob("*") if path.is_file()]
+    assert files
+    assert not any(key.encode() in path.read_bytes() for path in files)
+
+
 def test_a_database_in_the_home_is_listed_until_it_is_imported(sample_copy: Callable[[str], Path]) -> None:
     home = sample_copy("crystal") / "home" / ".nanobot"
     (home / "workspace" / "memory").mkdir(parents=True)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, Problem
 from nanomem_tui.memory.fact_fields import checked_name, id_of, identity, text_of
+from nanomem_tui.memory.secrets import mask
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found
 from nanomem_tui.store.values import KINDS, Item
@@ -93,7 +94,7 @@ def _one(same: list[Found]) -> Found:
     for other in map(_item, older):
         if _value(other) not in values:
             values.add(_value(other))
-            earlier.append({"value": _value(other), "since": other.updated_at})
+            earlier.append({"value": mask(_value(other)), "since": other.updated_at})  # nobody looks at those
     if not older:
         return first
     notes = [first.note, f"{', '.join(one.place for one in older)} is the same fact, and older"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.memory.fact_fields import fact_of, identity_of_item, text_of, with_fields
+from nanomem_tui.memory.fact_fields import fact_of, identity_of_item, text_of, with_fields, with_value
 from nanomem_tui.memory.transfer.plan_records import RecordPlanner
 from nanomem_tui.memory.transfer.values import DOES, Choices, Entry, Found, Reading
 from nanomem_tui.store.snapshot import Snapshot
@@ -158,7 +158,7 @@ def masked(row: Row) -> Row:
     from nanomem_tui.memory.secrets import mask
 
     if isinstance(row, Item):
-        return row._replace(text=mask(row.text))
+        return with_value(row._replace(text=mask(row.text)))
     trigger, bad, better = map(mask, (row.trigger, row.bad_action, row.better_action))
     return row._replace(trigger=trigger, bad_action=bad, better_action=better)
 
