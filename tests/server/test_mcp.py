@@ -38,7 +38,6 @@ INITIALIZE = {
         "clientInfo": {"name": "a test", "version": "1"},
     },
 }
-pytest_plugins = ["tests.cli.conftest"]
 
 
 @pytest.fixture

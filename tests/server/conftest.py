@@ -1,0 +1,5 @@
+"""What the tests of servers share with those of the command line."""
+
+from tests.cli.conftest import run
+
+__all__ = ["run"]
