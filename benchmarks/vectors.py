@@ -252,8 +252,8 @@ def searching(count: int) -> dict[str, float]:
 
 
 def adding(rounds: int) -> dict[str, float]:
-    """Milliseconds until a new fact is acknowledged, kept with its vector, and found, and of embedding its text; taken
-    in turns, medians."""
+    """Milliseconds until a new fact is acknowledged and found by its meaning, as an agent adds them, and of embedding
+    a text like it; taken in turns, medians."""
     chance = random.Random(SEED)
     pool = "meeting kitchen budget server release holiday garden invoice doctor train painting violin coffee".split()
     model = mini_lm()
@@ -269,7 +269,7 @@ def adding(rounds: int) -> dict[str, float]:
                 value = f"the {' '.join(chance.choices(pool, k=9))} number {number} is on Monday"
                 started = time.perf_counter()
                 ws.items.add(value, "fact")
-                ws.meaning.sync()
+                ws.meaning.nearest("what is new", 1)  # a known question: what it embeds is the new text
                 added = time.perf_counter()
                 model.embed([f"{value} again"])
                 done = time.perf_counter()

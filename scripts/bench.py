@@ -39,13 +39,15 @@ QUICK = {
     "recall_speed": ["--n", "1000", "10000"],
     "store_speed": ["--n", "5000", "--rounds", "2"],
     "turn_speed": ["--items", "1000", "--rounds", "10"],
+    "vectors": ["--quick"],
 }
 LONG = {
     "keeping_speed": ["--n", "1000", "1000000", "--rounds", "3"],
     "recall_speed": ["--n", "1000000"],
     "turn_speed": ["--items", "1000000", "--rounds", "5"],
 }
-LIBRARIES = ("textual", "rich", "click", "dulwich", "rapidfuzz", "sqlmodel", "tantivy", "rank-bm25")
+LIBRARIES = ("textual", "rich", "click", "dulwich", "rapidfuzz", "sqlmodel", "tantivy", "rank-bm25", "numpy",
+             "onnxruntime", "chromadb")  # fmt: skip
 AGENT = ROOT / ".peers" / "nanobot-0.3.5" / "bin" / "python"
 FULL = {
     "git_speed": ["--nanobot", str(AGENT.relative_to(ROOT))] if AGENT.exists() else [],
