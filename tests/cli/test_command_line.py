@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import sqlite3
@@ -360,7 +361,9 @@ def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
     assert "items, lessons could not be counted" in status.err
     assert "Items" in status.out
     assert "None" not in status.out
-    assert len(run("session", "list", "--json").json) == 6
+    listed = run("session", "list", "--json")
+    assert (listed.code, len(json.loads(listed.out))) == (0, 6), "what the agent keeps in files"
+    assert "cannot be read" in listed.err, "and imported conversations are not told as none"
     assert run("doctor").code == 1
     assert file.read_bytes() == before
 
