@@ -121,14 +121,13 @@ class Sessions:
 
     def unreadable(self) -> builtins.list[Problem]:
         """The transcripts that cannot be read at all: nobody knows what is in them."""
-        ours = [self._imported.problem] if self._imported is not None and self._imported.problem is not None else []
         found = [(file, self._summary(file)[1]) for file in session_files(self._paths, self._layout) if not file.link]
         fix = "check its owner and mode"
-        return [*ours, *(Problem(why, self._paths.relative(file.path), None, fix) for file, why in found if why)]
+        return [Problem(why, self._paths.relative(file.path), None, fix) for file, why in found if why]
 
     def problems(self) -> builtins.list[Problem]:
         """What is wrong in the transcripts, line by line; reads every file that its summary says is not clean."""
-        found: builtins.list[Problem] = []
+        found = [self._imported.problem] if self._imported is not None and self._imported.problem is not None else []
         for file in newest_first(session_files(self._paths, self._layout)):
             summary, unreadable = self._summary(file)
             where = self._paths.relative(file.path)

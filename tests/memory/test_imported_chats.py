@@ -128,4 +128,4 @@ def test_sessions_are_listed_where_our_database_cannot_be_read(
             path.write_bytes(b"\xff" * 5000)
     with open_workspace(home) as ws:
         assert [info.key for info in ws.sessions.list()] == ["cli:1"]
-        assert [problem.severity for problem in ws.sessions.unreadable()] == ["error"]
+        assert [problem.severity for problem in ws.sessions.problems()] == ["error"]
