@@ -35,7 +35,7 @@ def feed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Feed:
 
 def test_begin_and_end_by_two_processes(workspace: Path, feed: Feed, run: Run) -> None:
     begun = feed({**ANA, "text": "item number 2", "message_id": 7}, "turn", "begin").json
-    assert begun.keys() == {"turn", "block", "hits", "lessons", "working", "pending", "cut", "chars"}
+    assert begun.keys() == {"turn", "block", "hits", "related", "lessons", "working", "pending", "cut", "chars"}
     assert begun["hits"][0]["text"] == "item number 2"
     assert begun["hits"][0]["layer"] == "global"
     assert begun["chars"] == len(begun["block"])
