@@ -89,7 +89,7 @@ def test_refresh_names_what_changed(tmp_path: Path) -> None:
         ws.items.all()
         agent.items["ltm_9"] = item(9)
         agent.flush()
-        assert ws.refresh() == {"items", "lessons"}, "one snapshot of both"
+        assert ws.refresh() == {"items", "lessons", "records"}, "one snapshot of all"
         assert ws.items.get("ltm_9").text == "item number 9"
         (workspace / "USER.md").write_text("# User")
         assert "documents" in ws.refresh()
