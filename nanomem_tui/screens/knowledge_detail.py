@@ -115,7 +115,7 @@ class Neighbour:
 def parts_of(ws: Workspace, fact: Fact, near: Near | None, history: Sequence[Block]) -> tuple[Part, ...]:
     """The parts of a fact; `near` is None while it is looked for, `history` what the row has been through."""
     values = ws.facts.history(fact.id)
-    parts: list[Part] = [Preface(tuple(_fields(ws, fact)))]
+    parts: list[Part] = [Preface(tuple(_head(fact)))]
     parts.append(Title("values", f"Values ({len(values):,})"))
     parts += [Valued(number, value) for number, value in enumerate(values)]
     if near is None:
@@ -125,7 +125,7 @@ def parts_of(ws: Workspace, fact: Fact, near: Near | None, history: Sequence[Blo
         nothing = "" if near.found else "Nothing is near. "
         parts.append(Title("near", f"Near it {how} ({len(near.found)})", f"{nothing}{near.note}".strip()))
         parts += [Neighbour(one, distance, near.by) for one, distance in near.found]
-    return (*parts, Preface((Heading(""), *history), "history")) if history else tuple(parts)
+    return (*parts, Preface((Body(""), *_fields(ws, fact), *history), "fields"))
 
 
 def heading_parts(node: Node, facts: Sequence[Fact], names: Sequence[tuple[str, int]]) -> tuple[Part, ...]:
@@ -147,18 +147,21 @@ def heading_parts(node: Node, facts: Sequence[Fact], names: Sequence[tuple[str, 
     return (Preface(tuple(blocks)),)
 
 
-def _fields(ws: Workspace, fact: Fact) -> list[Block]:
+def _head(fact: Fact) -> list[Block]:
     row = fact.item
     blocks: list[Block] = [Spans(((fact.key, "accent"),)), Body(fact.value)]
     if not row.enabled:
         blocks.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))
     for name, theirs in row.meta.get("conflict", {}).items():
         blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
+    blocks += [Field("domain", fact.domain or NO_DOMAIN), Field("category", fact.category)]
+    return [*blocks, Field("sub-category", fact.sub_category)] if fact.sub_category else blocks
+
+
+def _fields(ws: Workspace, fact: Fact) -> list[Block]:
+    row = fact.item
     expires = retention.expiry(row, ws.settings)
     named = (
-        ("domain", fact.domain or NO_DOMAIN),
-        ("category", fact.category),
-        ("sub-category", fact.sub_category),
         ("scope", scope_of(row)),
         ("source", row.source),
         ("session", row.session_key),
@@ -174,7 +177,7 @@ def _fields(ws: Workspace, fact: Fact) -> list[Block]:
         ("expires", when(expires) if expires else None),
         ("id", row.id),
     )
-    blocks += [Heading("Fields"), *(Field(name, str(value)) for name, value in named if value)]
+    blocks: list[Block] = [Heading("Fields"), *(Field(name, str(value)) for name, value in named if value)]
     free = {name: value for name, value in row.meta.items() if name not in {"fact", "conflict"} and value}
     return [*blocks, *(Field(name, str(value)) for name, value in free.items())]
 

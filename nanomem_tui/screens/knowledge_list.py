@@ -15,7 +15,7 @@ from nanomem_tui.facts.facts import NO_DOMAIN
 from nanomem_tui.memory.fact_fields import Fact, fact_of
 from nanomem_tui.screens.item_columns import is_foreign, scope_of, sign_of, source_of
 from nanomem_tui.screens.knowledge_detail import Valued
-from nanomem_tui.screens.knowledge_tree import Entry, Places, fact_in, name_of, value_of, where_of
+from nanomem_tui.screens.knowledge_tree import Entry, Group, Places, fact_in, name_of, tree, value_of, where_of
 from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.rows import RowsScreen, age_of
 from nanomem_tui.widgets.columns import Column
@@ -38,6 +38,7 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
         self._places = Places()
         self._totals: Mapping[str, int] = {}
         self._headings: Mapping[str, Node] = {}
+        self._groups: Sequence[Group] = ()
         self._leaves_wanted: Sequence[Fact] = ()  # the facts that are wanted, also those under folded headings
         self._folds_at_first: bool | None = None  # None: nothing was read yet
         self._turned: dict[str, bool] = {}  # headings that were unfolded, or folded
@@ -71,7 +72,7 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
         signs, flat = glyphs(self), self._is_flat
         name = Column[Entry]("key", "Fact", lambda row: name_of(row, signs, not flat), min_width=22,
                              sort=lambda row: fact_in(row).key.casefold())  # fmt: skip
-        value = Column[Entry]("value", "Value", value_of, min_width=22, flex=2)
+        value = Column[Entry]("value", "Value", value_of, min_width=34, flex=2)
         where = Column[Entry]("where", "Domain / category", where_of, width=22, priority=2, tone="dim",
                               sort=where_of)  # fmt: skip
         return (
@@ -176,6 +177,7 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
             return self._leaves_wanted
         if isinstance(row, Fact) and any(fact.id == row.id for fact in self._leaves_wanted):
             self._unfold_above(row)
+        self._groups = self._places.groups(self._leaves_wanted)
         return self._tree_rows()
 
     def shown(self) -> int:
@@ -194,15 +196,16 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
         turned[row_id] = is_open
 
     def _unfold_above(self, fact: Fact) -> None:
-        for row_id in self._places.above(fact):
+        place = self._places.of(fact)
+        for row_id in (place.domain, place.category):
             if row_id in self._headings and self._headings[row_id].is_folded:
                 self._turn(row_id, True)
 
     def _tree_rows(self) -> Sequence[Entry]:
-        tree = self._places.tree(self._leaves_wanted, self._totals, self._is_open)
-        self._headings = tree.nodes
-        self.outline.set_nodes(tree.nodes)
-        return tree.rows
+        made = tree(self._groups, self._totals, self._is_open)
+        self._headings = made.headings
+        self.outline.set_nodes(made.headings)
+        return made.rows
 
     def _fold(self, row_id: str, is_open: bool) -> None:
         self._turn(row_id, is_open)
@@ -218,7 +221,7 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
         elif event.unfold:
             self.table.move_by(1 if isinstance(row, Node) else 0)
         else:
-            above = row.under if isinstance(row, Node) else self._places.above(row)[1]
+            above = row.under if isinstance(row, Node) else self._places.of(row).category
             self.table.move_to_id(above)
 
     def do_fold_all(self) -> None:
@@ -230,9 +233,11 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
         categories = [node for node in self._headings.values() if node.depth]
         fold = any(not node.is_folded for node in categories)
         if isinstance(row, Fact):
-            self.table.move_to_id(self._places.above(row)[1])
-        for node_id in {place for fact in self._leaves_wanted for place in self._places.above(fact)}:
-            self._turn(node_id, not fold or node_id.startswith("domain "))
+            self.table.move_to_id(self._places.of(row).category)
+        for domain in self._groups:
+            self._turn(domain.id, True)
+            for category in domain.categories:
+                self._turn(category.id, not fold)
         self.table.set_rows(self._tree_rows())
 
     def open_row(self, row: Entry) -> None:

@@ -5,8 +5,9 @@ Names are compared as facts are (white space collapsed, case folded), so that wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from nanomem_tui.facts.facts import NO_DOMAIN
@@ -21,82 +22,93 @@ Order = tuple[bool, str, str, str]
 """Where a fact stands: those without a domain last, then by domain, category and key."""
 
 
+class Place(NamedTuple):
+    """Where a fact stands: its order, and the ids of the headings above it."""
+
+    order: Order
+    domain: str
+    category: str
+
+
+class Group(NamedTuple):
+    """A heading with what is below it: the facts of a category, the categories of a domain."""
+
+    id: str
+    name: str
+    facts: Sequence[Fact]
+    ids: tuple[str, ...]
+    categories: Sequence[Group] = ()
+
+
 class Tree(NamedTuple):
     """The rows as they are shown, and the headings among them."""
 
     rows: Sequence[Entry]
-    nodes: Mapping[str, Node]
+    headings: Mapping[str, Node]
 
 
 class Places:
     """Where facts stand; remembers it, so that a filter need not reckon it again. Safe to use in threads."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str | None, str, str], Order] = {}
+        self._known: dict[tuple[str | None, str, str], Place] = {}
 
-    def of(self, fact: Fact) -> Order:
+    def of(self, fact: Fact) -> Place:
         """The place of a fact."""
         names = (fact.domain, fact.category, fact.key)
         place = self._known.get(names)
         if place is None:
-            place = (
-                fact.domain is None,
-                normalised(fact.domain or ""),
-                normalised(fact.category),
-                normalised(fact.key),
-            )
-            self._known[names] = place
+            domain, category = normalised(fact.domain or ""), normalised(fact.category)
+            order = (fact.domain is None, domain, category, normalised(fact.key))
+            place = self._known[names] = Place(order, f"domain {domain}", f"category {domain}\t{category}")
         return place
 
     def in_order(self, facts: Sequence[Fact]) -> list[Fact]:
         """The facts as they stand in the tree."""
-        return sorted(facts, key=self.of)
-
-    def above(self, fact: Fact) -> tuple[str, str]:
-        """The ids of the domain and of the category that a fact stands under."""
-        return _domain_id(self.of(fact)), _category_id(self.of(fact))
+        return sorted(facts, key=lambda fact: self.of(fact).order)
 
     def totals(self, facts: Sequence[Fact]) -> dict[str, int]:
         """How many facts there are under each heading."""
-        found: dict[str, int] = {}
-        for fact in facts:
-            for heading in self.above(fact):
-                found[heading] = found.get(heading, 0) + 1
+        places = [self.of(fact) for fact in facts]
+        return {**Counter(place.domain for place in places), **Counter(place.category for place in places)}
+
+    def groups(self, facts: Sequence[Fact]) -> list[Group]:
+        """The facts under their headings."""
+        found: list[Group] = []
+        for domain, of_domain in _grouped(self.in_order(facts), lambda fact: self.of(fact).domain):
+            categories = [
+                Group(category, below[0].category, below, tuple(fact.id for fact in below))
+                for category, below in _grouped(of_domain, lambda fact: self.of(fact).category)
+            ]
+            ids = tuple(chain.from_iterable(category.ids for category in categories))
+            found.append(Group(domain, of_domain[0].domain or NO_DOMAIN, of_domain, ids, categories))
         return found
 
-    def tree(self, facts: Sequence[Fact], totals: Mapping[str, int], is_open: Callable[[str, int], bool]) -> Tree:
-        """The tree of `facts`; `is_open(id, depth)` says which headings are."""
-        rows: list[Entry] = []
-        nodes: dict[str, Node] = {}
 
-        def heading(row_id: str, depth: int, name: str, below: Sequence[Fact], under: str = "") -> bool:
-            shut = not is_open(row_id, depth)
-            ids = tuple(fact.id for fact in below)
-            node = Node(row_id, depth, name, ids, max(totals.get(row_id, 0), len(ids)), shut, under)
-            nodes[row_id] = node
-            rows.append(node)
-            return not shut
+def tree(groups: Sequence[Group], totals: Mapping[str, int], is_open: Callable[[str, int], bool]) -> Tree:
+    """The rows of `groups`; `totals`: how many facts there are under each heading without a filter, `is_open(id,
+    depth)` says which are unfolded."""
+    rows: list[Entry] = []
+    headings: dict[str, Node] = {}
 
-        for domain_id, of_domain in _groups(self.in_order(facts), lambda fact: _domain_id(self.of(fact))):
-            if not heading(domain_id, 0, of_domain[0].domain or NO_DOMAIN, of_domain):
-                continue
-            for category_id, below in _groups(of_domain, lambda fact: _category_id(self.of(fact))):
-                if heading(category_id, 1, below[0].category, below, domain_id):
-                    rows.extend(below)
-        return Tree(rows, nodes)
+    def heading(group: Group, depth: int, under: str = "") -> bool:
+        shut = not is_open(group.id, depth)
+        total = max(totals.get(group.id, 0), len(group.ids))
+        headings[group.id] = Node(group.id, depth, group.name, group.ids, total, shut, under)
+        rows.append(headings[group.id])
+        return not shut
+
+    for domain in groups:
+        if heading(domain, 0):
+            for category in domain.categories:
+                if heading(category, 1, domain.id):
+                    rows.extend(category.facts)
+    return Tree(rows, headings)
 
 
-def _groups(facts: Sequence[Fact], key: Callable[[Fact], str]) -> Iterator[tuple[str, list[Fact]]]:
+def _grouped(facts: Sequence[Fact], key: Callable[[Fact], str]) -> Iterator[tuple[str, list[Fact]]]:
     for name, group in groupby(facts, key):
         yield name, list(group)
-
-
-def _domain_id(place: Order) -> str:
-    return f"domain {place[1]}"
-
-
-def _category_id(place: Order) -> str:
-    return f"category {place[1]}\t{place[2]}"
 
 
 def name_of(row: Entry, signs: Glyphs, indented: bool = True) -> str:

@@ -15,7 +15,7 @@ from nanomem_tui.memory.filters import fold
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
-ALIKE = 50.0  # percent of the words that two texts have in common at least
+ALIKE = 60.0  # percent of the words that two texts have in common at least
 LONGEST = 2_000  # characters of a text that are compared in words
 
 

@@ -62,6 +62,7 @@ def pictured(pictured_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     ask = Recall.ask
     monkeypatch.setattr(Recall, "ask", lambda *asked, **options: ask(*asked, **options)._replace(ms=0.4))
+    monkeypatch.setenv("NANOMEM_EMBEDDING_ENABLED", "false")  # a distance may differ in its last digit
     monkeypatch.setattr(Workspace, "status", status)
     monkeypatch.setattr(clock, "now", lambda: MOMENT)  # in every thread
     return home / "workspace"

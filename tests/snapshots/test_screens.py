@@ -23,7 +23,7 @@ from tests.snapshots.conftest import MOMENT
 Compare = Callable[..., bool]
 Keys = tuple[str, ...]
 
-SCREENS = ("items", "lessons", "sessions", "wal", "dream", "recall", "status")
+SCREENS = ("items", "lessons", "sessions", "wal", "dream", "recall", "knowledge", "status")
 SMALL, LARGE = (80, 24), (160, 45)
 SIZES = {"80x24": SMALL, "160x45": LARGE}
 COLOURS = {"COLORTERM": "truecolor", "TERM": "xterm-256color"}
@@ -132,6 +132,11 @@ VIEWS: dict[str, tuple[str, Keys]] = {
     "palette": ("items", ("colon",)),
     "reply-to": ("recall", ("slash", *"why", "enter", "Q", *"database", "enter")),
     "inbox": ("inbox", ()),
+    "fact": ("knowledge", ("G", "enter")),
+    "fact-form": ("knowledge", ("j", "j", "e")),
+    "journal": ("journal", ("enter",)),
+    "reflections": ("reflections", ()),
+    "usage": ("usage", ("enter",)),
     "counters": ("status", ("slash", *"Counters", "enter", "tab")),
 }
 
@@ -175,6 +180,14 @@ def test_a_review_in_few_colours(snap_compare: Compare, pictured: Path, look: Ca
     look(name)
     with console(pictured, "dream") as app:
         assert snap_compare(app, terminal_size=SMALL, run_before=reviewed("T", "+", "-"))
+
+
+@pytest.mark.parametrize("screen", ["journal", "reflections", "usage"])
+def test_what_stands_behind_knowledge(
+    snap_compare: Compare, pictured: Path, look: Callable[[str], None], screen: str
+) -> None:
+    look("dark")
+    assert compare(snap_compare, pictured, screen, LARGE)
 
 
 @pytest.mark.parametrize("screen", ["versions", "survival"])

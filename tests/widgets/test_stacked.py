@@ -1,0 +1,52 @@
+"""Stacked columns as text: the parts are told apart without colour, nothing is wider than it may be."""
+
+from __future__ import annotations
+
+import pytest
+
+from nanomem_tui.widgets.document import Line
+from nanomem_tui.widgets.signs import ASCII
+from nanomem_tui.widgets.stacked import MOST, brief, fitting, legend, stacked
+
+
+def plain(lines: list[Line]) -> list[str]:
+    return ["".join(text for text, _ in line) for line in lines]
+
+
+def test_parts_stand_on_each_other_up_to_the_scale() -> None:
+    lines = plain(stacked([(2, 2), (1, 0), (0, 0)], ["mon", "wed"], 40, 4))
+    assert lines[0].startswith("     4 │▓▓▓")
+    assert [line[8:11] for line in lines[:4]] == ["▓▓▓", "▓▓▓", "███", "███"]
+    assert [line[12:15] for line in lines[:4]] == ["   ", "   ", "   ", "███"]
+    assert lines[3].startswith("     0 │")
+    assert lines[4].split() == ["mon", "wed"]
+
+
+def test_without_unicode_and_without_anything() -> None:
+    assert "#" in plain(stacked([(1,)], ["a"], 20, 3, ASCII))[0]
+    assert plain(stacked([], [], 20, 2))[-1].strip() == ""
+    assert [text for text, _ in legend(["x", "y"], ASCII)] == ["# ", "x  ", "= ", "y  "]
+
+
+@pytest.mark.parametrize("count", [1, 7, 31, 400])
+@pytest.mark.parametrize("width", [12, 40, 100])
+def test_it_fits(count: int, width: int) -> None:
+    room = fitting(count, width)
+    columns = [[float(number % 5), 1.0, 0.0, 2.0][:MOST] for number in range(room)]
+    lines = plain(stacked(columns, ["2026-01-01", "2026-12-31"], width, 6))
+    assert len(lines) == 7
+    assert all(len(line) <= max(width, 12) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("number", "money", "said"),
+    [
+        (0, False, "0"),
+        (950, False, "950"),
+        (12_345, False, "12.3k"),
+        (4_560_000, False, "4.56M"),
+        (0.0123, True, "0.0123"),
+    ],
+)
+def test_numbers_are_short(number: float, money: bool, said: str) -> None:
+    assert brief(number, money) == said
