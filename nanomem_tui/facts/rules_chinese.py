@@ -145,6 +145,8 @@ RULES: tuple[Rule, ...] = (
     Rule(PERSONAL, "", rf"(?:我们家|我们|我家|我){_NOW}(?:有|养了?)(?P<v>[一二两三四五六\d])(?:个|只|条|位|头)"
          rf"(?P<k>{_KIN}|{_PET}){_END}",
          value="{v}", sort=_sort),
+    Rule(PERSONAL, "", rf"(?:我们家|我们|我家|我){_NOW}(?:有|养了?)一?[个只条位]叫(?P<v>{_SHORT}?)的"
+         rf"(?P<k>{_PET}|{_KIN}){_END}", "{k}的名字", sort=_sort, check=_is_name),
     Rule(PERSONAL, "", rf"(?:我们家|我们|我家|我){_NOW}(?:有|养了?)?(?:一?[个只条位])?(?P<k>{_WHO})(?:的名字)"
          rf"?[，,]?(?:名字)?(?:是叫|叫做?|名叫)"
          rf"(?P<v>{_SHORT}?){_END}", "{k}的名字", sort=_sort, check=_is_name),
@@ -169,10 +171,12 @@ RULES: tuple[Rule, ...] = (
     Rule(PERSONAL, "Health", rf"我{_NOW}(?:从来|从)?(?:都)?不(?P<w>吃|喝|抽)(?P<k>[^，。了饱下]{{1,10}})"
          rf"{_END}", value="不{w}", many="k",
          check=_is_thing),
-    Rule(TECHNOLOGY, "Tools", rf"(?:我们|咱们|团队|我)(?:已经|最终|最后|就|都|现在|以后|统一|决定|一直)*(?:使用|采用|"
+    Rule(TECHNOLOGY, "Tools", rf"(?:我们|咱们|团队|我)(?:已经|最终|最后|就|都|现在|以后|统一|决定|一直|习惯|平时)"
+         rf"*(?:使用|采用|"
          rf"改用|选用|用)(?!的)"
          rf"(?P<v>{_VALUE})(?:做|作为|当|当作|来做|存|写|跑|管理)(?P<k>{_VALUE}){_END}", check=_is_thing),
-    Rule(TECHNOLOGY, "Tools", rf"(?:我们|咱们|团队|我)(?:已经|最终|最后|就|都|现在|以后|统一|决定|一直)*(?:使用|采用|"
+    Rule(TECHNOLOGY, "Tools", rf"(?:我们|咱们|团队|我)(?:已经|最终|最后|就|都|现在|以后|统一|决定|一直|习惯|平时)"
+         rf"*(?:使用|采用|"
          rf"改用|选用|决定用|用的是|用)(?!的)"
          rf"(?P<k>[^，。]*?[A-Za-z][^，。]{{0,20}}?){_END}", value="在用", many="k", check=_is_thing),
     Rule("", "", rf"(?:我们家|我们|咱们|我家|我)(?:的|家的|这边的)?(?P<k>[^\s，。是叫在：:=]{{1,12}}?)(?:现在)?(?:就)"
@@ -207,6 +211,8 @@ def clauses(sentence: str) -> list[str]:
         ):
             first = re.match(r"我(?!的|家|们)", found[0])
             clause = f"我{clause}" if first else clause
+        if found and found[0].startswith("我") and re.match(rf"{_KIN}(?:今年)?\d{{1,3}}岁", simplified(clause)):
+            clause = f"我{clause}"
         found += [clause] if clause else []
     return found
 

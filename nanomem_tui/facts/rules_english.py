@@ -38,7 +38,8 @@ _ADVERB = r"(?:(?:currently|now|still|also|actually|mostly|mainly|usually|genera
 _NAME = r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){0,3}"
 _THING = r"[^,;.!?]{2,60}?"
 _VALUE = r".{1,200}?"
-_END = r"[\s.!~)]*"
+_END = r"[\s.!~:;)(\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]*"
+_REST = rf"(?:,\s.*)?{_END}"
 
 _ATTRIBUTE = (
     r"(?:(?:full|first|last|middle|maiden|legal|real|user|nick)[ -]?name|username|nickname|pronouns|birthday|birth "
@@ -50,7 +51,8 @@ _ATTRIBUTE = (
     r"e-?mail address|website|blog|github|gitlab|twitter|instagram|telegram|skype|handle|linkedin|job|job title|"
     r"occupation|profession|title|position|role|department|team|company|employer|boss|manager|industry|field|major|"
     r"degree|school|university|college|alma mater|office|desk|commute|working hours|work hours|office hours|car|bike|"
-    r"motorcycle|instrument|hobby|sport|team|editor|ide|shell|terminal|browser|os|operating system|laptop|computer|"
+    r"motorcycle|instrument|hobby|hobbies|sport|team|editor|ide|shell|terminal|browser|os|operating system|laptop|"
+    r"computer|"
     r"desktop|phone model|keyboard|monitor|printer|router|nas|server|wi-?fi|wi-?fi network|wi-?fi name|ssid|network|"
     r"domain|host|hostname|subnet|port|database|db|data ?base|stack|tech stack|framework|language|programming language|"
     r"repo|repository|default branch|main branch|branch|ci|cloud|hosting|cloud provider|registrar|registry|project|"
@@ -74,7 +76,8 @@ _NO_KEY = re.compile(
     re.IGNORECASE,
 )
 _NO_VALUE = re.compile(
-    r"(?:not|n't|no|never|so|too|very|really|just|still|already|also|always|going|being|getting|having|that|because|to|"
+    r"(?:at (?!\d|noon|midnight)|not|n't|no|never|so|too|very|really|just|still|already|also|always|going|being|"
+    r"getting|having|that|because|to|"
     r"about|like|as|up|down|out|off|on|over|here|there|back|ready|fine|good|great|ok|okay|bad|sick|dead|broken|slow|"
     r"late|done|gone|full|empty|killing|making|trying|working|coming|asking|bothering|driving|acting|doing|looking|"
     r"feeling|awesome|amazing|beautiful|lovely|cute|happy|sad|tired|busy|hungry|such|quite|pretty|kind of|sort of|"
@@ -130,7 +133,10 @@ def _is_thing(key: str, _value: str) -> bool:
 def _is_name(_key: str, value: str) -> bool:
     return re.fullmatch(_NAME, value) is not None and not re.match(
         r"(?:not|back|later|when|if|at|tomorrow|tonight|on|in|asap|maybe|an?|the|it|them|him|her|us|me|crazy|old|what|"
-        r"whatever|now|so|just|anything|any|never|no|something|by|to|for|mad|stupid)\b",
+        r"whatever|now|so|just|anything|any|never|no|something|by|to|for|mad|stupid|important|too|very|hard|easy|"
+        r"long|short|common|weird|wrong|"
+        r"spelled|pronounced|irrelevant|confidential|secret|private|unknown|same|different|really|also|out|up|"
+        r"misspelled)\b",
         value,
         re.IGNORECASE,
     )
@@ -146,7 +152,7 @@ def _asked(key: str, value: str) -> bool:
 _SORTS: tuple[tuple[str, str, str], ...] = (
     (PERSONAL, "Family", rf"\b{_KIN}\b|anniversary|wedding"),
     (PERSONAL, "Pets", rf"\b{_PET}\b"),
-    (PERSONAL, "Identity", (r"name|nickname|pronouns|birth|age$|time ?zone|nationality|citizenship|native language|"
+    (PERSONAL, "Identity", (r"name|nickname|pronouns|birth|\bage$|time ?zone|nationality|citizenship|native language|"
     r"mother "
      r"tongue|star sign|zodiac|religion|height|weight|hair|eye")),
     (PREFERENCES, "Preferences", r"favou?rite|preferred|default|units|currency"),
@@ -179,8 +185,9 @@ def _sort(key: str) -> tuple[str, str]:
 _LIKED = r"(?:also |really |absolutely |quite |just |still |especially |particularly |strongly |much )*"
 RULES: tuple[Rule, ...] = (
     Rule(PERSONAL, "Identity", rf"my (?:(?:full|real|legal|first) )?name(?: is|'s)(?: now)? (?P<v>{_NAME})"
-         rf"{_END}", "name",
-         check=_is_name),
+         rf"{_REST}", "name", check=_is_name),
+    Rule(PERSONAL, "Identity", r"i(?:'m| am) (?P<v>(?-i:[A-Z])[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?),? (?:nice|pleased|"
+         r"glad|good|great|happy|delighted) to meet you.*", "name", check=_is_name),
     Rule(PERSONAL, "Identity", rf"(?:(?:please |just |you can |everyone |everybody |people |friends |my friends )"
          rf"*calls? "
          rf"me|i go by|i'm called|i am called) (?P<v>{_NAME}){_END}", "called", check=_is_name),
@@ -237,6 +244,10 @@ RULES: tuple[Rule, ...] = (
     Rule(PERSONAL, "", rf"(?:my|our) (?P<k>{_SOMEONE}) is (?P<v>\d{{1,3}})(?: years old| yo| months old)"
          rf"?{_END}", "{k}'s age",
          sort=_sort),
+    Rule(PERSONAL, "Languages", rf"i(?:'m| am) {_ADVERB}learning (?P<k>(?-i:[A-Z])[a-z]+){_REST}", value="learning"),
+    Rule(PERSONAL, "Schedule", rf"i {_ADVERB}(?:wake|get) up (?P<v>(?:at|around|before) {_THING}){_END}", "wakes up"),
+    Rule(PERSONAL, "General", rf"i {_ADVERB}drive (?P<v>(?:an? )?[^,;.!?]*?(?-i:[A-Z])[^,;.!?]{{0,30}}?)"
+         rf"{_END}", "drives"),
     Rule(PERSONAL, "Languages", rf"i (?:also |can |can also |natively |fluently )*speak (?:fluent |native |some |a "
          rf"little |a "
          rf"bit of |both )?(?P<k>(?-i:[A-Z])[a-z]+(?:(?:,| and|, and) (?-i:[A-Z])[a-z]+)*)(?: (?:fluently|natively|"
@@ -278,7 +289,8 @@ RULES: tuple[Rule, ...] = (
     Rule("", "", rf"(?:the )?(?P<k>(?:[\w-]+ ){{0,2}}?(?:wi-?fi(?: network| name)?|ssid|staging|production|database|"
          rf"db|server|"
          rf"host|hostname|router|vpn|nas|printer|repo|repository|url|port|jump host|domain|branch|stand-?up|deadline|"
-         rf"release|launch|retro|demo|project|sprint)(?: \w+)?) (?:is|runs on|lives at|lives on|=)(?: now)? "
+         rf"release|launch|retro|demo|project|sprint)(?: (?:for|of) (?:the |our )?[\w-]+| \w+)?) (?:is|runs on|lives "
+         rf"at|lives on|=)(?: now)? "
          rf"(?:called |named )?"
          rf"(?P<v>{_VALUE}){_END}", check=lambda key, value: _is_attribute(key, value) and bool(_TELLING.search(value)),
          sort=_sort),
@@ -326,7 +338,8 @@ GRAMMAR = Grammar(
     tail=re.compile(
         r"\s+(?:because|since|although|though|even though|which|who|whom|while|whereas|when|whenever|where|so that|but|"
         r"however|except|and (?:it|he|she|they|i|we|my|our|that|this|you)|for now|for a while now|at the moment|"
-        r"right now|these days|nowadays|anymore|by the way|btw|in case|so (?=i|we|you|please|it))\b|\s+[–—]\s+|"
+        r"right now|these days|nowadays|last (?:week|month|year|summer|winter)|yesterday|recently|anymore|by the way|"
+        r"btw|in case|so (?=i|we|you|please|it))\b|\s+[–—]\s+|"
         r",\s+(?=(?:and|but|so|which|who|not|it|that|because|though|if|right|please|you|they|he|she|as)\b)|\s+as "
         r"(?:an?|the|our|my)\b|\s*[(（]",
         re.IGNORECASE,

@@ -19,7 +19,8 @@ _NOW = (
 _NAME = r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){0,3}?"
 _THING = r"[^,;.!?]{2,60}?"
 _VALUE = r".{1,200}?"
-_END = r"[\s.!~)]*"
+_END = r"[\s.!~:;)(\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]*"
+_REST = rf"(?:,\s.*)?{_END}"
 _KIN = {
     "жену": "жена", "мужа": "муж", "сына": "сын", "дочь": "дочь", "дочку": "дочка", "маму": "мама", "папу": "папа",
     "мать": "мать", "отца": "отец", "брата": "брат", "сестру": "сестра", "бабушку": "бабушка", "дедушку": "дедушка",
@@ -140,12 +141,10 @@ def _is_thing(key: str, _value: str) -> bool:
 
 def _is_role(_key: str, value: str) -> bool:
     """Whether what somebody works as stands in the instrumental: программистом, врачом, старшей медсестрой."""
-    return (
-        re.search(
-            r"(?:ом|ем|ём|ой|ей|ым|им|ью|ою|ею)(?:-[\w-]+)?$", value.split(" в ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
-        )
-        is not None
-    )
+    words = value.split(" в ", maxsplit=1)[0].split()
+    if words[0].lower() in ("над", "с", "со", "из", "по", "под", "между", "за", "весь", "целый", "каждый", "только"):
+        return False
+    return re.search(r"(?:ом|ем|ём|ой|ей|ым|им|ью|ою|ею)(?:-[\w-]+)?$", words[-1]) is not None
 
 
 _SORTS: tuple[tuple[str, str, str], ...] = (
@@ -180,10 +179,12 @@ def _sort(key: str) -> tuple[str, str]:
 _LIKED = r"(?:очень|больше всего|просто|также|тоже|ещё|еще|особенно|всегда|действительно|безумно) "
 RULES: tuple[Rule, ...] = (
     Rule(PERSONAL, "Identity", rf"(?:меня|мен) (?:(?:теперь|сейчас|обычно|все) )*(?:зовут|звать|кличут)(?: —| -)? "
-         rf"(?P<v>{_NAME}){_END}", "имя",
-         check=_is_name),
+         rf"(?P<v>{_NAME}){_REST}", "имя", check=_is_name),
+    Rule(PERSONAL, "Identity", rf"я (?P<v>(?-i:[А-ЯЁ])[а-яё]+(?: (?-i:[А-ЯЁ])[а-яё]+)?),? (?:очень )?(?:приятно|рад|"
+         rf"рада)"
+         rf"(?: познакомиться)?{_END}", "имя", check=_is_name),
     Rule(PERSONAL, "Identity", rf"мо[её] (?:полное |настоящее )?имя(?: ?[—–:-]| это)? (?P<v>{_NAME})"
-         rf"{_END}", "имя", check=_is_name),
+         rf"{_REST}", "имя", check=_is_name),
     Rule(PERSONAL, "Identity", rf"моя фамилия(?: ?[—–:-]| это)? (?P<v>{_NAME}){_END}", "фамилия", check=_is_name),
     Rule(PERSONAL, "Identity", rf"(?:(?:можешь|можете|пожалуйста|лучше|просто) )*(?:зови|зовите|называй|называйте|"
          rf"звать|называть) меня "
@@ -231,19 +232,19 @@ RULES: tuple[Rule, ...] = (
          rf"?{_END}", value="да"),
     Rule(PERSONAL, "Family", rf"я (?:(?:уже|давно) )*(?P<v>женат|замужем|холост|не замужем|не женат|разведён|"
          rf"разведена|разведен|помолвлен|помолвлена)"
-         rf"(?: на {_VALUE})?{_END}", "семейное положение"),
+         rf"(?: на {_VALUE})?{_REST}", "семейное положение"),
     Rule(PERSONAL, "Family", rf"у (?:меня|нас) (?:есть )?(?P<v>один|одна|двое|трое|четверо|два|две|три|\d) (?P<k>сын|"
          rf"сына|сыновей|сыновья|дочь|дочери|"
          rf"дочки|дочерей|ребёнок|ребенок|детей|брата?|братьев|сестра|сестры|внука?|внуков){_END}"),
     Rule(PERSONAL, "", rf"у (?:меня|нас) (?:есть |живёт |живет )?(?P<k>{_SOMEONE})(?: по имени|, (?:его|её|ее) зовут|"
          rf" по кличке) (?P<v>{_NAME}){_END}",
          "{k}", sort=_sort, check=_is_name),
-    Rule(PERSONAL, "", rf"у (?:меня|нас) (?:есть |живёт |живет )(?P<k>{_PET_WORDS}) (?P<v>[А-ЯЁA-Z]\w+)"
+    Rule(PERSONAL, "", rf"у (?:меня|нас) (?:есть |живёт |живет )?(?P<k>{_PET_WORDS}) (?P<v>[А-ЯЁA-Z]\w+)"
          rf"{_END}", "{k}", sort=_sort,
          check=lambda _, value: value[:1].isupper()),
     *(
         Rule(PERSONAL, "", rf"(?:(?:мо|наш)\w* )(?:(?:старш|младш)\w+ )?{found} (?:зовут|звать|называют) "
-             rf"(?P<v>{_NAME}){_END}", shown, sort=_sort,
+             rf"(?P<v>{_NAME}){_REST}", shown, sort=_sort,
              check=_is_name)
         for found, shown in _NAMED.items()
     ),
@@ -256,6 +257,8 @@ RULES: tuple[Rule, ...] = (
          rf"(?P<k>(?:[\w-]+[сц]к(?:ом|и)|по-[\w-]+ски)(?:(?:,| и|, и) (?:на )?(?:[\w-]+[сц]к(?:ом|и)|по-[\w-]+ски))*)"
          rf"(?: язык\w*)?{_END}",
          value="говорит", many="k"),
+    Rule(PREFERENCES, "Preferences", rf"мо[ийяё]\w* (?P<k>(?:самы\w+ |самая |самое )?любим\w+(?: [\w-]+){{1,4}}?){_IS}"
+         rf"(?P<v>{_VALUE}){_END}", check=lambda key, value: not _NO_VALUE.match(value)),
     Rule(PREFERENCES, "Preferences", rf"мо[ийяё]\w* (?P<k>(?:самы\w+ |самая |самое )?любим\w+ [\w-]+)(?: ?[—–:-]| "
          rf"это| — это)? (?P<v>{_VALUE}){_END}",
          check=lambda key, value: not _NO_VALUE.match(value)),
@@ -281,9 +284,8 @@ RULES: tuple[Rule, ...] = (
     Rule("", "", rf"(?:мой|моя|моё|мое|мои|наш|наша|наше|наши|у (?:меня|нас)) (?P<k>[\w][\w'/ -]{{1,60}}?)"
          rf"{_IS}(?P<v>{_VALUE}){_END}",
          check=_is_attribute, sort=_sort),
-    Rule("", "", rf"(?:мой|моя|моё|мое|мои|наш|наша|наше|наши|у (?:меня|нас)) (?P<k>(?:[\w-]+ )??{_ATTRIBUTE}) "
-         rf"(?P<v>(?:(?:в|на) )?[\d@+A-ZА-ЯЁ«\"]"
-         rf".{{0,100}}?)"
+    Rule("", "", rf"(?:мой|моя|моё|мое|мои|наш|наша|наше|наши|у (?:меня|нас)) (?P<k>(?:[\w-]+ )??{_ATTRIBUTE}"
+         rf"(?: (?:в|на|для) [а-яё-]+)?) (?P<v>(?:(?:в|на) (?=\d))?(?-i:[\d@+A-ZА-ЯЁ«\"]).{{0,100}}?)"
          rf"{_END}", check=lambda key, value: _is_attribute(key, value) and bool(_TELLING.search(value)), sort=_sort),
     Rule("", "", rf"(?P<k>(?:[\w-]+ )??(?:вай-?фай|wi-?fi|сервер|база данных|база|бд|хост|порт|домен|репозиторий|"
          rf"стейджинг|staging|прод|стендап|"
@@ -303,6 +305,13 @@ _SPLIT = re.compile(
     r"наши)\b)|,\s+(?=(?:я|мы|у меня|у нас|меня|мне|мой|моя|моё|мое|мои|мою|моего|наш|наша|наше|наши)\b)",
     re.IGNORECASE,
 )
+_OF_ME = re.compile(
+    r"(?:(?:сейчас|теперь|очень|не) )*(?:живу|работаю|люблю|обожаю|ненавижу|предпочитаю|учусь|говорю|пользуюсь|"
+    r"использую|"
+    r"ем|пью|курю)\b",
+    re.IGNORECASE,
+)
+"""What needs no `я`: who does it is told by the verb."""
 _SHARED = re.compile(
     r"(?:,?\s+и\s+|,\s+)(?=(?:живу|работаю|люблю|обожаю|говорю|учусь|предпочитаю|ненавижу|не люблю|использую)\b)",
     re.IGNORECASE,
@@ -323,7 +332,7 @@ def clauses(sentence: str) -> list[str]:
         for number, piece in enumerate(_SHARED.split(part)):
             shared = number and re.match(r"(?:я|мы)\b", part, re.IGNORECASE)
             bare = _OPENING.sub("", piece).strip()
-            found.append(f"{shared[0]} {bare}" if shared else bare)
+            found.append(f"{shared[0]} {bare}" if shared else f"я {bare}" if _OF_ME.match(bare) else bare)
     return [one for one in found if one]
 
 
@@ -333,7 +342,8 @@ GRAMMAR = Grammar(
     clauses=clauses,
     tail=re.compile(
         r",?\s+(?:потому что|так как|поскольку|хотя|который|которая|которое|которые|где|когда|пока|чтобы|поэтому|но|"
-        r"если что|а (?:он|она|они|это|ты|вы)|и (?:он|она|они|это))\b|,\s+(?=(?:и|а|но|так|это|он|она|они|ты|вы|правда|"
+        r"если что|а (?:он|она|они|это|ты|вы)|и (?:он|она|они|это|(?-i:[а-яё]+(?:ет|ёт|ит|ют|ут|ат|ят))))\b|"
+        r",\s+(?=(?:и|а|но|так|это|он|она|они|ты|вы|правда|"
         r"пожалуйста|спасибо|как|не)\b)|\s*[(（]",
         re.IGNORECASE,
     ),

@@ -51,6 +51,13 @@ ENGLISH = [
     ("Remember that the staging port is 8443", "Infrastructure", "staging port", "8443"),
     ("Please remember: locker = 114", "General", "locker", "114"),
     ("My car is a Tesla Model 3", "General", "car", "a Tesla Model 3"),
+    ("I'm Anna, nice to meet you", "Identity", "name", "Anna"),
+    ("My name is Anna, nice to meet you :)", "Identity", "name", "Anna"),
+    ("My favorite programming language is Python", "Preferences", "favorite programming language", "Python"),
+    ("I moved from Lisbon to Porto last month", "Home", "lives in", "Porto"),
+    ("The deadline for the project is June 5", "Schedule", "deadline for the project", "June 5"),
+    ("I'm learning Japanese", "Languages", "Japanese", "learning"),
+    ("I usually wake up at 6am", "Schedule", "wakes up", "at 6am"),
 ]
 RUSSIAN = [
     ("меня зовут Анна", "Identity", "имя", "Анна"),
@@ -92,6 +99,14 @@ RUSSIAN = [
     ("запомни: порт стейджинга — 8443", "Infrastructure", "порт стейджинга", "8443"),
     ("запомни, что я живу в Праге", "Home", "живёт в", "Праге"),
     ("моя машина — Tesla Model 3", "General", "машина", "Tesla Model 3"),
+    ("Живу в Москве", "Home", "живёт в", "Москве"),
+    ("Люблю кофе без сахара", "Preferences", "кофе без сахара", "любит"),
+    ("Кстати, меня зовут Алексей :)", "Identity", "имя", "Алексей"),
+    ("Меня зовут Анна, приятно познакомиться", "Identity", "имя", "Анна"),
+    ("Моего сына зовут Миша, ему 7 лет", "Family", "сын", "Миша"),
+    ("Мой проект называется Nano Bot и использует SQLite", "Projects", "проект", "Nano Bot"),
+    ("мой любимый язык программирования — Python", "Preferences", "любимый язык программирования", "Python"),
+    ("Мой ник в телеграме @ivan", "Identity", "ник в телеграме", "@ivan"),
 ]
 CHINESE = [
     ("我叫王小明", "Identity", "名字", "王小明"),
@@ -120,6 +135,7 @@ CHINESE = [
     ("我们的数据库是PostgreSQL", "Infrastructure", "数据库", "PostgreSQL"),
     ("我家的wifi是Home5G", "Infrastructure", "wifi", "Home5G"),
     ("我用的是VS Code", "Tools", "VS Code", "在用"),
+    ("我养了一只叫旺财的狗", "Pets", "狗的名字", "旺财"),
     ("我們用FastAPI做後端", "Tools", "後端", "FastAPI"),
     ("記住我的血型是A型", "Health", "血型", "A型"),
 ]
@@ -198,6 +214,14 @@ NONE = [
     "my card is 4111 1111 1111 1111",
     # passing states and what is no thing
     "My day was great",
+    "my name is important",
+    "My wife is at home",
+    "My wife is hungry",
+    "Работаю над проектом",
+    "люблю тебя",
+    "I drive to work",
+    "我在开会",
+    "我用手机看了一下",
     "My head is killing me",
     "My question is about Docker",
     "My car is broken",
