@@ -6,7 +6,7 @@ Must not know an embedder or an index.
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nanomem_tui.store.values import Item
 
@@ -28,22 +28,31 @@ class Fields(NamedTuple):
 
 def fields_of(item: Item) -> Fields | None:
     """The parts of an item that is a fact, None for any other."""
-    fact = item.meta.get("fact") if item.kind == "fact" and '"fact"' in item.meta_json else None
-    if not isinstance(fact, dict):
+    fact = _fact(item)
+    if fact is None:
         return None
-    parts = {name: value for name in Fields._fields if isinstance(value := fact.get(name), str)}
-    if "category" not in parts or "key" not in parts:
+    parts = {name: value if isinstance(value := fact.get(name), str) else "" for name in Fields._fields}
+    parts["value"] = item.text.removeprefix(f"{parts['key']}: ")  # an edited text is the value
+    return Fields(**parts)
+
+
+def _fact(item: Item) -> dict[str, Any] | None:
+    """What the free fields say of a fact; None where they do not name one."""
+    if item.kind != "fact" or '"fact"' not in item.meta_json:
         return None
-    shown = item.text.removeprefix(f"{parts['key']}: ")  # an edited text is the value
-    return Fields(**{**dict.fromkeys(Fields._fields, ""), **parts, "value": shown})
+    fact = item.meta.get("fact")
+    if isinstance(fact, dict) and isinstance(fact.get("category"), str) and isinstance(fact.get("key"), str):
+        return fact
+    return None
 
 
 def embedded(item: Item) -> str:
     """The text that stands for an item: its own; for a fact with where it belongs."""
-    fields = fields_of(item)
-    if fields is None:
+    fact = _fact(item)
+    if fact is None:
         return item.text[:MOST]
-    place = " ".join(dict.fromkeys(filter(None, (fields.domain, fields.category, fields.sub_category))))
+    places = (fact.get("domain"), fact["category"], fact.get("sub_category"))
+    place = " ".join(dict.fromkeys(name for name in places if name and isinstance(name, str)))
     return f"{place}. {item.text}"[:MOST]
 
 
