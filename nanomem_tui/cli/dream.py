@@ -314,9 +314,11 @@ def status(state: State) -> None:
       nanomem dream status
     """
     from nanomem_tui.dream.schedule import Schedule
+    from nanomem_tui.facts.crystallize_schedule import CrystallizeSchedule
 
     with state.open() as ws:
-        found = values.plain({**ws.dream.status(), "schedule": Schedule(ws).status()})
+        schedules = {"schedule": Schedule(ws).status(), "crystallize": CrystallizeSchedule(ws).status()}
+        found = values.plain({**ws.dream.status(), **schedules})
     last, problem, ahead = found["last"] or {}, found["problem"], found["ahead"]
     pairs = [
         ("Dreams", "cannot be told" if problem else f"{found['runs']} in {words.counted(found['commits'], 'commit')}"),
@@ -332,6 +334,7 @@ def status(state: State) -> None:
         ),
         ("Last", f"{words.when(last['at'])} {last['sha'][:8]} {last['message']}" if last else ""),
         *_schedule_pairs(found["schedule"]),
+        *_facts_pairs(found["crystallize"]),
     ]
     state.show(found, output.fields(pairs))
 
@@ -361,3 +364,13 @@ def _schedule_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Failed", f"{failures} in a row: {found['error']}" if failures else ""),
         ("Passed over", f"entries that no Dreamer could read: {passed}" if passed else ""),
     ]  # fmt: skip
+
+
+def _facts_pairs(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """When facts are looked for by themselves, where that is set, and what went wrong."""
+    failures = words.counted(found["failures"], "time") if found["failures"] else ""
+    next_one = f"next at {words.when(found['next_at'])} or later" if found["on"] else f"off: {found['why']}"
+    return [
+        ("Facts", f"cron {found['cron']}, {next_one}" if found["cron"] else ""),
+        ("Facts failed", f"{failures} in a row: {found['error']}" if failures else ""),
+    ]

@@ -258,6 +258,8 @@ def test_ctrl_c_changes_nothing(workspace: Path) -> None:
 def test_dream_schedule_looks_for_facts_too(workspace: Path, run: Run) -> None:
     assert run("config", "set", "crystallize_schedule", "61 * * * *").code == 2
     assert run("config", "set", "crystallize_schedule", "* * * * *").code == 0
+    assert "Facts     cron * * * * *, next at" in run("dream", "status").out
+    assert run("dream", "status", "--json").json["crystallize"]["on"] is True
     first = run("dream", "schedule", "--once")
     assert "waiting: facts: not due before" in first.out
     with open_workspace(workspace) as ws:
