@@ -7,7 +7,11 @@ from pathlib import Path
 
 from nanomem_tui.formats import lessons, ltm_snapshot, wal_state
 from nanomem_tui.formats.session_names import key_to_name
+from nanomem_tui.memory.fact_fields import text_of
+from nanomem_tui.operations import Change, new_operation
 from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item, Record
 from nanomem_tui.workspace import open_workspace
 
 #: Each attack with a word beside it that must be seen on the screen: what was sent away harmless is shown, not hidden.
@@ -93,6 +97,7 @@ def build(home: Path) -> Path:
     for name in ("SOUL.md", "USER.md", "memory/MEMORY.md"):
         (workspace / name).write_text("# Title\n\n" + "\n".join(f"- {attack(one)}" for one in names) + "\n")
     _commits(workspace)
+    _known(workspace)
     return workspace
 
 
@@ -109,6 +114,26 @@ def _sessions(folder: Path, at: str) -> None:
         ]
         text = "".join(json.dumps(line) + "\n" for line in (head, *messages))
         (folder / key_to_name(key)).write_text(text)
+
+
+def _known(workspace: Path) -> None:
+    """Facts, a journal, reflections and token use that no command of ours would take in."""
+    at, day = "2025-01-02T09:00:00+00:00", "2025-01-02"
+    changes: list[Change] = []
+    for number, name in enumerate(ATTACKS):
+        text = attack(name)
+        names = {"domain": text if number % 2 else None, "category": text, "sub_category": text, "key": text}
+        fields = json.dumps({"fact": {**names, "value": text}, text: text})
+        item = Item(f"fact_{number}", text_of(text, text), source=text, source_message_id=text, session_key=text,
+                    meta_json=fields, created_at=at, updated_at=at)  # fmt: skip
+        changes.append(change_of("item", None, item))
+        used = {"model": text, "source": text, "total_tokens": 5, "prompt_tokens": 5, "requests": 1}
+        failed = {"args": text, "error": text, text: text}
+        for kind, about, meta in (("journal", day, {text: text}), ("reflection", text, failed), ("usage", day, used)):
+            record = Record(f"{kind}_{number}", kind, about, text, text, text, at, json.dumps(meta), at, at)
+            changes.append(change_of("record", None, record))
+    with open_workspace(workspace) as opened:
+        opened.perform(new_operation("import", "import", changes, actor="import"))
 
 
 def _commits(workspace: Path) -> None:
