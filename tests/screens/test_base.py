@@ -95,7 +95,7 @@ class ThingsApp(App[None]):
 
     @property
     def totals(self) -> str:
-        return self.things.query_one(TitleBar).text.split("Status")[-1].split("Items")[-1].strip()
+        return self.things.query_one(TitleBar).text.split("Stat")[-1].split("Items")[-1].removeprefix("us").strip()
 
 
 async def settle(pilot: Pilot[None]) -> None:
