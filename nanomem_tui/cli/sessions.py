@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Message, Session
     from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo, TranscriptHit
     from nanomem_tui.operations import Operation
+    from nanomem_tui.workspace import Workspace
 
 
 @click.group("session", cls=Group)
@@ -58,7 +59,15 @@ def list_sessions(state: State, limit: int | None, offset: int) -> None:
     total = words.counted(len(found), "session")
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
     state.show([values.session_info(info) for info in shown], lambda: [*_list_lines(shown), ending])
+    _tell_untold(ws)
     all_read(unreadable)
+
+
+def _tell_untold(ws: Workspace) -> None:
+    """That imported conversations are not among what was printed, on stderr: it is not that there are none."""
+    problem = ws.sessions.untold
+    if problem is not None:
+        output.notes([f"Imported conversations are left out: {problem.text()}"])
 
 
 def _list_lines(found: Sequence[SessionInfo]) -> list[str]:
@@ -169,6 +178,7 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
         lambda: passages.followed(_hit_lines(hits), told),
     )
     passages.tell_left_out(near.left_out, quiet=state.json)
+    _tell_untold(ws)
     all_read(unreadable)
 
 

@@ -134,15 +134,13 @@ def read(
 
 def _transcripts(sessions: Sessions, problems: list[str]) -> Iterator[tuple[str, int, Sequence[Message]]]:
     """The key of each session, the number of its first message here, and the messages; imported ones last."""
-    from nanomem_tui.memory.imported_chats import messages_of
-
     for file in sessions.files():
         try:
             yield sessions.end_of(file, MOST_BYTES)
         except NanomemError as error:
             problems.append(f"{file.path.name}: {error.what}")
     for info, chat in sessions.chats():
-        yield info.key, 0, messages_of(chat)
+        yield info.key, 0, chat.said()
 
 
 def _last(rows: list[_Row], limit: int | None) -> tuple[list[_Row], list[_Row]]:

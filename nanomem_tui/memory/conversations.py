@@ -18,7 +18,6 @@ from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.history import HistoryEntry, marks
 from nanomem_tui.formats.sessions import Message
 from nanomem_tui.memory.history import History
-from nanomem_tui.memory.imported_chats import messages_of
 from nanomem_tui.memory.matching import Matcher, Neighbour
 from nanomem_tui.memory.notes import Note, Notes
 from nanomem_tui.memory.sequences import Nearest, OrderedRecall, Passage, PassageHit
@@ -231,7 +230,7 @@ class Conversations:
             name = _CHAT + info.key
             passages = shelf.known(name, chat.state)
             if passages is None:
-                passages = _said_in(info.key, 0, messages_of(chat), name)
+                passages = _said_in(info.key, 0, chat.said(), name)
             taken = room.take(passages)
             unread += not taken
             if not shelf.put(name, chat.state, taken, stop):

@@ -30,6 +30,22 @@ class Chat(NamedTuple):
     messages: list[Record]
     state: tuple[int, str, int]
 
+    def said(self) -> list[Message]:
+        """The messages as those of a transcript are."""
+        from nanomem_tui.formats.sessions import Message
+
+        return [
+            Message(number, str(row.meta.get("role") or ""), row.text, _local(row.at), raw={"content": row.text})
+            for number, row in enumerate(self.messages)
+        ]
+
+    def transcript(self, key: str) -> Session:
+        """The whole as a transcript of that key."""
+        from nanomem_tui.formats.sessions import Session
+
+        said = self.said()
+        return Session(key, said[0].timestamp, said[-1].timestamp, {}, 0, 0, False, tuple(said), ())
+
 
 class ImportedChats:
     """The imported conversations of one workspace."""
@@ -78,25 +94,6 @@ def in_order(row: Record) -> tuple[Any, ...]:
     """What messages are sorted by: when they were said, and how they stood among those of the same second."""
     number = row.meta.get("number")
     return row.at, number if isinstance(number, int) else 0, row.id
-
-
-def session_of(key: str, chat: Chat) -> Session:
-    """The conversation as a transcript."""
-    from nanomem_tui.formats.sessions import Session
-
-    said = messages_of(chat)
-    first, last = (said[0].timestamp, said[-1].timestamp) if said else ("", "")
-    return Session(key, first, last, {}, 0, 0, False, tuple(said), ())
-
-
-def messages_of(chat: Chat) -> list[Message]:
-    """The messages of a conversation as those of a transcript are."""
-    from nanomem_tui.formats.sessions import Message
-
-    return [
-        Message(number, str(row.meta.get("role") or ""), row.text, _local(row.at), raw={"content": row.text})
-        for number, row in enumerate(chat.messages)
-    ]
 
 
 def _chat(rows: list[Record]) -> Chat:

@@ -91,6 +91,11 @@ class Sessions:
         keys = {info.key for info in self.of_files()}
         return sorted(told(found, keys), key=lambda chat: chat[0].updated_at, reverse=True)
 
+    @property
+    def untold(self) -> Problem | None:
+        """Why the imported conversations could not be read when they were asked for last."""
+        return self._imported.problem if self._imported is not None else None
+
     def _chat(self, key: str) -> Chat | None:
         """The imported conversation of that key."""
         found = self._imported.all() if self._imported is not None else {}
@@ -106,11 +111,7 @@ class Sessions:
         Raises NotFound.
         """
         chat = self._chat(key) if not path else None
-        if chat is not None:
-            from nanomem_tui.memory.imported_chats import session_of
-
-            return session_of(key, chat)
-        return self.of_agent(key, path)
+        return chat.transcript(key) if chat is not None else self.of_agent(key, path)
 
     def of_agent(self, key: str, path: str = "") -> Session:
         """As `get`, for a transcript in a file. Raises NotFound, or Refused for an imported one."""
@@ -127,7 +128,7 @@ class Sessions:
 
     def problems(self) -> builtins.list[Problem]:
         """What is wrong in the transcripts, line by line; reads every file that its summary says is not clean."""
-        found = [self._imported.problem] if self._imported is not None and self._imported.problem is not None else []
+        found = [*filter(None, [self.untold])]
         for file in newest_first(session_files(self._paths, self._layout)):
             summary, unreadable = self._summary(file)
             where = self._paths.relative(file.path)
@@ -344,9 +345,7 @@ class Sessions:
 
         chat = self._chat(info.key) if info.imported else None
         if chat is not None:
-            from nanomem_tui.memory.imported_chats import messages_of
-
-            yield from enumerate(messages_of(chat))
+            yield from enumerate(chat.said())
             return
         start = 0
         for chunk in chunks(self._paths.workspace / info.path):
