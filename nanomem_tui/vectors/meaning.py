@@ -207,11 +207,15 @@ class Meaning:
     def close(self) -> None:
         """End the thread and let go of the index."""
         self.stop()
-        with self._building:
+        if not self._building.acquire(timeout=LEAVE):  # it waits for an endpoint
+            return
+        try:
             if self._keeper is not None:
                 self._keeper.keep_late()
                 self._keeper.index.close()
                 self._keeper = None
+        finally:
+            self._building.release()
 
     def _run(self) -> None:
         wait = 0.0

@@ -555,3 +555,23 @@ def test_a_model_that_cannot_say_its_size_is_told(ws: Workspace) -> None:
     asked = meaning(ws, Far())
     with pytest.raises(ModelUnavailable):
         asked.nearest("a cat", 1)
+
+
+def test_closing_waits_for_no_model_that_never_answers(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "LEAVE", 0.05)
+    begun, go_on = threading.Event(), threading.Event()
+    words = Words()
+
+    def never(texts: object) -> None:
+        begun.set()
+        assert go_on.wait(60)
+
+    words.before = never
+    asked = meaning(ws, words)
+    asked.start()
+    thread = next(one for one in threading.enumerate() if one.name == "nanomem-meaning")
+    assert begun.wait(60)
+    asked.close()
+    go_on.set()
+    thread.join(60)
+    assert VectorRows(ws.store).counts() == [], "it writes no more"
