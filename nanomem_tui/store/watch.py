@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nanomem_tui.paths import TRACKED_FILES, Paths
 
-LAYERS = ("items", "lessons", "sessions", "wal", "history", "dream", "documents", "notes", "review")
+LAYERS = ("items", "lessons", "sessions", "wal", "history", "dream", "documents", "notes", "review", "usage")
 
 TICK = 10_000_000
 """Nanoseconds that the time of a file may lie behind the clock: kernels stamp files by the tick."""
@@ -91,12 +91,17 @@ class Watch:
             "documents": lambda: _files(self._paths.workspace / name for name in TRACKED_FILES),
             "notes": self._notes,
             "review": lambda: _folder(self._paths.review, (".json",)),
+            "usage": self._usage,
         }
         return sources[layer]()
 
     def _items(self) -> Iterable[tuple[str, os.stat_result]]:
         beside = (path.with_name(f"{path.name}-wal") for path in self._databases)
         return _files((self._paths.ltm_snapshot, *self._databases, *beside))
+
+    def _usage(self) -> Iterable[tuple[str, os.stat_result]]:
+        log = self._paths.token_log
+        return _files((log, log.with_name(f"{log.name}-wal"))) if log is not None else ()
 
     def _sessions(self) -> Iterable[tuple[str, os.stat_result]]:
         for folder in self._session_folders:

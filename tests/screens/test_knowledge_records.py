@@ -13,6 +13,7 @@ from nanomem_tui.screens.text_form import TextForm
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.widgets.prompt import EditScreen
+from tests.formats.test_llm_usage import call, made
 from tests.screens.console import Console, console
 
 SMALL, LARGE = (80, 24), (200, 60)
@@ -169,6 +170,15 @@ async def test_each_of_them_shows_what_there_is(demo: Path, screen: str, size: t
         assert on.screen.table.state == "rows"
         await on.press("enter")
         await on.shows({"journal": "Fields", "reflections": "Insight", "usage": "Tokens by day"}[screen])
+
+
+async def test_what_the_agent_counts_meanwhile_is_seen(spent: Path) -> None:
+    async with console(spent, "usage", LARGE) as on:
+        on.screen.filter_by("whose:agent")
+        await on.shows("No whose `agent`")
+        made(spent.parent / "llm_usage.sqlite3", call("2026-03-01T12:00:00+00:00", model="qwen3"))
+        on.app.look()
+        await on.until(lambda: on.ids == ["day 2026-03-01"], "the agent's day")
 
 
 async def test_nothing_used_is_said(home: Path) -> None:

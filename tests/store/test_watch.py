@@ -52,6 +52,7 @@ def test_nothing_changed(watch):
         ("workspace/memory/2026-02-21.md", "notes"),
         ("workspace/memory/episodic/2026-02-21.md", "notes"),
         ("workspace/memory/semantic/facts.md", "notes"),
+        ("llm_usage.sqlite3", "usage"),
     ],
 )
 def test_each_file_belongs_to_one_layer_made_changed_and_removed(place, watch, name, layer):
@@ -108,7 +109,7 @@ def test_a_workspace_without_any_of_it_can_be_watched(tmp_path):
     (tmp_path / "SOUL.md").unlink()
     (tmp_path / "memory").mkdir()
     assert watch.look() == {"documents"}
-    assert len(LAYERS) == 9
+    assert len(LAYERS) == 10
 
 
 @pytest.mark.parametrize(
