@@ -17,7 +17,7 @@ from nanomem_tui.facts.proposals import Proposal
 from nanomem_tui.memory import capture_senders, fact_fields, retention, scopes
 from nanomem_tui.memory.fact_fields import Fact, Identity, fact_of, identity_of
 from nanomem_tui.memory.imported_chats import BESIDE
-from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience
+from nanomem_tui.memory.scopes import LOCAL_CHANNELS, SCOPE_OF_KIND, Audience
 from nanomem_tui.operations import Change
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
@@ -88,12 +88,12 @@ class Judged(NamedTuple):
 
 
 def scope_of(session_key: str, sender_id: str | None, settings: Settings, workspace_id: str) -> tuple[Scope, Audience]:
-    """Whose a fact of a session is: of everybody where only the owner writes, else of that person or chat, as capture
-    has it. Raises BadInput for a key that names no chat."""
+    """Whose a fact of a session is: of everybody where only the owner writes, without a name, else of that person or
+    chat, as capture has it. Raises BadInput for a key that names no chat."""
     channel, _, rest = session_key.removesuffix(BESIDE).partition(":")
     chat = rest.partition(":topic:")[0]
     audience = Audience(channel, chat or None, sender_id)
-    if channel in settings.capture_unnamed_channels:
+    if channel in settings.capture_unnamed_channels and (sender_id is None or channel in LOCAL_CHANNELS):
         return Scope("global", scopes.global_key(workspace_id)), audience
     kind = settings.capture_scopes.get("fact") or SCOPE_OF_KIND["fact"]
     key = scopes.key_for(kind, audience, workspace_id)
