@@ -12,13 +12,16 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
 from nanomem_tui.store.bitmaps import Bitmaps, packed, places_of
 from nanomem_tui.store.word_search import LONGEST, Rows, Search, plan_of, saturated
 from nanomem_tui.tokens import tokens
+
+SPARSE = 8
+"""Where less than this part of the rows is shown, their keys are told as a set."""
 
 AUDIENCES = 16
 """Of so many audiences it is kept which rows they see."""
@@ -298,10 +301,12 @@ class WordIndex:
         ranked.sort()
         return ranked[:limit]
 
-    def keys_of(self, shown: Sequence[bool]) -> set[str]:
-        """The keys of the rows of the groups that are shown."""
-        keys = self._keys
-        return {key for place in places_of(self._visible_rows(shown)) if (key := keys[place])}
+    def keys_of(self, shown: Sequence[bool]) -> Container[str]:
+        """The keys of the rows of the groups that are shown; a set where they are few."""
+        keys, rows = self._keys, self._visible_rows(shown)
+        if rows.bit_count() * SPARSE > len(self._place):
+            return _Shown(self._place, self._group_of, shown)
+        return {key for place in places_of(rows) if (key := keys[place])}
 
     def _share_table(self) -> list[float]:
         """What a word that a row holds once is worth there, by the length of the row."""
@@ -322,6 +327,18 @@ class WordIndex:
         if len(self._visible) > AUDIENCES:
             del self._visible[next(iter(self._visible))]
         return found
+
+
+class _Shown:
+    """The keys of an index whose groups are shown; asked one by one, also while rows come and go."""
+
+    def __init__(self, place: Mapping[str, int], group_of: Sequence[int], shown: Sequence[bool]) -> None:
+        self._place, self._group_of, self._shown = place, group_of, shown
+
+    def __contains__(self, key: object) -> bool:
+        place = self._place.get(key, -1) if isinstance(key, str) else -1
+        group = self._group_of[place] if 0 <= place < len(self._group_of) else len(self._shown)
+        return group < len(self._shown) and self._shown[group]
 
 
 def _holds(rows: int | array[int], place: int) -> bool:

@@ -269,3 +269,16 @@ def test_expired_items_take_no_place_of_what_is_near(ws: Workspace) -> None:
     long_ago = clock.iso(clock.now() - timedelta(days=1))
     fill(ws, [item(f"old{n:03}", "a cat", kind="episodic", expires_at=long_ago) for n in range(450)])
     assert ids(hybrid(ws).ask(Question("some animal"))) == ["i2"]
+
+
+@pytest.mark.parametrize("ours", [1, 38])
+def test_few_or_many_visible_rows_are_near_and_no_other(ws: Workspace, ours: int) -> None:
+    """Both ways in which the index tells what is visible."""
+    chats = ["channel:telegram:chat:1"] * ours + ["channel:telegram:chat:2"] * (39 - ours)
+    fill(ws, [item(f"c{n}", "a car", scope_type="chat", scope_key=key) for n, key in enumerate(chats)])
+    ws.items.delete(["i0", "i1", "i2", "i3"])
+    recall = hybrid(ws)
+    asked = Question("some vehicle", "", Audience("telegram", "1", "7"), whole=True, limit=100)
+    assert set(ids(recall.ask(asked))) == {f"c{n}" for n in range(ours)}
+    fill(ws, [item("late", "an auto", scope_type="chat", scope_key=chats[0])])
+    assert "late" in ids(recall.ask(asked))
