@@ -20,6 +20,8 @@ from nanomem_tui.store.oplog import LogEntry
 Raw = dict[str, Any]
 SHOWN = ("scoped", "facts")
 """The kinds of database whose memories are told beside ours."""
+_read: dict[tuple[Path, str], tuple[object, list[Raw]]] = {}
+"""The facts of databases as they were read last, and the state of the files then."""
 
 
 def folder_id(paths: Paths) -> str:
@@ -56,13 +58,31 @@ def rows(paths: Paths, path: Path, workspace_id: str) -> list[Raw]:
     keeps for this one. Raises like `foreign_databases.open_read_only`.
     """
     if foreign_databases.identify(path) == "facts":
-        from nanomem_tui.memory.transfer import facts
-
-        return [{**item._asdict(), "content": item.text} for item in facts.items(path, workspace_id)]
+        return _facts(path, workspace_id)
     entries = foreign_databases.memory_entries(path)
     if paths.home is not None and path.resolve().is_relative_to(paths.home.resolve()):
         return entries
     return [row for row in entries if row.get("workspace_id") in (workspace_id, folder_id(paths))]
+
+
+def _facts(path: Path, workspace_id: str) -> list[Raw]:
+    """The facts of a database as rows; read again once it changed."""
+    stamps = tuple(_stamp(f"{path}{suffix}") for suffix in ("", "-wal", "-journal"))
+    kept = _read.get((path, workspace_id))
+    if kept is None or kept[0] != stamps:
+        from nanomem_tui.memory.transfer import facts
+
+        found = [{**item._asdict(), "content": item.text} for item in facts.items(path, workspace_id)]
+        kept = _read[path, workspace_id] = (stamps, found)
+    return kept[1]
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def active(paths: Paths, databases: Sequence[Path], workspace_id: str) -> Iterator[tuple[Raw, Path]]:

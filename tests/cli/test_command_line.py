@@ -363,6 +363,7 @@ def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
     assert "None" not in status.out
     listed = run("session", "list", "--json")
     assert (listed.code, len(json.loads(listed.out))) == (0, 6), "what the agent keeps in files"
+    assert listed.err.startswith("Imported conversations are left out: ")
     assert run("doctor").code == 1
     assert file.read_bytes() == before
 
