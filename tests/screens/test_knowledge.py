@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import contextlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import clock, open_workspace
-from nanomem_tui.facts.facts import FactValue
+from nanomem_tui.app import NanomemApp
+from nanomem_tui.errors import AccessDenied
+from nanomem_tui.facts.facts import Facts, FactValue
 from nanomem_tui.memory.fact_fields import Fact
 from nanomem_tui.screens import knowledge_list
 from nanomem_tui.text import cell_width
@@ -373,22 +375,32 @@ async def test_a_fact_of_another_system_can_only_be_read(home: Path, sample_copy
         await on.shows("read-only")
 
 
-async def test_empty_and_broken_are_two_screens(home: Path, tmp_path: Path) -> None:
+async def test_empty_and_broken_are_two_screens(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "b" / ".nanobot" / "workspace"
     (other / "memory").mkdir(parents=True)
     (other.parent / "config.json").write_text("{}")
     async with console(other, "knowledge", SMALL) as on:
         assert on.screen.table.state == "empty"
         await on.shows("No facts yet")
-    with open_workspace(home) as ws:
-        ws.flush()
-        database = ws.paths.database
-        newer = json.dumps(str(database))
-    code = f"import sqlite3; c = sqlite3.connect({newer}); c.execute('update meta set value=999 where key=\"schema\"')"
-    assert code
-    database.write_bytes(b"SQLite format 3\x00" + b"\xff" * 5000)
+
+    def broken(*_: object, **__: object) -> list[Fact]:
+        raise AccessDenied("the database may not be read", "nanomem.db", "chmod u+r nanomem.db")
+
+    monkeypatch.setattr(Facts, "all", broken)
     async with console(home, "knowledge", SMALL) as on:
-        await on.until(lambda: on.screen.table.state in {"error", "rows"})
+        assert on.screen.table.state == "error"
+        await on.shows("Error: the database may not be read", "nanomem.db", "chmod u+r")
+        await on.press("a")
+        await on.shows("the database may not be read")
+
+
+async def test_a_fact_is_edited_in_an_editor_of_ones_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nanomem_tui.cli.editor.edit_text", lambda text: text.replace("FastAPI", "Litestar\nand more"))
+    monkeypatch.setattr(NanomemApp, "suspend", lambda app: contextlib.nullcontext())
+    async with console(home, "knowledge", SMALL) as on:
+        await go_to(on, "backend")
+        await on.press("E")
+        await on.until(lambda: fact(on, "backend").value == "Litestar\nand more")
 
 
 @pytest.mark.parametrize("size", [(60, 20), SMALL, LARGE])
