@@ -31,6 +31,8 @@ PATIENCE = 0.25
 """Seconds that a search embeds what is missing before it looks at what is there."""
 FEW = 8
 """Vectors that a search makes and commits with later ones; the thread, and closing, commit them all."""
+WORTH = 100
+"""Missing vectors up to which it is worth to wait for the thread that makes them."""
 LOOK, PAUSE = 1.0, 30.0
 """Seconds between two looks of the thread, and after a failure."""
 LEAVE = 5.0
@@ -244,10 +246,12 @@ class Meaning:
                 keeper.work(None, lambda: self._stop.wait(BREATH))
 
     def _hurry(self, keeper: Keeper, patience: float) -> None:
-        """Embed what is missing for so many seconds, or let who is at it go on that long; what fails is told in
-        `problems`, and what is there is searched."""
+        """Embed what is missing for so many seconds, or let who is at it go on that long, where that may be enough.
+        What fails is told in `problems`, and what is there is searched."""
         end = time.monotonic() + patience
-        if not keeper.lacks or not self._working.acquire(timeout=patience):
+        done, total = keeper.kept.counts()
+        wait = patience if total - done <= WORTH else 0.0
+        if not keeper.lacks or not self._working.acquire(timeout=wait):
             return
         try:
             keeper.work(None, lambda: time.monotonic() >= end, FEW)
