@@ -441,7 +441,7 @@ async def test_what_was_saved_and_which_keys_turn_weights_fit_a_small_screen(dem
     async with console(demo, "recall", size=(80, 24)) as on:
         await ask(on, "window seats")
         await on.press("greater_than_sign", "M")
-        await on.shows("Saved, to be asked with the usual weights: it must find 1 item ")
+        await on.shows("Saved, to be asked with the usual weights: it must find 1 item")
         await on.press("question_mark")
         text = on.app.screen.query_one(Preview).document.plain()
         for key in ("  ]  ", "  >  ", "  W  "):
