@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.facts.facts import NO_DOMAIN, Value
+from nanomem_tui.facts.facts import NO_DOMAIN
+from nanomem_tui.facts.value_history import Value
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.fact_fields import Fact
 from nanomem_tui.screens.item_columns import scope_of
@@ -88,11 +89,11 @@ class Valued:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A fact that is near this one."""
+    """A fact that is among the nearest; `is_near`: nearer than what recall takes for near."""
 
     fact: Fact
     distance: float
-    by: str
+    is_near: bool
     stops: bool = True
 
     @property
@@ -104,8 +105,9 @@ class Neighbour:
         """How far, where it stands, what it says."""
         fact = self.fact
         off = [("  (disabled)", "warn")] if not fact.item.enabled else []
-        parts = ((f"{self.distance:.2f}  ", "accent"), (f"{fact.domain or NO_DOMAIN} / {fact.category}  ", "dim"))
-        return lay_out((Spans((*parts, (fact.item.text, ""), *off), 6),), width, wrapped)
+        far, words = ("accent", "") if self.is_near else ("dim", "dim")
+        parts = ((f"{self.distance:.2f}  ", far), (f"{fact.domain or NO_DOMAIN} / {fact.category}  ", "dim"))
+        return lay_out((Spans((*parts, (fact.item.text, words), *off), 6),), width, wrapped)
 
     def plain(self) -> str:
         """Its words."""
@@ -124,7 +126,8 @@ def parts_of(ws: Workspace, fact: Fact, near: Near | None, history: Sequence[Blo
         how = "in meaning" if near.by == "meaning" else "in words"
         nothing = "" if near.found else "Nothing is near. "
         parts.append(Title("near", f"Near it {how} ({len(near.found)})", f"{nothing}{near.note}".strip()))
-        parts += [Neighbour(one, distance, near.by) for one, distance in near.found]
+        most = ws.settings.recall_max_distance
+        parts += [Neighbour(one, distance, distance < most) for one, distance in near.found]
     return (*parts, Preface((Body(""), *_fields(ws, fact), *history), "fields"))
 
 

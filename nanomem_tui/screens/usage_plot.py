@@ -72,7 +72,8 @@ def plot(drawn: Drawn, width: int, signs: Glyphs) -> list[Line]:
             columns[place[row.day]][names.index(name) if name in names else len(names) - 1] += _measure(row, money)
     what = "Cost" if money else "Tokens"
     each = f", {len(bins[0]):,} or more days in a column" if len(days) > room else ""
-    title = Spans(((f"{what} by day and {drawn.part}{each}", "heading"),))
+    unknown = "" if not money or any(row.cost is not None for row in drawn.rows) else ": no price is known"
+    title = Spans(((f"{what} by day and {drawn.part}{each}{unknown}", "heading"),))
     shown = [name or "(none)" for name in names]
     lines = stacked(columns, [some[0] for some in bins[:1]] + [days[-1]], width, HEIGHT, signs, money)
     return [*lay_out((title,), width), *lines, *lay_out((Spans(tuple(legend(shown, signs)), 2),), width)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import pytest_textual_snapshot
 
 from nanomem_tui import clock
 from nanomem_tui.demo import build
+from nanomem_tui.facts import journal, reflections
 from nanomem_tui.memory.recall import Recall
 from nanomem_tui.workspace import Workspace
 
@@ -40,7 +42,10 @@ def utc() -> Iterator[None]:
 def pictured_home(tmp_path_factory: pytest.TempPathFactory, clean_home: Path, utc: None) -> Path:
     """The demonstration as it was made at `MOMENT`; not to be changed."""
     home = tmp_path_factory.mktemp("pictured") / ".nanobot"
-    with clock.at(MOMENT):
+    numbers = itertools.count(1)
+    with clock.at(MOMENT), pytest.MonkeyPatch.context() as patch:
+        for module in (journal, reflections):  # an id is shown: the same one in every run
+            patch.setattr(module, "new_key", lambda kind: f"{kind}_{next(numbers):013}")
         build(home)
     for path in (*home.rglob("*.md"), *home.rglob(".dream_cursor")):  # a note and a Dream are as old as their files
         os.utime(path, (MOMENT.timestamp() - 3600, MOMENT.timestamp() - 3600))
