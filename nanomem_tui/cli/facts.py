@@ -20,8 +20,8 @@ from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
-    from nanomem_tui.facts.facts import Value
     from nanomem_tui.facts.search import Found
+    from nanomem_tui.facts.value_history import Value
     from nanomem_tui.memory.fact_fields import Fact
     from nanomem_tui.workspace import Workspace
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.facts.value_history import Value, merged_ids, values_of
 from nanomem_tui.memory import fact_fields, retention, scopes
 from nanomem_tui.memory.expected import as_shown
-from nanomem_tui.memory.fact_fields import Fact, Identity, checked_name, fact_of, identity_of, text_of
+from nanomem_tui.memory.fact_fields import Fact, Identity, checked_name, fact_of, folded, identity_of, text_of
 from nanomem_tui.memory.items import Items, checked
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Change, Operation, new_operation
@@ -46,23 +47,6 @@ class FactValue(NamedTuple):
     importance: float = 0.7
 
 
-class Value(NamedTuple):
-    """One value that a fact had: from when to when (UTC ISO; until "": it is so now), who gave it by which operation
-    ("": it came with the row), and the session and message that it is from."""
-
-    value: str
-    since: str
-    until: str
-    actor: str
-    operation: str
-    session_key: str | None
-    source_message_id: str | None
-
-    def to_json(self) -> dict[str, Any]:
-        """The value as the command line prints it."""
-        return self._asdict()
-
-
 class Facts:
     """The facts of one workspace."""
 
@@ -91,12 +75,12 @@ class Facts:
         enabled. `foreign`: those of databases that are not imported too, which can only be read.
         """
         wanted = {
-            name: normalised(value)
+            name: folded(value)
             for name, value in (("category", category), ("sub_category", sub_category), ("key", key))
             if value is not None
         }
         if domain is not None:
-            wanted["domain"] = "" if domain == NO_DOMAIN else normalised(domain)
+            wanted["domain"] = "" if domain == NO_DOMAIN else folded(domain)
         layer_of = scopes.layers(audience) if audience is not None and not audience.is_owner else None
         facts = [*self._facts().values()]
         if foreign and (more := [fact for item in self._items.foreign() if (fact := fact_of(item)) is not None]):
@@ -104,7 +88,7 @@ class Facts:
         return [
             fact
             for fact in facts
-            if all(normalised(getattr(fact, name) or "") == value for name, value in wanted.items())
+            if all(folded(getattr(fact, name) or "") == value for name, value in wanted.items())
             and (layer_of is None or layer_of(fact.item) is not None)
             and (fact.item.enabled or not (enabled_only or audience is not None))
         ]
@@ -144,7 +128,7 @@ class Facts:
 
     def history(self, fact_id: str) -> list[Value]:
         """The values that a fact had, newest first, also of what was merged into it. Raises what `get` does."""
-        return self._history(self.get(fact_id).item, set())
+        return values_of(self.get(fact_id).item, self._items.history, self._store.snapshot.items)
 
     def _facts(self) -> dict[str, Fact]:
         """The facts by id, newest first; made once per change."""
@@ -154,33 +138,6 @@ class Facts:
             facts = [fact for item in self._items.all() if (fact := fact_of(item)) is not None]
             self._known = (counter, {fact.id: fact for fact in facts})
         return self._known[1]
-
-    def _history(self, item: Item, seen: set[str]) -> list[Value]:
-        seen.add(item.id)
-        row: dict[str, Any] = {}
-        found: list[Value] = []
-        for entry in reversed(self._items.history(item.id)):
-            operation = entry.operation
-            for change in operation.of(item.id):
-                if change.layer != "item" or change.after is None or operation.kind == "void":
-                    continue
-                if not row and change.before is not None:
-                    row = {**item._asdict(), **change.before}
-                    found.append(_value(row, item.created_at, "", ""))
-                row.update(change.after)
-                came = operation.kind == "memory.import" and change.before is None
-                since = str(row.get("updated_at") or operation.at) if came else operation.at
-                value = _value(row, since, operation.actor, operation.id)
-                if not row.get("is_deleted") and (not found or found[-1].value != value.value):
-                    found.append(value)
-        found = [*_earlier(item), *(found or [_value(item._asdict(), item.created_at, "", "")])]
-        ends = [*(one.since for one in found[1:]), ""]
-        values = [one._replace(until=end) for one, end in zip(found, ends, strict=True)]
-        for other in _merged_ids(item):
-            gone = self._store.snapshot.items.get(other)
-            if gone is not None and other not in seen:
-                values += [one._replace(until=one.until or item.updated_at) for one in self._history(gone, seen)]
-        return sorted(values, key=lambda one: (one.until == "", one.since), reverse=True)
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -203,8 +160,7 @@ class Facts:
         """Give a fact its value: the operation, the fact, and warnings.
 
         Without scope and channel it is global; with a channel and chat it belongs to that chat. The value that a known
-        fact had stays in its history. Raises BadInput, NothingToDo when it is so already, and Conflict when somebody
-        changed it at this moment.
+        fact had stays in its history. Raises BadInput, and NothingToDo when it is so already.
         """
         from nanomem_tui.memory import safety
 
@@ -212,11 +168,15 @@ class Facts:
             category, key, value, domain, sub_category, scope_type or ("global" if channel is None else "chat"),
             channel, chat_id, sender_id, session_key, source_message_id, source=source,
         )  # fmt: skip
-        self._store.see_others()
-        before, after = self._pair(wanted, self.known())
-        if before == after:
-            raise NothingToDo("it is so already", after.id)
-        operation = self._keep([(before, after)], "human", "facts.set", "")
+        if wanted.scope_type == "global" and (chat_id or sender_id):
+            raise BadInput(
+                "a fact for a chat or a person is not global", "--scope", "give --channel too, or leave out the chat"
+            )
+        with self._store.deciding.alone():
+            before, after = self._pair(wanted, self.known())
+            if before == after:
+                raise NothingToDo("it is so already", after.id)
+            operation = self._keep([(before, after)], "human", "facts.set", "")
         fact = fact_of(after)
         assert fact is not None
         return operation, fact, safety.warnings(after.text)
@@ -248,7 +208,10 @@ class Facts:
         Raises Refused when another fact has these names already (merge them), BadInput, NothingToDo, NotFound, and
         Conflict when somebody changed its words since.
         """
-        self._store.see_others()
+        with self._store.deciding.alone():
+            return self._edit(fact_id, expected, fields)
+
+    def _edit(self, fact_id: str, expected: Item | None, fields: Mapping[str, str | None]) -> Operation:
         fact = self.get(fact_id)
         new = {**fact._asdict(), **fields}
         names = _checked_names(new["category"], new["key"], new["domain"], new["sub_category"])
@@ -276,13 +239,14 @@ class Facts:
         facts = list({fact.id: fact for fact in map(self.get, ids)}.values())
         kept = self.get(into) if into else max(facts, key=lambda fact: fact.item.updated_at, default=None)
         if kept is None or len(facts) < 2:
-            raise BadInput("a merge needs two or more facts", ", ".join(ids), "select them with space")
+            raise BadInput("a merge needs two or more facts", ", ".join(ids), "name them, or select them with space")
         if kept.id not in {fact.id for fact in facts}:
             raise BadInput("the fact that stays is one of those that are merged", into, "name it among the others too")
         others = [fact for fact in facts if fact.id != kept.id]
-        if any(other.item.scope_key != kept.item.scope_key for other in others) and not into:
-            raise Refused("they differ in scope", f"{len(facts)} facts", "`--into ID` says which one stands")
-        merged = [*_merged_ids(kept.item), *(other.id for other in others)]
+        if any(other.item.scope_key != kept.item.scope_key for other in others):
+            fix = "what one chat told is no value of another's fact: `nanomem memory edit ID --scope` first"
+            raise Refused("they belong to different chats or people", f"{len(facts)} facts", fix)
+        merged = [*merged_ids(kept.item), *(other.id for other in others)]
         meta = {**kept.item.meta, "fact": {**kept.item.meta["fact"], "merged": list(dict.fromkeys(merged))}}
         rows = [fact.item for fact in facts]
         after = kept.item._replace(
@@ -367,25 +331,3 @@ def _checked_names(category: str, key: str, domain: str | None, sub_category: st
         "sub_category": checked_name(sub_category or "", "--sub-category", needed=False) or None,
         "key": checked_name(key, "--key"),
     }
-
-
-def _merged_ids(item: Item) -> list[str]:
-    fields = item.meta.get("fact")
-    ids = fields.get("merged") if isinstance(fields, dict) else None
-    return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
-
-
-def _earlier(item: Item) -> list[Value]:
-    """The values that came with the row, oldest first: those that another system had for it before."""
-    fields = item.meta.get("fact")
-    told = fields.get("earlier") if isinstance(fields, dict) else None
-    kept = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
-    values = [Value(str(one.get("value")), str(one.get("since")), "", "import", "", None, None) for one in kept]
-    return sorted(values, key=lambda one: one.since)
-
-
-def _value(row: Mapping[str, Any], since: str, actor: str, operation: str) -> Value:
-    """The value of a fact whose row was so at that time."""
-    fact = fact_of(Item(id="", text=str(row["text"]), meta_json=str(row.get("meta_json", "{}"))))
-    value = fact.value if fact is not None else str(row["text"])
-    return Value(value, since, "", actor, operation, row.get("session_key"), row.get("source_message_id"))

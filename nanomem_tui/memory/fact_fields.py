@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.store.values import Item
-from nanomem_tui.text import normalised
 
 MAX_NAME = 300
 """Characters of a domain, a category, a sub-category or a key."""
@@ -105,7 +105,15 @@ def unknown(rows: Iterable[Item], ours: Iterable[Item]) -> list[Item]:
 
 def identity(scope_key: str, domain: str | None, category: str, key: str) -> Identity:
     """By what a fact of these fields is known; `scope_key`: empty for a global one."""
-    return scope_key, normalised(domain or ""), normalised(category), normalised(key)
+    return scope_key, folded(domain or ""), folded(category), folded(key)
+
+
+def folded(name: str) -> str:
+    """A name as names are compared: composed, case folded, without what has no width, white space collapsed."""
+    composed = unicodedata.normalize("NFC", name)
+    if not composed.isascii():
+        composed = "".join(c for c in composed if unicodedata.category(c) != "Cf")
+    return " ".join(unicodedata.normalize("NFC", composed.casefold()).split())
 
 
 def id_of(known: Identity) -> str:

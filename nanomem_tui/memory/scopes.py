@@ -105,6 +105,7 @@ def state_key(session_key: str, channel: str, chat_id: str) -> str:
 def key_for(scope: str, audience: Audience, workspace_id: str) -> str:
     """The key under which something of `scope` (chat, user, global) is kept for an audience. Raises BadInput."""
     if scope == "global":
+        _belonging(audience)  # a slip must not make global what is meant for somebody
         return global_key(workspace_id)
     if scope not in SCOPE_TYPES:
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}")
@@ -126,9 +127,7 @@ def layers(audience: Audience, scope: str = "all", *, with_global: bool = True) 
         raise BadInput(f"unknown scope `{scope}`", "--scope", f"one of {', '.join(SCOPE_TYPES)}, all")
     if audience.is_owner:
         return lambda item: "owner" if not item.is_deleted and scope in ("all", item.scope_type) else None
-    if not audience.channel:
-        option = "--sender-id" if audience.chat_id is None else "--chat-id"
-        raise BadInput("a chat or a sender belongs to a channel", option, "give --channel too")
+    _belonging(audience)
     _channel(audience.channel, "chat")
     keys = {"chat": audience.chat_key, "user": audience.user_key}
     wanted = frozenset(SCOPE_TYPES if scope == "all" else (scope,)) - (frozenset() if with_global else {"global"})
@@ -149,6 +148,13 @@ def layers(audience: Audience, scope: str = "all", *, with_global: bool = True) 
         return "user" if item.kind in USER_KINDS else None
 
     return layer
+
+
+def _belonging(audience: Audience) -> None:
+    """Raise BadInput for a chat or a sender without a channel."""
+    if not audience.channel and not audience.is_owner:
+        option = "--sender-id" if audience.chat_id is None else "--chat-id"
+        raise BadInput("a chat or a sender belongs to a channel", option, "give --channel too")
 
 
 def layer_of(item: Item, audience: Audience, scope: str = "all", *, with_global: bool = True) -> Layer | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,7 +63,9 @@ def test_a_new_value_keeps_the_old_one_in_the_history(ws: Workspace) -> None:
     assert before.since < before.until == now.since
     ws.undo()
     assert [f.value for f in ws.facts.all()] == ["Lisbon"]
-    assert [one.value for one in ws.facts.history(fact.id)] == ["Lisbon", "Porto", "Lisbon"]
+    assert [one.value for one in ws.facts.history(fact.id)] == ["Lisbon"], "what was undone never was"
+    ws.redo()
+    assert [one.value for one in ws.facts.history(fact.id)] == ["Porto", "Lisbon"]
 
 
 def test_the_same_value_again_is_nothing_to_do(ws: Workspace) -> None:
@@ -159,7 +164,7 @@ def test_what_was_deleted_comes_back_as_one_fact(ws: Workspace) -> None:
     _, again, _ = ws.facts.set("a", "b", "2")
     assert again.id == fact.id
     assert [f.value for f in ws.facts.all()] == ["2"]
-    assert [one.value for one in ws.facts.history(fact.id)] == ["2", "1"]
+    assert [one.value for one in ws.facts.history(fact.id)] == ["2"], "what comes back begins anew"
 
 
 def test_an_item_without_fields_is_no_fact(ws: Workspace) -> None:
@@ -167,6 +172,49 @@ def test_an_item_without_fields_is_no_fact(ws: Workspace) -> None:
     with pytest.raises(Refused, match="no fact"):
         ws.facts.get(item.id)
     assert not ws.facts.all()
+
+
+@pytest.mark.parametrize("who", [{"chat_id": "7"}, {"sender_id": "ana"}, {"scope_type": "global", "chat_id": "7"}])
+def test_what_is_meant_for_somebody_is_never_global(ws: Workspace, who: dict[str, str]) -> None:
+    with pytest.raises(BadInput):
+        ws.facts.set("H", "k", "private", **who)
+    assert not ws.facts.all()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("caf\u00e9", "cafe\u0301"), ("Straße", "STRASSE"), ("key\u200b", "key"), ("A\u00a0b", "a b")]
+)
+def test_names_that_look_alike_are_one(ws: Workspace, one: str, other: str) -> None:
+    ws.facts.set("a", one, "1")
+    ws.facts.set("a", other, "2")
+    assert [f.value for f in ws.facts.all(key=one)] == ["2"]
+
+
+def test_facts_of_different_chats_are_not_merged(ws: Workspace) -> None:
+    _, one, _ = ws.facts.set("a", "x", "1")
+    _, two, _ = ws.facts.set("a", "y", "2", scope_type="chat", channel="telegram", chat_id="7")
+    with pytest.raises(Refused, match="different chats"):
+        ws.facts.merge([one.id, two.id], into=one.id)
+
+
+def test_many_writers_of_one_fact_all_succeed(tmp_path: Path) -> None:
+    place = made(tmp_path)
+    code = (
+        "import sys; from nanomem_tui import open_workspace\n"
+        "from nanomem_tui.errors import NothingToDo\n"
+        "with open_workspace(sys.argv[1]) as ws:\n"
+        "    for n in range(15): ws.facts.set('a', 'k', f'{sys.argv[2]} {n}')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(place), name], env=environment, stderr=subprocess.PIPE)
+        for name in ("one", "two")
+    ]
+    said = [process.communicate(timeout=120)[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0], said
+    with open_workspace(place) as ws:
+        [fact] = ws.facts.all()
+        assert len(ws.facts.history(fact.id)) == 30
 
 
 def test_many_are_one_operation(ws: Workspace) -> None:

@@ -302,3 +302,11 @@ def test_an_edit_does_not_replace_what_the_agent_wrote_meanwhile(tmp_path: Path,
         agent.flush()
         with pytest.raises(Conflict, match="the agent's"):
             ws.items.edit("ltm_1", expected=shown, text="mine")
+
+
+@pytest.mark.parametrize("who", [{"chat_id": "7"}, {"sender_id": "ana"}])
+def test_what_is_meant_for_somebody_needs_a_channel_and_is_never_global(ws: Workspace, who: dict[str, str]) -> None:
+    before = len(ws.items.all())
+    with pytest.raises(BadInput, match="belongs to a channel"):
+        ws.items.add("Only for that chat", **who)
+    assert len(ws.items.all()) == before
