@@ -140,7 +140,7 @@ _NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "
          "knowledge": "journal", "journal": "reflections", "reflections": "usage", "usage": "facts"}  # fmt: skip
 
 _TWINS: Mapping[str, Mapping[str, str]] = {
-    "add": {"knowledge": "facts set --category C --key K --value V", "journal": "journal add TEXT",
+    "add": {"knowledge": "facts set --category C --key K --value V", "journal": "journal add --text T",
             "reflections": "reflections add"},
     "edit": {"knowledge": "facts edit ID", "journal": "journal edit ID",
              "reflections": "reflections edit ID"},
