@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
+from nanomem_tui.facts.known_facts import KnownFacts
 from nanomem_tui.facts.value_history import Value, merged_ids, values_of
 from nanomem_tui.memory import fact_fields, retention, scopes
 from nanomem_tui.memory.expected import as_shown
@@ -54,7 +56,7 @@ class Facts:
         self._store = store
         self._items = items
         self._perform = perform
-        self._known: tuple[int, dict[str, Fact]] = (-1, {})
+        self._known = KnownFacts(store)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -82,7 +84,7 @@ class Facts:
         if domain is not None:
             wanted["domain"] = "" if domain == NO_DOMAIN else folded(domain)
         layer_of = scopes.layers(audience) if audience is not None and not audience.is_owner else None
-        facts = [*self._facts().values()]
+        facts = self._known.newest_first()
         if foreign and (more := [fact for item in self._items.foreign() if (fact := fact_of(item)) is not None]):
             facts = sorted([*facts, *more], key=lambda fact: (fact.item.updated_at, fact.id), reverse=True)
         return [
@@ -112,14 +114,14 @@ class Facts:
         return self.all(domain=domain, category=category, key=key, audience=audience)
 
     def known(self) -> Mapping[Identity, Fact]:
-        """The fact of each identity."""
-        return {identity_of(fact): fact for fact in reversed(self._facts().values())}
+        """The fact of each identity, as things are at each look."""
+        return self._known
 
     def tree(self, facts: Iterable[Fact] | None = None) -> dict[str, dict[str, list[Fact]]]:
         """The facts (None: all) by domain and category, each in the order of their names; `NO_DOMAIN` last."""
         found: dict[str, dict[str, list[Fact]]] = {}
         order = sorted(
-            self._facts().values() if facts is None else facts,
+            self._known.newest_first() if facts is None else facts,
             key=lambda fact: (fact.domain is None, normalised(fact.domain or ""), normalised(fact.category), fact.key),
         )
         for fact in order:
@@ -129,15 +131,6 @@ class Facts:
     def history(self, fact_id: str) -> list[Value]:
         """The values that a fact had, newest first, also of what was merged into it. Raises what `get` does."""
         return values_of(self.get(fact_id).item, self._items.history, self._store.snapshot.items)
-
-    def _facts(self) -> dict[str, Fact]:
-        """The facts by id, newest first; made once per change."""
-        snapshot = self._store.load("item")
-        if self._known[0] != snapshot.counter:
-            counter = snapshot.counter
-            facts = [fact for item in self._items.all() if (fact := fact_of(item)) is not None]
-            self._known = (counter, {fact.id: fact for fact in facts})
-        return self._known[1]
 
     # -- changing -----------------------------------------------------------------------------------------------
 
@@ -173,7 +166,7 @@ class Facts:
                 "a fact for a chat or a person is not global", "--scope", "give --channel too, or leave out the chat"
             )
         with self._store.deciding.alone():
-            before, after = self._pair(wanted, self.known())
+            before, after = self._pair(wanted)
             if before == after:
                 raise NothingToDo("it is so already", after.id)
             operation = self._keep([(before, after)], "human", "facts.set", "")
@@ -186,7 +179,7 @@ class Facts:
     ) -> tuple[Operation, list[Fact]]:
         """Keep several facts as one operation, of two values of one fact the later. `beside`: changes of other layers
         that belong to it. Raises BadInput (nothing is kept then), NothingToDo."""
-        known = dict(self.known())
+        known: dict[Identity, Fact] = {}
         first: dict[str, Item | None] = {}
         made: dict[str, Item] = {}
         for wanted in values:
@@ -262,8 +255,10 @@ class Facts:
         label = f"merge {counted(len(facts), 'fact')} into {told(kept.item.text)}"
         return self._perform(new_operation("facts.merge", label, changes))
 
-    def _pair(self, wanted: FactValue, known: Mapping[Identity, Fact]) -> tuple[Item | None, Item]:
-        """The row of a fact before and after it gets that value. Raises BadInput."""
+    def _pair(
+        self, wanted: FactValue, known: Mapping[Identity, Fact] = MappingProxyType({})
+    ) -> tuple[Item | None, Item]:
+        """The row of a fact before and after it gets that value; `known`: those being made beside. Raises BadInput."""
         names = _checked_names(wanted.category, wanted.key, wanted.domain, wanted.sub_category)
         value = checked(wanted.value, "--value")
         audience = scopes.Audience(wanted.channel or None, wanted.chat_id or None, wanted.sender_id or None)
@@ -278,7 +273,7 @@ class Facts:
             "source_message_id": wanted.source_message_id,
             "source_role": wanted.source_role,
         }
-        fact = known.get(one)
+        fact = known.get(one) or self._known.get(one)
         if fact is not None:
             row = fact.item
             sub = names["sub_category"] or fact.sub_category  # the seed keeps what a new value says nothing of

@@ -334,3 +334,19 @@ def test_a_compaction_leaves_equal_facts_of_two_domains_alone(ws: Workspace) -> 
     ws.facts.set("Contact", "phone", "111", domain="Work")
     ws.facts.set("Contact", "phone", "111", domain="Home")
     assert not ws.items.compact_preview(0).removed
+
+
+def test_a_fact_is_known_while_its_names_change_and_it_waits_or_goes(ws: Workspace) -> None:
+    _, fact, _ = ws.facts.set("a", "x", "1")
+    known = ws.facts.known()
+    assert [one.id for one in known.values()] == [fact.id]
+    ws.facts.edit(fact.id, key="y")
+    assert [one.key for one in known.values()] == ["y"]
+    waiting(ws, "z", "2")
+    assert len(known) == 1
+    ws.inbox.accept(["fact_waits"])
+    assert {one.key for one in known.values()} == {"y", "z"}
+    ws.facts.delete([fact.id])
+    assert {one.key for one in known.values()} == {"z"}
+    ws.undo()
+    assert {one.key for one in ws.facts.all()} == {"y", "z"}
