@@ -114,16 +114,19 @@ def taken_back(journal: Journal, ids: set[str]) -> set[str]:
     return {key for key, by_undo in found.items() if by_undo}
 
 
-def _last_words(entries: Sequence[LogEntry]) -> list[tuple[str, bool]]:
-    """(item, whether an undo made it as if it had never been) of every change that was done, newest first."""
+def _last_words(entries: Sequence[LogEntry]) -> Iterator[tuple[str, bool]]:
+    """(item, whether an undo made it as if it had never been) of every change that was done, newest first. What an
+    undo put back as it was before says nothing, nor does what it took back."""
     void = {entry.operation.undoes for entry in entries if entry.operation.kind == "void"}
-    return [
-        (change.key, entry.operation.kind == "undo" and change.after is None)
-        for entry in entries
-        if entry.operation.id not in void
-        for change in entry.operation.changes
-        if change.layer == "item"
-    ]
+    back: set[tuple[str, str]] = set()
+    for operation in (entry.operation for entry in entries if entry.operation.id not in void):
+        for change in operation.changes:
+            if change.layer != "item" or (operation.redoes or operation.id, change.key) in back:
+                continue
+            if operation.kind == "undo" and operation.undoes and change.after is not None:
+                back.add((operation.undoes, change.key))
+            else:
+                yield change.key, operation.kind == "undo" and change.after is None
 
 
 def same_file(one: Path, other: Path) -> bool:

@@ -116,12 +116,23 @@ def hygiene(
 
 def taken_back(operation: Operation, store: MemoryStore) -> tuple[Change, ...]:
     """The changes that take an operation back. An item that was deleted because its time was over begins its time
-    anew, as one that is restored: the next hygiene would delete it again."""
+    anew, as one that is restored: the next hygiene would delete it again. An item that goes as it came goes with
+    whatever time it was given since."""
     changes = operation.inverse()
-    if operation.kind != KIND:
+    if not any(change.layer == "item" for change in changes):
         return changes
     now, rows = clock.now(), store.load("item").items
-    return tuple(_anew(change, rows.get(change.key), now, store.settings) for change in changes)
+    if operation.kind == KIND:
+        return tuple(_anew(change, rows.get(change.key), now, store.settings) for change in changes)
+    return tuple(_gone(change, rows.get(change.key)) for change in changes)
+
+
+def _gone(change: Change, row: Item | None) -> Change:
+    if row is None or change.layer != "item" or change.before is None or change.after is not None:
+        return change
+    if change.before.get("expires_at") == row.expires_at:
+        return change
+    return change._replace(before={**change.before, "expires_at": row.expires_at})
 
 
 def _anew(change: Change, row: Item | None, now: datetime, settings: Settings) -> Change:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.memory.fact_fields import fact_of, identity_of_item, text_of, with_fields, with_value
+from nanomem_tui.memory.fact_fields import Fact, fact_of, identity_of_item, text_of, with_fields, with_value
 from nanomem_tui.memory.transfer.plan_records import RecordPlanner
 from nanomem_tui.memory.transfer.values import DOES, Choices, Entry, Found, Reading
 from nanomem_tui.store.snapshot import Snapshot
@@ -14,6 +14,8 @@ from nanomem_tui.text import normalised, one_line
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
 """Fields that move by use: a difference in them alone is no conflict."""
+NAMES = ("domain", "category", "key")
+"""By what a fact is known."""
 TWICE = "that id comes twice"
 Flag = Callable[[Row], str]
 """Why a row should wait for a person; empty when it need not."""
@@ -74,7 +76,7 @@ class Planner:
         assert not isinstance(row, Record)
         if row.id in self._coming:
             return Entry("same", row, place, TWICE, self._coming[row.id])
-        present: Any = self._snapshot.table(layer_of(row)).get(row.id) or self._fact(row)
+        present: Any = self._fact(row) or self._snapshot.table(layer_of(row)).get(row.id)
         if present is None and (taken := self._taken(row, place)):
             return taken
         if present is not None and not present.is_deleted:
@@ -113,40 +115,67 @@ class Planner:
 
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
         """The verdict on a row whose id is here. What should wait for a person replaces nothing."""
-        row = _named_as(row, present)
+        theirs, row = row, _named_as(row, present)
         fields = reading.fields or frozenset(row._fields)
         changed = (name for name in row._fields if differs(row, present, name))
         names = [name for name in changed if name in fields and name != "id"]
         names = [name for name in names if not _same_time(row, present, name, reading.times)]
-        if not names:
+        renamed = _renamed(row, present)
+        if not names and not renamed:
             return Entry("same", row, place, "it is here", present)
-        if set(names) <= COUNTED:
+        if set(names) <= COUNTED and not renamed:
             return Entry("same", row, place, f"it is here; used since ({', '.join(names)})", present)
-        what = f"{', '.join(names)} differ{'s' if len(names) == 1 else ''}"
+        told = list(dict.fromkeys((*names, *renamed)))
+        what = f"{', '.join(told)} differ{'s' if len(told) == 1 else ''}"
         if reason := flag(row) if row.enabled else "":
             if present.waits and not present.enabled:
                 return Entry("same", masked(row), place, "it waits in the inbox", present)
             return Entry("conflict", masked(row), place, f"{what}: ours stays, theirs: {reason}", present)
         prefer = self._choices.prefer
+        twin = self._texts.get(known_as(theirs), present) if renamed else present
+        if twin.id != present.id:
+            return Entry("conflict", row, place, f"{what}: {twin.id} has these names", present)
         if prefer == "theirs" or (prefer == "newer" and row.updated_at > present.updated_at):
             taken: Any = present._replace(**{name: getattr(row, name) for name in names})
-            return Entry("update", _with_its_value(taken, row), place, f"{what}: theirs is taken", present)
+            return Entry("update", _as_theirs(taken, theirs, present), place, f"{what}: theirs is taken", present)
         return Entry("conflict", row, place, f"{what}: ours stays", present)
 
 
-def _named_as(row: Row, present: Row) -> Row:
-    """A fact with the key that ours has: how it is written is no difference."""
+def _facts(row: Row, present: Row) -> tuple[Fact, Fact] | None:
+    """The facts that both rows are, theirs and ours; None when one of them is none."""
     theirs, ours = (fact_of(one) if isinstance(one, Item) else None for one in (row, present))
-    return row._replace(text=text_of(ours.key, theirs.value)) if theirs and ours and isinstance(row, Item) else row
+    return (theirs, ours) if theirs is not None and ours is not None else None
 
 
-def _with_its_value(taken: Row, row: Row) -> Row:
-    """A fact that takes a value over, with that value and its sub-category in its fields; any other row as it is."""
-    fact = fact_of(row) if isinstance(row, Item) else None
-    if fact is None or not isinstance(taken, Item) or fact_of(taken) is None:
+def _renamed(row: Row, present: Row) -> list[str]:
+    """The names of a fact that are others here than there, however they are written."""
+    pair = _facts(row, present)
+    if pair is None:
+        return []
+    theirs, ours = pair
+    return [name for name in NAMES if normalised(getattr(theirs, name) or "") != normalised(getattr(ours, name) or "")]
+
+
+def _named_as(row: Row, present: Row) -> Row:
+    """A fact with the key that ours has, where it is the same: how it is written is no difference."""
+    pair = _facts(row, present)
+    if pair is None or not isinstance(row, Item) or pair[0].key == pair[1].key:
+        return row
+    if normalised(pair[0].key) != normalised(pair[1].key):
+        return row
+    return with_fields(row._replace(text=text_of(pair[1].key, pair[0].value)), {"key": pair[1].key})
+
+
+def _as_theirs(taken: Row, theirs: Row, present: Row) -> Row:
+    """A fact that takes theirs over, with their value, and their names where they are others than ours; any other row
+    as it is."""
+    pair = _facts(theirs, present)
+    if pair is None or not isinstance(taken, Item):
         return taken
-    sub_category = {"sub_category": fact.sub_category} if fact.sub_category else {}
-    return with_fields(taken, {"value": fact.value, **sub_category})
+    given, ours = pair
+    names = {name: getattr(given if name in _renamed(theirs, present) else ours, name) for name in NAMES}
+    fields = {**names, "value": given.value, **({"sub_category": given.sub_category} if given.sub_category else {})}
+    return with_fields(taken._replace(text=text_of(str(names["key"]), given.value)), fields)
 
 
 def _twin(row: Row, place: str, twin: Row) -> Entry:

@@ -37,7 +37,7 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, markers
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.snapshot import change_of, patched
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 KIND = "memory.import"
@@ -309,7 +309,12 @@ def _change(entry: Entry) -> Change:
     row = entry.row
     if entry.verdict == "inbox" and not isinstance(row, Record):
         row = _waiting(row, entry.why)
-    return change_of(layer, None, row)
+    change = change_of(layer, None, row)
+    gone = entry.present
+    if gone is None or not gone.is_deleted or type(gone) is not type(row):
+        return change
+    back = patched(gone, change)  # an undo makes it what it was when it was deleted
+    return change_of(layer, gone, back) if back is not None else change
 
 
 def _waiting(row: Row, why: str) -> Row:
