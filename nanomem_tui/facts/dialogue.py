@@ -124,7 +124,9 @@ def read(
         ends = {}  # nobody knows what was said before
     elif places is not None:
         ends = _reached(ends, kept, out, by_row=new_only)
+    secret = sum(row.told is not None and talk.holds_secret(row.told.text) for row in kept)
     notes = [f"{counted(number, 'message')} not read: {why}" for why, number in sorted(left.items())]
+    notes += [f"{counted(secret, 'message')} read without what is a secret in it"] if secret else []
     if other:
         names = ", ".join(sorted({key.partition(":")[0] for key in other})[:_TOLD])
         notes.append(f"{counted(len(other), 'session')} not read: {names} not among capture_channels")

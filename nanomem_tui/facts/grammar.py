@@ -48,7 +48,7 @@ class Rule(NamedTuple):
 class Grammar(NamedTuple):
     """The rules of a language. `clauses` parts a sentence; `tail` is what a value ends before; `joints` parts what is
     named together; `trim` takes off what belongs to no value; `plain` is a clause as the patterns read it, of the same
-    length."""
+    length; `never` is found in no key and no value: days without a date."""
 
     rules: Sequence[Rule]
     asked: Sequence[Rule]
@@ -57,6 +57,7 @@ class Grammar(NamedTuple):
     joints: re.Pattern[str]
     trim: re.Pattern[str]
     plain: Callable[[str], str] = str
+    never: re.Pattern[str] | None = None
 
     def read(self, sentence: str, *, asked: bool) -> Iterator[Fields]:
         """What a sentence says, clause by clause: of each the first rule that fits. `asked`: a person asked for it to
@@ -77,6 +78,8 @@ class Grammar(NamedTuple):
             filled = {**groups, rule.many: thing} if rule.many else groups
             key, value = (" ".join(shape.format(**filled).split()) for shape in (rule.key, rule.value))
             if not key or not value or (rule.check is not None and not rule.check(key, value)):
+                continue
+            if self.never is not None and self.never.search(self.plain(f"{key}: {value}")):
                 continue
             domain, category = rule.sort(key) if rule.sort is not None else (rule.domain, rule.category)
             yield Fields(domain, category, "", key, value, clause)

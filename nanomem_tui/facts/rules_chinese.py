@@ -38,9 +38,9 @@ _NO_VALUE = re.compile(
     r"可以|应该|一个(?:问题|笑话|谜)|对的|错的|假的|真的|因为|说|觉得)"
 )
 _NO_KEY = re.compile(
-    r".*(?:问题|意思|想法|看法|观点|建议|感觉|错|天|心情|运气|头|眼睛|肚子|话|代码|报错|错误|输出|输入|结果|请求|"
+    r".*(?:问题|意思|想法|看法|观点|建议|感觉|错|天|心情|运气|头|眼睛|肚子|(?<!电)话|剑|盾|角色|魔法|幸运.*|代码|报错|错误|输出|输入|结果|请求|"
     r"任务|要求|目的|"
-    r"理解|态度|担心|希望|梦想|秘密)"
+    r"理解|态度|担心|希望|梦想|秘密|.*[不没非])"
 )
 _ATTRIBUTE = re.compile(
     rf"(?:(?:{_WHO}|公司|项目|团队|家里?|数据库|服务器)的?)?(?:名字|全名|姓名|昵称|网名|英文名|小名|外号|生日|"
@@ -59,6 +59,12 @@ _ATTRIBUTE = re.compile(
     rf"{_WHO}|最喜欢的.{{1,8}}|最爱的.{{1,8}}|默认.{{1,6}}|首选.{{1,6}}",
     re.IGNORECASE,
 )
+_DWELLING = re.compile(
+    r"(?:朋友|同学|同事|亲戚|爸妈|父母|别人|人家|女友|男友|姐|妹|哥|弟|奶奶|爷爷|外婆|外公|老家|家)(?:的)?[家里]$|"
+    r"(?:公寓|宿舍|酒店|宾馆|旅馆|民宿|房子?|屋|别墅|楼[上下里]?|校内|学校|公司|单位|市区|郊区|乡下|农村|城里|附近|"
+    r"隔壁|楼)里?$|^(?:一|两|几|这|那|家里|外面|别处|国外|海边|山[上里])"
+)
+"""A kind of dwelling, or somebody's, where none is named: no place."""
 _TELLING = re.compile(r"\d|[A-Za-z@/#「『“《]|[红橙黄绿蓝紫粉黑白灰棕]色")
 
 
@@ -77,8 +83,18 @@ def _is_place(_key: str, value: str) -> bool:
     return _NO_VALUE.match(simplified(value)) is None and 2 <= len(value) <= 24
 
 
+def _is_home(key: str, value: str) -> bool:
+    return _is_place(key, value) and _DWELLING.search(simplified(value)) is None
+
+
+def _is_favourite(key: str, value: str) -> bool:
+    return _NO_VALUE.match(simplified(value)) is None and key[-1] not in "不没沒非"
+
+
 def _is_thing(key: str, _value: str) -> bool:
-    return re.match(r"(?:你|您|这|那|它|他|她|什么|谁|怎|了|过|不|我)", simplified(key)) is None and 1 <= len(key) <= 14
+    return (
+        re.match(r"(?:的|你|您|这|那|它|他|她|什么|谁|怎|了|过|不|我)", simplified(key)) is None and 1 <= len(key) <= 14
+    )
 
 
 _SORTS: tuple[tuple[str, str, str], ...] = (
@@ -119,12 +135,12 @@ RULES: tuple[Rule, ...] = (
          rf"岁{_END}", "年龄", "{v}岁"),
     Rule(PERSONAL, "Home", rf"(?:我们家|我们|我家|我){_NOW}(?:住在?|居住在|定居在|家在|在)(?!哪)(?P<v>{_VALUE})(?:住|"
          rf"居住|生活){_END}",
-         "住在", check=_is_place),
+         "住在", check=_is_home),
     Rule(PERSONAL, "Home", rf"(?:我们家|我们|我家|我){_NOW}(?:住在?|居住在|定居在|家住|家在)(?P<v>{_VALUE})"
-         rf"{_END}", "住在", check=_is_place),
+         rf"{_END}", "住在", check=_is_home),
     Rule(PERSONAL, "Home", rf"(?:我们家|我们|我家|我)(?:已经|刚|刚刚|最近|上个?月|去年|今年)*搬(?:家)?(?:到|去|来|进)"
          rf"了?(?P<v>{_VALUE}){_END}",
-         "住在", check=_is_place),
+         "住在", check=_is_home),
     Rule(PERSONAL, "Identity", rf"我(?:是)?(?:来自|出生于|出生在)(?P<v>{_VALUE}){_END}", "来自", check=_is_place),
     Rule(PERSONAL, "Identity", rf"我是(?P<v>[^，。的]{{2,8}})人{_END}", "来自",
          check=lambda _, value: re.match(r"(?:个|一个|什么|哪|男|女|好|坏|负责|当事|过来|本地|成年|普通|新|"
@@ -145,6 +161,7 @@ RULES: tuple[Rule, ...] = (
     Rule(PERSONAL, "", rf"(?:我们家|我们|我家|我){_NOW}(?:有|养了?)(?P<v>[一二两三四五六\d])(?:个|只|条|位|头)"
          rf"(?P<k>{_KIN}|{_PET}){_END}",
          value="{v}", sort=_sort),
+    Rule(PERSONAL, "Family", rf"(?:我们|我){_NOW}(?:还|都)?没有?(?P<k>孩子|兄弟姐妹|子女){_END}", value="没有"),
     Rule(PERSONAL, "", rf"(?:我们家|我们|我家|我){_NOW}(?:有|养了?)一?[个只条位]叫(?P<v>{_SHORT}?)的"
          rf"(?P<k>{_PET}|{_KIN}){_END}", "{k}的名字", sort=_sort, check=_is_name),
     Rule(PERSONAL, "", rf"(?:我们家|我们|我家|我){_NOW}(?:有|养了?)?(?:一?[个只条位])?(?P<k>{_WHO})(?:的名字)"
@@ -161,7 +178,7 @@ RULES: tuple[Rule, ...] = (
          check=_is_thing),
     Rule(PREFERENCES, "Preferences", rf"我{_NOW}最(?:喜欢|爱|喜爱)的(?P<k>[^，。是]{{1,8}})(?:是|：|:)(?P<v>{_VALUE})"
          rf"{_END}",
-         "最喜欢的{k}", check=lambda _, value: _NO_VALUE.match(simplified(value)) is None),
+         "最喜欢的{k}", check=_is_favourite),
     Rule(PREFERENCES, "Preferences", rf"我(?:也|最|很|非常|特别|真的|更|比较|超|挺|还是)*(?:喜欢|爱|喜爱|偏爱)"
          rf"(?P<w>吃|喝|用|看|听|玩|去|坐|穿)?"
          rf"(?P<k>{_VALUE}){_END}", value="喜欢{w}", many="k", check=_is_thing),
@@ -224,5 +241,6 @@ GRAMMAR = Grammar(
     tail=re.compile(r"(?:，|,|因为|所以|但是|不过|虽然|的时候|[（(]).*$", re.DOTALL),
     joints=re.compile(r"[、/]|(?<=[^\s])(?:和|以及|还有|跟|与)(?=[^\s])"),
     plain=simplified,
+    never=re.compile(r"明天|后天|今天|昨天|今晚|[下上这]个?(?:周|星期|礼拜|月)|[明去]年"),
     trim=re.compile(r"^(?:都|也|一个|一款)(?=..)|(?:啊|哦|呀|啦|哈|呢|谢谢|吧)$"),
 )

@@ -38,6 +38,7 @@ _ADVERB = r"(?:(?:currently|now|still|also|actually|mostly|mainly|usually|genera
 _NAME = r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){0,3}"
 _THING = r"[^,;.!?]{2,60}?"
 _VALUE = r".{1,200}?"
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d"
 _END = r"[\s.!~:;)(\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]*"
 _REST = rf"(?:,\s.*)?{_END}"
 
@@ -72,7 +73,9 @@ _NO_KEY = re.compile(
     r"turn|mistake|fault|head|heart|mind|soul|life|love|luck|message|code|error|test|query|input|output|result|results|"
     r"next \w+|previous \w+|current \w+|last \w+|first \w+|request|reason|favou?rite|favou?rite part|choice|fear|"
     r"dream|wish|hope|worry|excuse|apolog\w+|pleasure|honou?r|treat|word|words|prompt|instructions?|task|tasks|"
-    r"thing|things|stuff|rule|rules|theory|bet|take|view|sense|mood|eyes|back|stomach|throat|legs?|feet|hands?)",
+    r"sword|shield|spell|wand|weapon|armou?r|avatar|character|hero|guild|quest|spaceship|superpower|lucky \w+|"
+    r"horoscope|thing|things|stuff|rule|rules|theory|bet|take|view|sense|mood|eyes|back|stomach|throat|legs?|feet|"
+    r"hands?)",
     re.IGNORECASE,
 )
 _NO_VALUE = re.compile(
@@ -98,9 +101,24 @@ _COLOUR = re.compile(
 _NO_PLACE = re.compile(
     r"(?:fear|hope|peace|the moment|the past|the future|constant|denial|a (?:world|bubble|dream|society|time)|this|"
     r"that|"
-    r"there|here|my own|general|pain|poverty|luxury|sin|harmony|trouble|love|the (?:now|present)|a way|it)\b",
+    r"there|here|my own|general|pain|poverty|luxury|sin|harmony|trouble|love|the (?:now|present)|a way|it|home|nights?|"
+    r"weekends|myself|least|all|free)\b",
     re.IGNORECASE,
 )
+_DWELLING = re.compile(
+    r"(?:an?|my|our|one|some|someone'?s|shared|student)\b|(?:the )?(?-i:[a-z-]+ )?(?:flat|apartment|house|studio|"
+    r"room|dorm|"
+    r"dormitory|hostel|hotel|condo|loft|cottage|farm|floor|basement|attic|suburbs?|city|town|village|countryside|"
+    r"country|woods|mountains|cent(?:er|re)|outskirts|middle|middle of nowhere|same \w+|neighbou?rhood|area)\b",
+    re.IGNORECASE,
+)
+"""A kind of dwelling, where none is named: no place."""
+_HOW = re.compile(
+    r"(?:little|much|hard|long|often|many|few|fast|usual|normal|well|possible|before|always|ever|expected|part|it|that|"
+    r"this|one|if|we|they|you|i|soon|good|slow\w*|quick\w*)\b|.*\bas\b",
+    re.IGNORECASE,
+)
+"""How somebody works, and not as what."""
 _NO_THING = re.compile(
     r"(?:it|that|this|those|these|them|you|your|yours|how|what|when|where|the way|to|him|her|his|their|being|having|"
     r"going|seeing|hearing|knowing|everything|nothing|something|anything|myself|us|our|all|both|one|some of|me|my|so|"
@@ -124,6 +142,14 @@ def _is_attribute(key: str, value: str) -> bool:
 
 def _is_place(_key: str, value: str) -> bool:
     return _NO_PLACE.match(value) is None and len(value.split()) <= 8
+
+
+def _is_home(key: str, value: str) -> bool:
+    return _is_place(key, value) and _DWELLING.match(value) is None
+
+
+def _is_job(_key: str, value: str) -> bool:
+    return _HOW.match(value) is None
 
 
 def _is_thing(key: str, _value: str) -> bool:
@@ -197,12 +223,12 @@ RULES: tuple[Rule, ...] = (
          rf"{_END}", "from", check=_is_place),
     Rule(PERSONAL, "Home", rf"(?:i|we)(?:'m| am|'re| are)? ?{_ADVERB}(?:live|living|based|reside|residing|located) "
          rf"(?:in|at|"
-         rf"near|on) (?P<v>{_VALUE}){_END}", "lives in", check=_is_place),
+         rf"near|on) (?P<v>{_VALUE})(?: with {_VALUE})?{_END}", "lives in", check=_is_home),
     Rule(PERSONAL, "Home", rf"(?:i|we)(?:'ve| have)? (?:just |recently |finally |already )*(?:moved|relocated) (?:from "
-         rf"{_THING} )?(?:to|into) (?P<v>{_VALUE}){_END}", "lives in", check=_is_place),
+         rf"{_THING} )?(?:to|into) (?P<v>{_VALUE})(?: with {_VALUE})?{_END}", "lives in", check=_is_home),
     Rule(WORK, "Work", rf"i(?:'m| am)? ?{_ADVERB}work(?:ing)? (?:(?:at|for|in) {_THING} )?as (?:an? |the )"
          rf"?(?P<v>{_THING})"
-         rf"(?: (?:at|for|in (?-i:(?=[A-Z]))){_VALUE})?{_END}", "job", more=True),
+         rf"(?: (?:at|for|in (?-i:(?=[A-Z]))){_VALUE})?{_END}", "job", check=_is_job, more=True),
     Rule(WORK, "Work", rf"i(?:'m| am)? ?{_ADVERB}(?:work(?:ing)?|employed) (?:as {_THING} )?(?:at|for|by) "
          rf"(?P<v>{_VALUE}){_END}",
          "works at", check=_is_place),
@@ -233,6 +259,8 @@ RULES: tuple[Rule, ...] = (
          "marital status"),
     Rule(PERSONAL, "Family", rf"(?:i|we)(?:'ve| have)(?: got)? (?P<v>an?|one|two|three|four|five|six|\d) (?:\w+ )?"
          rf"(?P<k>{_KIN}s?|children)(?: and {_VALUE})?{_END}"),
+    Rule(PERSONAL, "Family", rf"(?:i|we) (?:have no|(?:don't|do not) have(?: any)?) (?P<k>children|kids|siblings)"
+         rf"{_END}", value="none"),
     Rule(PERSONAL, "", rf"(?:i|we)(?:'ve| have)(?: got)? an? (?:[\w-]+ )?(?P<k>{_SOMEONE})(?:,)? (?:called|named|"
          rf"whose name "
          rf"is) (?P<v>{_NAME}){_END}", "{k}'s name", sort=_sort),
@@ -283,7 +311,8 @@ RULES: tuple[Rule, ...] = (
          many="k", check=_is_thing),
     Rule("", "", rf"(?:my|our) (?P<k>[\w][\w'’/ -]{{1,60}}?)(?: (?:is|are|was changed to|has changed to|changed to)"
          rf"(?: now)?)"
-         rf" (?:called |named |at the moment )?(?P<v>{_VALUE}){_END}", check=_is_attribute, sort=_sort),
+         rf" (?:called |named |at the moment |on (?=(?:the )?\d|{_MONTH}))?(?P<v>{_VALUE}){_END}",
+         check=_is_attribute, sort=_sort),
     Rule("", "", rf"(?:my|our) (?P<k>[\w][\w'’/ -]{{1,40}}?) ?[:=] ?(?P<v>{_VALUE})"
          rf"{_END}", check=_is_attribute, sort=_sort),
     Rule("", "", rf"(?:the )?(?P<k>(?:[\w-]+ ){{0,2}}?(?:wi-?fi(?: network| name)?|ssid|staging|production|database|"
@@ -338,7 +367,15 @@ GRAMMAR = Grammar(
     tail=re.compile(
         r"\s+(?:because|since|although|though|even though|which|who|whom|while|whereas|when|whenever|where|so that|but|"
         r"however|except|and (?:it|he|she|they|i|we|my|our|that|this|you)|for now|for a while now|at the moment|"
-        r"right now|these days|nowadays|last (?:week|month|year|summer|winter)|yesterday|recently|anymore|by the way|"
+        r"right now|these days|nowadays|(?:late |earlier )?(?:last|this) (?:week|weekend|month|year|spring|summer|"
+        r"autumn|"
+        r"fall|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|(?:just |about |over )?(?:an?|one|two|three|four|"
+        r"five|"
+        r"six|several|some|a few|a couple of|\d+) (?:days?|weeks?|months?|years?) (?:ago|back|now)|a while (?:ago|"
+        r"back)|"
+        r"not long ago|the other day|yesterday|recently|lately|anymore|any more|any longer|again|by the way|"
+        r"for (?:an?|one|two|three|four|five|six|ten|many|several|some|a few|about|almost|over|the (?:last|past)|\d+)"
+        r" (?:\w+ )?(?:days?|weeks?|months?|years?|decades?)|"
         r"btw|in case|so (?=i|we|you|please|it))\b|\s+[–—]\s+|"
         r",\s+(?=(?:and|but|so|which|who|not|it|that|because|though|if|right|please|you|they|he|she|as)\b)|\s+as "
         r"(?:an?|the|our|my)\b|\s*[(（]",
@@ -348,7 +385,16 @@ GRAMMAR = Grammar(
     trim=re.compile(
         r"^(?:and|both|either|also|the following:?)\s+|\s+(?:please|now|too|as well|already|again|lol|haha|thanks|"
         r"thank you|btw|actually|currently|a lot|so much|very much|the most|more than anything|ok|okay|though)$|"
-        r"\s*[:;]-?[)D(P]$",
+        r"\s*[:;]-?[)D(P]$|^(?:now|currently)\s+",
+        re.IGNORECASE,
+    ),
+    never=re.compile(
+        r"\b(?:tomorrow|today|tonight|yesterday|(?:next|coming|this|last) (?:week|weekend|month|year|spring|summer|"
+        r"autumn|fall|winter|morning|afternoon|evening|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|in (?:an?|one|two|"
+        r"three|four|five|a few|\d+) (?:minutes?|hours?|days?|weeks?|months?))\b|"
+        r"^(?:my|our) |^(?:[\w-]+ )?(?:deadline|flight|appointment|exam|interview|release date|"
+        r"launch date)\b.*: (?:on |by |this )*"
+        r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b(?! \d)",
         re.IGNORECASE,
     ),
 )

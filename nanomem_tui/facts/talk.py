@@ -12,6 +12,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.facts import invented
+from nanomem_tui.facts.proposals import PRIVATE
 from nanomem_tui.memory import capture_kinds, capture_rules, safety, secrets, unwanted
 from nanomem_tui.memory.capture import MAX_MESSAGE
 from nanomem_tui.memory.simplified import simplified, straight
@@ -37,14 +39,16 @@ _JOKE = re.compile(
 _SUPPOSED = re.compile(
     r"\b(?:if|unless|whether|suppos(?:e|ing|edly)|imagine|pretend(?:ing)?|assum(?:e|ing)|hypothetically|what if|"
     r"let'?s say|would|could|should|might|maybe|perhaps|probably|possibly|apparently|allegedly|seems?|i guess|i think|"
-    r"i believe|i suppose|not sure|i wish|i hope|i dream(?:ed|t)?|e\.g\.|for example|for instance|in (?:my|the|a|this) "
+    r"i believe|i suppose|not sure|according to|so-called|i wish|i hope|i dream(?:ed|t)?|e\.g\.|for example|"
+    r"for instance|in (?:my|the|a|this) "
     r"(?:\w+ )?(?:story|novel|book|game|film|movie|dream|poem|song|essay|script|play)|my character|role-?play)\b|"
     r"\b(?:если|бы|допустим|предположим|представь(?:те)?|представим|вообрази|вообразим|будто|например|возможно|"
     r"может|наверное|наверно|кажется|вроде|видимо|вероятно|якобы|хотел|хотела|мечтаю|хочу|надеюсь|думаю|"
-    r"не уверена?|мне снилось|приснилось|в (?:моей|моём|этой|этом) (?:игре|книге|истории|сказке|фильме|рассказе)|"
+    r"не уверена?|согласно|по словам|по мнению|мне снилось|приснилось|в (?:моей|моём|этой|этом) (?:игре|книге|"
+    r"истории|сказке|фильме|рассказе)|"
     r"мой (?:персонаж|герой)|моя героиня)\b|"
     r"如果|要是|假如|假设|假装|假定|万一|比如|例如|可能|也许|或许|大概|好像|似乎|听说|据说|梦见|梦到|想象|的话|应该是|"
-    r"我觉得|我猜|我希望|但愿",
+    r"我觉得|我猜|根据|据.{1,6}[说称]|我希望|但愿",
     re.IGNORECASE,
 )
 """What makes a sentence tell of something that may not be so."""
@@ -101,6 +105,12 @@ _SO = re.compile(
     r"правильно|я правильно понимаю|уточню|所以|那么|那|也就是说|请确认|确认一下|就是说)[\s,:，：]*(?:that |что )?)+",
     re.IGNORECASE,
 )
+_BACK = re.compile(
+    r"\W*(?:no\b|wait\b|oops\b|sorry\b|scratch\b|i mean|or rather|make that|my mistake|correction|нет\b|ой\b|то есть|"
+    r"точнее|вернее|ошиб|оговорил|不对|不是|哦不|啊不|说错|我是说|更正)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that takes back what was said right before it."""
 _TURNED: tuple[tuple[str, str], ...] = (
     (r"^do you (?=\w)", "I "),
     (r"^are you (?=\w)", "I am "),
@@ -151,6 +161,10 @@ def why_not(text: str) -> str:
         return "asked not to be remembered"
     if _JOKE.search(straight(text)):
         return "said as a joke"
+    if invented.is_invented(text):
+        return invented.WHY
+    if invented.is_order_ru(text):
+        return "it tells the model to drop its instructions"
     return next(
         (found.why for found in safety.check(text) if found.kind in ("code", "command", "recalled", "injection")), ""
     )
@@ -170,6 +184,10 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
     for sentence in capture_rules.sentences(capture_rules.without_lists(text)):
         if _WORK_ON.match(sentence):
             break
+        if invented.corrects_itself(sentence):
+            if _BACK.match(sentence):
+                found = found[:-1]  # of two sentences the second takes back a word of the first
+            continue
         said = capture_rules.read(sentence)
         if said is not None and said.explicit and said.text != sentence.strip():
             continue  # a wish, of which the words were taken above
@@ -187,7 +205,12 @@ def _tells(sentence: str) -> bool:
         return False
     if capture_rules.is_question(plain) or _QUESTION_RU.match(plain) or capture_rules.asks_to_forget(plain):
         return False
-    return not (secrets.find(sentence) or secrets.is_masked(sentence) or safety.is_recalled(sentence))
+    return not (holds_secret(sentence) or safety.is_recalled(sentence))
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a secret, or what leads to one, stands in a text; the sentence that holds it is not read."""
+    return bool(secrets.find(text) or secrets.is_masked(text) or PRIVATE.search(simplified(straight(text))))
 
 
 def _own_words(sentence: str) -> str:
