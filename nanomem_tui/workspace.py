@@ -115,8 +115,11 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
 
     def _named(self, op_id: str) -> LogEntry:
         entry = self.store.journal.find(op_id)
-        if entry is None or entry.operation.kind in oplog.BOOKKEEPING:
+        if entry is None:
             raise NotFound("no such operation", op_id, "see `nanomem log`")
+        if entry.operation.kind in oplog.BOOKKEEPING:
+            fix = "`nanomem redo` takes back the last undo; else name the operation that it undid"
+            raise NotFound(f"that only says something about another operation ({entry.operation.kind})", op_id, fix)
         return entry
 
     def set_setting(self, name: str, text: str) -> Path:

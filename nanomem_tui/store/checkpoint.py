@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CHUNK = 500
 MANY, ROOM = 5_000, 64_000
 """Rows from which a batch is an import, and the kilobytes of pages that it may hold in memory."""
+VERDICT = "verdict:"
 OLD_INDEX = "old"
 """The marker of an index that lacks rows."""
 _OPERATION = ("seq", "workspace_id", "id", "at", "actor", "kind", "label", "touched", "body_json", "undone")
@@ -66,7 +67,7 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
     revision = reader.revision_of(meta) + 1
     indexed = reader.index_is_current(meta) or ("tokens" not in meta and _has_none(connection, workspace_id))
     with _room_for(connection, len(batch.rows)):
-        _insert_operations(connection, workspace_id, batch)
+        waiting = _insert_operations(connection, workspace_id, batch, meta)
         items, new_items = _write_items(connection, workspace_id, _of("item", batch), revision, indexed=indexed)
         lessons, new_lessons = _write_rows(connection, workspace_id, "lesson", batch, revision)
         records, new_records = _write_rows(connection, workspace_id, "record", batch, revision)
@@ -74,7 +75,7 @@ def write(connection: Connection, workspace_id: str, batch: Batch) -> Written:
     rows = reader.row_count(connection, workspace_id) if counted is None else counted
     made_by = str(tokens.VERSION) if indexed else OLD_INDEX
     seen = _mark_seen(connection, workspace_id, batch, meta)
-    markers = {"revision": str(revision), "tokens": made_by, "rows": str(rows), **seen, **batch.meta}
+    markers = {"revision": str(revision), "tokens": made_by, "rows": str(rows), **seen, **waiting, **batch.meta}
     remember(connection, workspace_id, batch.memos, markers)
     written: list[tuple[str, AnyRow]] = [("item", item) for item in items]
     return Written([*written, *lessons, *records], revision, indexed)
@@ -243,12 +244,15 @@ def _index(connection: Connection, rows: Iterable[tuple[int, str, str]]) -> None
     )
 
 
-def _insert_operations(connection: Connection, workspace_id: str, batch: Batch) -> None:
+def _insert_operations(
+    connection: Connection, workspace_id: str, batch: Batch, meta: Mapping[str, str]
+) -> dict[str, str]:
+    """Markers of what was undone or redone before it was written here: its process has yet to write it."""
     known = stored_operations.known_operations(connection, [operation.id for operation in batch.operations])
     fresh = list({operation.id: operation for operation in batch.operations if operation.id not in known}.values())
     lines = dict(zip((operation.id for operation in batch.operations), batch.lines, strict=False))
     if not fresh:
-        return
+        return {}
     first = int(connection.execute("SELECT coalesce(max(seq), 0) FROM operations").fetchone()[0]) + 1
     rows: list[tuple[Any, ...]] = []
     keys: list[tuple[Any, ...]] = []
@@ -260,9 +264,17 @@ def _insert_operations(connection: Connection, workspace_id: str, batch: Batch) 
         keys += [(workspace_id, layer, key, seq) for layer, key in touched]
     connection.executemany(_inserting("operations", _OPERATION), rows)
     connection.executemany("INSERT INTO operation_keys (workspace_id, layer, key, seq) VALUES (?, ?, ?, ?)", keys)
+    judge = "UPDATE operations SET undone = ? WHERE id = ?"
+    for operation in fresh:
+        if (verdict := meta.get(f"{VERDICT}{operation.id}")) is not None:
+            connection.execute(judge, (verdict == "undone", operation.id))
+            connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:{VERDICT}{operation.id}",))
+    waiting: dict[str, str] = {}
     for operation in fresh:
         for target, undone in verdicts(operation, _finder(connection)):
-            connection.execute("UPDATE operations SET undone = ? WHERE id = ?", (undone, target))
+            if not connection.execute(judge, (undone, target)).rowcount:
+                waiting[f"{VERDICT}{target}"] = "undone" if undone else "stands"
+    return waiting
 
 
 def _finder(connection: Connection) -> Callable[[str], Operation | None]:

@@ -54,6 +54,10 @@ class Copies:
         """The operations that were committed since the oldest copy, whatever became of the database."""
         return [ledger.read_file(path) for path in self._files()]
 
+    def operations(self) -> list[Operation]:
+        """Those operations in the order in which they were made, whoever committed first."""
+        return ledger.as_made(one for file in self.kept() for one in file.operations)
+
     def lost(self, known: Callable[[list[str]], set[str]], waiting: Collection[str] = ()) -> list[Operation]:
         """The kept operations that the database does not have although it had them: its newest commits are gone.
 
@@ -76,7 +80,7 @@ class Copies:
                 pairs = zip(ids, lines, strict=True)
                 found = [one for key, line in pairs if key not in present and (one := ledger.decode(line)) is not None]
             lost |= {one.id: one for one in found if one.id not in present}
-        return list(lost.values())
+        return ledger.as_made(lost.values())
 
     def _last_id(self, path: Path) -> str | None:
         """The id of the last operation of a kept file; None when it cannot be told. Read once for what is in it."""

@@ -73,7 +73,7 @@ def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, AnyRow]:
     good = copies.good()
     if good is None:
         return {}
-    operations = ledger.in_order(file.operations for file in copies.kept())
+    operations = copies.operations()
     try:
         with reader.open_database(good) as connection:
             found = [row for layer in ROW_LAYERS for row in reader.rows_of(connection, layer, workspace_id)]

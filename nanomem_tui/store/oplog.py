@@ -70,15 +70,23 @@ def overlay(stored: Sequence[LogEntry], pending: Iterable[Operation]) -> list[Lo
     which they were made, which is not that in which their processes wrote them."""
     entries = {entry.operation.id: entry for entry in reversed(stored)}
     position = max((entry.position for entry in stored), default=0)
+    fresh: set[str] = set()
     for operation in pending:
-        if operation.id in entries:
-            continue
-        position += 1
-        entries[operation.id] = LogEntry(operation, False, position)
+        if operation.id not in entries:
+            position += 1
+            entries[operation.id] = LogEntry(operation, False, position)
+            fresh.add(operation.id)
+    for entry in sorted(entries.values(), key=_when):
+        operation = entry.operation
         for target, undone in verdicts(operation, lambda key: entries[key].operation if key in entries else None):
-            if target in entries:
+            # Who took back what another process had yet to write may have written that first.
+            if target in entries and (operation.id in fresh or target in fresh):
                 entries[target] = entries[target]._replace(undone=undone)
-    return sorted(entries.values(), key=lambda entry: (entry.operation.at, entry.position), reverse=True)
+    return sorted(entries.values(), key=_when, reverse=True)
+
+
+def _when(entry: LogEntry) -> tuple[str, int]:
+    return entry.operation.at, entry.position
 
 
 def undo_target(entries: Iterable[LogEntry]) -> LogEntry | None:

@@ -12,7 +12,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import Conflict, NotFound
-from nanomem_tui.operations import new_operation
+from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.merge_rows import merge_row
@@ -275,7 +275,7 @@ def test_a_data_folder_removed_beneath_a_running_process_is_made_again(tmp_path:
 WRITER = """
 import sys
 from nanomem_tui import open_workspace
-from nanomem_tui.operations import new_operation
+from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.store.snapshot import change_of
 ws = open_workspace(sys.argv[1])
 for number in range(int(sys.argv[3])):
@@ -421,3 +421,50 @@ def test_what_another_is_writing_is_not_taken_for_lost(tmp_path: Path, monkeypat
     late[0].items.add("something else")
     late[0].close()
     assert state(workspace)["ltm_1"].hits == row.hits + 1
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["undone", "redone"])
+def test_what_another_process_undid_before_it_was_written_stays_undone(tmp_path: Path, again: bool) -> None:
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.edit("ltm_1", text="long ago")
+    editor, other = open_workspace(workspace), open_workspace(workspace)
+    editor.items.edit("ltm_1", text="from the editor")
+    other.refresh()
+    assert other.undo()[0].undoes is not None
+    if again:
+        other.redo()
+    wanted = "from the editor" if again else "long ago"
+    assert [entry.undone for entry in editor.log() if entry.operation.kind == "items.edit"] == [not again, False]
+    other.close()  # writes the undo, while what it undoes waits in the editor's file
+    assert [entry.undone for entry in editor.log() if entry.operation.kind == "items.edit"] == [not again, False]
+    editor.close()
+    with open_workspace(workspace) as ws:
+        assert ws.items.get("ltm_1").text == wanted
+        assert [entry.undone for entry in ws.log() if entry.operation.kind == "items.edit"] == [not again, False]
+        database = ws.paths.database
+    database.write_bytes(b"damaged" * 9_000)
+    for side in ("-wal", "-shm"):
+        database.with_name(database.name + side).unlink(missing_ok=True)
+    with open_workspace(workspace) as ws:
+        assert ws.items.get("ltm_1").text == wanted, "from the copy and the operations since, in their order"
+        ws.items.set_pinned(["ltm_2"], True)
+    with open_workspace(workspace) as ws:
+        assert ws.items.get("ltm_1").text == wanted
+        ws.undo()
+        assert not ws.items.get("ltm_2").pinned
+        ws.undo()
+        assert ws.items.get("ltm_1").text == ("long ago" if again else "item number 1")
+
+
+def test_operations_of_several_processes_are_ordered_as_they_were_made() -> None:
+    def made(number: int, second: int, process: int = 7) -> Operation:
+        return new_operation("x", "x", ())._replace(id=f"op_1_{process}_{number}", at=f"2026-01-01T00:00:{second:02}")
+
+    late, early, back = made(5, 40), made(3, 37), made(6, 10)
+    assert ledger_files.as_made([late, early]) == [early, late], "by its number and its time it was made before"
+    assert ledger_files.as_made([late, back]) == [late, back], "a clock that went back"
+    reused = made(1, 50)
+    assert ledger_files.as_made([late, reused]) == [late, reused], "another process of the same number"
+    other = made(9, 38, process=8)
+    assert ledger_files.as_made([late, other, early]) == [early, other, late]
