@@ -57,6 +57,7 @@ def line_of(home: Callable[[str], Path], run) -> Callable[..., list[str]]:
     return line
 
 
+@pytest.mark.slow
 def test_no_number_ends_in_an_error_of_the_program(line_of, run) -> None:
     assert len(COUNTS) > 50
     wrong = []

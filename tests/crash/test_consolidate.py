@@ -109,6 +109,7 @@ def kill_a_consolidation(tmp_path: Path, every: int) -> int:
     return sweep(tmp_path, [consolidate, lambda ws: ws.close()], every, check)
 
 
+@pytest.mark.crash
 def test_a_consolidation_killed_at_a_spread_of_steps(tmp_path: Path) -> None:
     assert kill_a_consolidation(tmp_path, every=5) > 4
 

@@ -71,6 +71,7 @@ def kill_a_run(tmp_path: Path, every: int) -> int:
     return kills
 
 
+@pytest.mark.crash
 def test_a_run_killed_at_a_spread_of_steps(tmp_path: Path) -> None:
     assert kill_a_run(tmp_path, every=5) > 5
 

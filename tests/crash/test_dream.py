@@ -218,6 +218,7 @@ def kill_at(tmp_path: Path, every: int, gap: int | None) -> int:
     [pytest.param(None, marks=pytest.mark.crash), 0, pytest.param(9, marks=pytest.mark.crash)],
     ids=["alone", "written just before", "written a while before"],
 )
+@pytest.mark.crash
 def test_a_dream_that_is_killed_at_a_spread_of_steps(tmp_path: Path, gap: int) -> None:
     assert kill_at(tmp_path, 23, gap) > 3
 
@@ -317,6 +318,7 @@ def fail_at(tmp_path: Path, kind: str, every: int, *, lasting: bool) -> int:
 @pytest.mark.parametrize(
     "kind", ["EIO", *(pytest.param(kind, marks=pytest.mark.crash) for kind in ("ENOSPC", "short"))]
 )
+@pytest.mark.crash
 def test_a_dream_on_a_disk_that_fails_at_a_spread_of_calls(tmp_path: Path, kind: str) -> None:
     refused = fail_at(tmp_path, kind, 19, lasting=kind == "ENOSPC")
     assert refused > 1 or kind == "short"

@@ -56,6 +56,7 @@ def sweep(tmp_path: Path, actions: list[Action], *, adopted: bool, every: int) -
 @pytest.mark.parametrize(
     "adopted", [pytest.param(False, marks=pytest.mark.crash), True], ids=["at the first change", "later"]
 )
+@pytest.mark.crash
 def test_a_kill_at_a_spread_of_steps(tmp_path: Path, adopted: bool) -> None:
     assert sweep(tmp_path, script(9), adopted=adopted, every=5) > 10
 

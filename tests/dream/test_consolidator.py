@@ -416,6 +416,7 @@ def test_without_a_model_nothing_is_dumped(ws: Workspace, home: Home) -> None:
 # -- on what real agents wrote
 
 
+@pytest.mark.slow
 def test_sessions_of_real_agents(sample_copy: Callable[[str], Path]) -> None:
     workspace = sample_copy("nb035") / "home" / ".nanobot" / "workspace"
     folder = next(path for path in (workspace.parent / "sessions").iterdir() if path.is_dir())

@@ -264,6 +264,7 @@ def test_the_first_commit_cannot_be_taken_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nb035", "v0_1_5"])
+@pytest.mark.slow
 def test_every_dream_of_a_real_agent_restores_conflicts_or_says_it_is_gone(tmp_path: Path, name: str) -> None:
     on = Bench(sample(name, tmp_path))
     start = on.texts()

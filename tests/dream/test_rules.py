@@ -203,6 +203,7 @@ def test_claims_name_subject_and_value() -> None:
 @pytest.mark.parametrize(
     ("name", "after"), [("nb035", 202), pytest.param("nb035", 0, marks=pytest.mark.slow), ("v0_1_5", 0)]
 )
+@pytest.mark.slow
 def test_on_a_real_history_a_second_dream_changes_nothing(tmp_path, name: str, after: int) -> None:
     from nanomem_tui.formats.history import parse_history
 

@@ -76,6 +76,7 @@ def test_constraints_know_every_package_that_is_asked_for() -> None:
     assert names - known == set()
 
 
+@pytest.mark.slow
 def test_every_core_dependency_is_used() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = {re.split(r"[\[<>=!~ ;]", line)[0].replace("-", "_") for line in project["dependencies"]}

@@ -344,6 +344,7 @@ def test_a_backup_of_our_own_database_is_read_with_its_lessons(ws: Workspace, tm
         assert not other.lessons.get("lesson_1").enabled
 
 
+@pytest.mark.slow
 def test_many_rows_are_one_operation(tmp_path: Path) -> None:
     some = [Item(f"i{n}", f"text {n}", scope_key=global_scope(WORKSPACE)) for n in range(3_000)]
     path = tmp_path / "many.jsonl"

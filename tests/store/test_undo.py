@@ -37,6 +37,7 @@ def _change(ws: Workspace, step: int) -> None:
             ws.lessons.edit("lesson_2", better_action=f"better in step {step}")
 
 
+@pytest.mark.slow
 def test_a_hundred_steps_back_and_forth_across_restarts_are_exact(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:

@@ -87,6 +87,7 @@ def sweep(workspace: Path, base: Path, every: int) -> int:
     return kills
 
 
+@pytest.mark.crash
 def test_a_kill_at_a_spread_of_steps_costs_what_was_not_committed(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
