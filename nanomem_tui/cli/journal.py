@@ -94,6 +94,7 @@ def show(state: State, entry_id: str) -> None:
         ("Source", row.source),
         ("Noted", words.when(row.at)),
         ("Updated", words.when(row.updated_at)),
+        ("Careful", words.reads_as(row)),
     ]
     state.show(body, lambda: [*output.fields(pairs), "", *paragraph(row.text, output.terminal_width())])
 

@@ -81,6 +81,7 @@ def show(state: State, reflection_id: str) -> None:
         ("Arguments", body["tool_args"] or ""),
         ("Error", body["error_text"]),
         ("Insight", row.text),
+        ("Careful", words.reads_as(row)),
         ("Times", str(body["times"]) if body["times"] > 1 else ""),
         ("Lesson", lesson.id if lesson else f"none yet: nanomem reflections lesson {row.id}"),
         ("Session", row.session_key),
@@ -197,7 +198,8 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
 @rehearsable
 @pass_state
 def lesson(state: State, reflection_id: str, scope: str, dry_run: bool) -> None:
-    """Make the lesson that follows from a reflection, which is what the agent is given.
+    """Make the lesson that follows from a reflection, which is what the agent is given. One that reads as an order to
+    the model waits in the inbox.
 
     \b
     Example:
@@ -210,7 +212,9 @@ def lesson(state: State, reflection_id: str, scope: str, dry_run: bool) -> None:
     if dry_run:
         tell(state, [op], rows, dry_run=True)
     else:
-        state.show({"operation": values.operation(op), **rows}, [f"{op.label}: {made.id}"])
+        told = [f"{op.label}: {made.id}"]
+        told += [f"to have it given: nanomem inbox accept {made.id}"] if made.waits else []
+        state.show({"operation": values.operation(op), **rows}, told)
 
 
 def _table(rows: Sequence[Record]) -> list[str]:

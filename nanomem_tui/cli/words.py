@@ -10,8 +10,9 @@ from nanomem_tui.text import counted, one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.model.client import Usage
+    from nanomem_tui.store.values import Record
 
-__all__ = ["counted", "size", "spent", "tally", "when"]
+__all__ = ["counted", "reads_as", "size", "spent", "tally", "when"]
 
 
 def when(text: Any) -> str:
@@ -45,3 +46,11 @@ def spent(usage: Usage) -> str:
     times = counted(usage.calls, "time", "times")
     counts = f"{about}{usage.tokens_in:,} tokens in, {usage.tokens_out:,} out"
     return f"Asked {one_line(usage.model, 80)} {times}: {counts}, {usage.seconds:.1f} s{cost}"
+
+
+def reads_as(row: Record) -> str:
+    """How what was noted or imported reads as an order to the model, for a person; empty when it does not."""
+    from nanomem_tui.memory.transfer.record_rows import orders
+
+    why = orders(row)
+    return f"it {why}: it is data, and put before no model" if why else ""

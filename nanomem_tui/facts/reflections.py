@@ -126,9 +126,10 @@ class Reflections:
         """Make the lesson that follows from a reflection, or link the one that says so already; one operation.
 
         Its trigger is that of a tool's failure, what went wrong is the error, what is better the insight. `scope` is
-        `global`, or `session` for the session of the reflection. Raises NothingToDo when it became one already.
+        `global`, or `session` for the session of the reflection. One that reads as an order to the model, or holds a
+        secret, waits in the inbox. Raises NothingToDo when it became one already.
         """
-        from nanomem_tui.memory import learning
+        from nanomem_tui.memory import learning, safety, scopes
 
         row = self.get(reflection_id)
         if known := self.lesson_of(row):
@@ -141,6 +142,8 @@ class Reflections:
             row.session_key if scope == "session" else "",
         )
         same = self._lessons.same(made)
+        if same is None and (why := safety.held(f"{row.text}\n{made.better_action}\n{made.bad_action}")):
+            made = scopes.waiting(made, why, by="reflection")
         linked = row._replace(
             meta_json=_dump({**row.meta, "lesson": (same or made).id}), updated_at=clock.iso(clock.now())
         )
@@ -148,7 +151,7 @@ class Reflections:
         changes = [change_of("record", row, linked)]
         changes += [change_of("lesson", same, after)] if after != same else []
         verb = "link" if same else "make"
-        label = f"{verb} the lesson of reflection {told(row.text)}"
+        label = f"{verb} the lesson of reflection {told(row.text)}{', which waits in the inbox' if after.waits else ''}"
         return self._perform(new_operation("reflection.lesson", label, changes)), after
 
     def _naming(self, lesson: Lesson, reflection_id: str) -> Lesson:

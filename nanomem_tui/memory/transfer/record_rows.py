@@ -107,6 +107,15 @@ def masked(row: Record) -> Record:
     return row._replace(text=mask(row.text)) if row.text else row
 
 
+def orders(row: Record) -> str:
+    """How a journal entry or a reflection reads as an order to the model; empty when it does not."""
+    if row.kind not in ("journal", "reflection"):
+        return ""
+    from nanomem_tui.memory import injection
+
+    return injection.reason("\n".join((row.text, str(row.meta.get("error") or ""))))
+
+
 def values(row: Record) -> tuple[Any, ...]:
     """A record as a row of its table there, in the order of its columns."""
     meta = row.meta

@@ -19,7 +19,7 @@ from nanomem_tui.memory.sessions import Sessions
 from nanomem_tui.memory.transfer import detect, standing
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.plan import Planner
-from nanomem_tui.memory.transfer.record_rows import masked
+from nanomem_tui.memory.transfer.record_rows import masked, orders
 from nanomem_tui.memory.transfer.values import (
     NOUNS,
     Choices,
@@ -42,6 +42,7 @@ from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 KIND = "memory.import"
 FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
+READS_AS = "reads as an order to the model"
 STEP = 500
 """Rows after which it is told how far an import is."""
 Tell = Callable[[str, int, int], object]
@@ -121,7 +122,7 @@ class Transfer:
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
                 refused.update(reading.refused)
-            notes += self._expired(entries)
+            notes += [*self._expired(entries), *_ordered(entries)]
             coming = (entry.row for entry in entries if entry.verdict in ("new", "update"))
             items = (row for row in coming if isinstance(row, Item))
             over = cap.overflow(snapshot.items, items, self._settings.max_items)
@@ -293,13 +294,30 @@ def _veiled(reading: Reading) -> Reading:
     """The reading with a name in place of each secret in its records: nobody looks at those one by one."""
 
     def veiled(found: Found) -> Found:
-        row = masked(found.row) if isinstance(found.row, Record) else found.row
-        if row == found.row:
+        if not isinstance(found.row, Record):
             return found
-        note = "; ".join(filter(None, (found.note, "a secret in it is written as its name")))
-        return found._replace(row=row, note=note)
+        row = masked(found.row)
+        notes = [found.note, "a secret in it is written as its name" if row != found.row else "", _ordering(row)]
+        return found._replace(row=row, note="; ".join(filter(None, notes)))
 
     return reading._replace(rows=[veiled(found) for found in reading.rows])
+
+
+def _ordering(row: Record) -> str:
+    why = orders(row)
+    return f"{READS_AS}: it {why}" if why else ""
+
+
+def _ordered(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """How many records come in that read as orders to the model, if there are any."""
+    rows = [entry for entry in entries if isinstance(entry.row, Record) and READS_AS in entry.why]
+    kinds = Counter(kind_of(entry.row) for entry in rows if entry.verdict in ("new", "update"))
+    number = kinds.total()
+    if not number:
+        return ()
+    what = "reads as an order" if number == 1 else "read as orders"
+    they = "it comes in as a record" if number == 1 else "they come in as records"
+    return (f"{by_noun(kinds)} {what} to the model: {they}, and a lesson from such a one waits in the inbox.",)
 
 
 def _change(entry: Entry) -> Change:
