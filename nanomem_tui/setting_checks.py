@@ -1,4 +1,4 @@
-"""What a folder and a cron line must be to be used as a setting.
+"""What a folder, a cron line and an address must be to be used as a setting.
 
 Owns these checks. Must not know which setting asks.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os.path
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 
 def folder_trouble(value: str, workspace: Path | None) -> str:
@@ -32,3 +33,18 @@ def cron_trouble(cron: str) -> str:
     except (CronSimError, StopIteration) as error:
         return str(error) or "it names no time"
     return ""
+
+
+def address_trouble(value: str) -> str:
+    """Why nobody can be asked at an address; "" when somebody can, or when there is none. Repeats no word of it: it may
+    hold a password."""
+    if not value:
+        return ""
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return "it is no address"
+    if not usable:
+        return "it must begin with http:// or https:// and a host"
+    return "a name or a password does not belong into it" if "@" in parts.netloc else ""

@@ -185,7 +185,9 @@ ABOUT: Mapping[str, About] = {
         "items recalled because they are about the sender", "memory.recall.userPreferenceLayerResults", 0
     ),
     "recall_global": About("also recall what belongs to every chat"),
-    "recall_related_facts": About("facts put before the model because they are near in meaning (0: none)", least=0),
+    "recall_related_facts": About(
+        "facts put before the model as near in meaning, if recall_backend is hybrid", least=0
+    ),
     "recall_max_distance": About("how far in meaning a fact may be: cosine distance (0 to 2)", least=0, most=2),
     "capture_enabled": About("save what turns say by themselves (off: only recall)", "memory.capture.enabled"),
     "capture_mode": About("how turns are read", "memory.capture.mode", choices=("heuristic",)),
@@ -256,7 +258,7 @@ ABOUT: Mapping[str, About] = {
     "model_context_tokens": About("tokens of question and answer together that the model takes", least=1000),
     "model_price_in": About("price of a million tokens asked, for the cost of a Dream (0: not known)", least=0),
     "model_price_out": About("price of a million tokens answered", least=0),
-    "model_prices": About("model = [asked, answered], the prices of a million tokens by the beginning of its name"),
+    "model_prices": About("prices of a million tokens asked/answered by beginnings of names: gpt-4o=2.5/10,o3=2/8"),
     "embedding_enabled": About("search by meaning, where an embedding model is installed", "memory.embedding.enabled"),
     "embedding_backend": About(
         "who makes vectors of texts (auto, reserved_hybrid: MiniLM of the extra `vector`; endpoint gets the texts)",
@@ -264,7 +266,7 @@ ABOUT: Mapping[str, About] = {
         choices=("auto", "minilm", "endpoint", "onnx", "sentence-transformers", "reserved_hybrid"),
     ),
     "embedding_model": About("embedding model to ask the endpoint for, or name of a sentence-transformers model"),
-    "embedding_base_url": About("address of an endpoint that answers /embeddings as OpenAI's does"),
+    "embedding_base_url": About("address of an endpoint that answers /embeddings, asked if embedding_backend says so"),
     "embedding_key_env": About("environment variable that holds the key for embedding_base_url"),
     "embedding_path": About("ONNX file or folder of an embedding model on this machine"),
     "vector_index": About("what finds vectors, made anew from the rows", choices=("rows", "chroma", "pgvector")),
@@ -306,6 +308,9 @@ def check(name: str, value: Any, source: str, workspace: Path | None = None) -> 
     trouble = setting_checks.cron_trouble(value) if name in ("dream_cron", "crystallize_schedule") else trouble
     if trouble:
         raise InvalidConfig(f"`{name}` cannot be {value!r}: {trouble}", source, f"see `{_EXAMPLES[name]}`")
+    if name == "embedding_base_url" and (trouble := setting_checks.address_trouble(value)):
+        fix = "see `nanomem config set embedding_base_url http://127.0.0.1:8080/v1`; a key goes into embedding_key_env"
+        raise InvalidConfig(f"`{name}` cannot be used: {trouble}", source, fix)
     return float(value) if kind == "float" else tuple(value) if kind == "list" else value
 
 

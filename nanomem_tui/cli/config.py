@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,11 +103,12 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
     saved = settings_file.save(file, key, value, workspace=workspace, dry_run=dry_run)
     back = _way_back(key, saved.was, here=here)
     said = f"{key} = {configuration.written(saved.value)} in {file}"
-    body = {"key": key, "value": values.plain(saved.value), "was": values.plain(saved.was), "path": str(file)}
+    shown = _without_password(saved.was)
+    body = {"key": key, "value": values.plain(saved.value), "was": values.plain(shown), "path": str(file)}
     if dry_run:
         state.show({"operation": None, "dry_run": True, **body}, [f"Would set {said}"])
         return
-    was = "it was not set there" if saved.was is None else f"it was {configuration.written(saved.was)}"
+    was = "it was not set there" if saved.was is None else f"it was {configuration.written(shown)}"
     state.show({**body, "undo": back}, [f"{said}; {was}{_told(back)}"])
     _notes(configuration.load(found, forgiving=True), key, str(file))
 
@@ -140,6 +142,11 @@ def _way_back(key: str, was: object, *, here: bool) -> str:
     except NanomemError:
         return ""
     return f"nanomem config set {key} {shlex.quote(text)}{where}"
+
+
+def _without_password(value: object) -> object:
+    """A value that was set, without the password of an address."""
+    return re.sub(r"//[^/@\s:]*:[^/@\s]*@", "//…@", value) if isinstance(value, str) else value
 
 
 def _told(back: str) -> str:
@@ -176,13 +183,14 @@ def unset(state: State, key: str, here: bool, dry_run: bool) -> None:
     except NothingToDo as nothing:  # what was asked for is so already
         state.show({"key": key, "was": None, "path": str(file)}, [nothing.line()])
         return
-    body = {"key": key, "was": values.plain(was), "path": str(file)}
+    shown = _without_password(was)
+    body = {"key": key, "was": values.plain(shown), "path": str(file)}
     if dry_run:
         body = {"operation": None, "dry_run": True, **body}
-        state.show(body, [f"Would unset {key} = {configuration.written(was)} in {file}"])
+        state.show(body, [f"Would unset {key} = {configuration.written(shown)} in {file}"])
         return
     back = _way_back(key, was, here=here) if key in settings.NAMES else ""
-    said = f"{key} is not set in {file} any more; it was {configuration.written(was)}{_told(back)}"
+    said = f"{key} is not set in {file} any more; it was {configuration.written(shown)}{_told(back)}"
     state.show({**body, "undo": back}, [said])
     loaded = configuration.load(_located(state), forgiving=True)
     if key in loaded.sources:

@@ -6,6 +6,7 @@ The commands that change facts are in `facts_changes`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -344,13 +345,14 @@ def find(
 
     with state.open() as ws:
         answer = ws.memory_search(
-            query, domain, category, limit=limit + offset, audience=Audience(*audience), facts_only=facts_only
+            query, domain, category, limit=limit + offset, audience=Audience(*audience), facts_only=facts_only, far=True
         )
+        most = ws.settings.recall_max_distance
         state.tell_damage(ws)
         silent = bool(answer.results) or state.json
         note = "" if silent else elsewhere.note(ws, query, Audience(*audience), ours_only=True)
     shown = answer.results[offset:]
-    state.show([one.to_json() for one in shown], lambda: _found(shown, explain=explain) or ["Nothing found."])
+    state.show([one.to_json() for one in shown], lambda: _found(shown, most, explain=explain) or ["Nothing found."])
     if state.json:
         return
     if answer.total > len(answer.results):
@@ -360,8 +362,9 @@ def find(
     elsewhere.say(state, note)
 
 
-def _found(shown: Sequence[Found], *, explain: bool) -> list[str]:
-    """The hits as a table: how far each is in meaning, or its score by words."""
+def _found(shown: Sequence[Found], most: float, *, explain: bool) -> list[str]:
+    """The hits as a table: how far each is in meaning, or its score by words; under a line of their own those that are
+    farther than `most`, of which no agent is told."""
     columns = [
         Column("Distance", right=True, optional=True),
         Column("Score", right=True, drop=2, optional=True),
@@ -384,10 +387,14 @@ def _found(shown: Sequence[Found], *, explain: bool) -> list[str]:
         )
         for one in shown
     ]
-    lines = table(columns, cells, output.terminal_width())
-    if not explain:
-        return lines
-    from nanomem_tui.cli.passages import parts
+    head, *rows = table(columns, cells, output.terminal_width()) or [""]
+    near = sum(one.is_near or one.how == "facts" for one in shown)
+    lines = [[row] for row in rows]
+    if explain:
+        from nanomem_tui.cli.passages import parts
 
-    told = [f"       found by {one.how}; {parts(dict(one.parts))}".rstrip("; ") for one in shown]
-    return lines[:1] + [line for pair in zip(lines[1:], told, strict=True) for line in pair]
+        told = [f"       found by {one.how}; {parts(dict(one.parts))}".rstrip("; ") for one in shown]
+        lines = [[row, more] for row, more in zip(rows, told, strict=True)]
+    if near < len(shown):
+        lines.insert(near, [f"Not near ({most:g} or farther in meaning):"])
+    return [head, *chain.from_iterable(lines)] if shown else []

@@ -244,20 +244,25 @@ def flush(state: State, dry_run: bool) -> None:
 
 @click.command(cls=Command)
 @click.option("--vectors", is_flag=True, help="What finds by meaning, in place of what finds by words.")
+@click.option("--anew", is_flag=True, help="--vectors: throw away those that are there, and embed everything.")
 @click.option("--dry-run", is_flag=True, help="Say how the index is and write nothing.")
 @pass_state
-def reindex(state: State, vectors: bool, dry_run: bool) -> None:
+def reindex(state: State, vectors: bool, anew: bool, dry_run: bool) -> None:
     """Make the search index anew from the items: after damage, or when a search misses what is there.
 
-    With --vectors every item that has no vector gets one, and an index in Chroma or PostgreSQL is made anew.
+    With --vectors every item that has no vector gets one, and an index in Chroma or PostgreSQL is made anew. Vectors
+    that are no vectors are replaced; those that are and say something else than their texts only with --anew.
 
     \b
     Example:
       nanomem memory reindex
       nanomem memory reindex --vectors
+      nanomem memory reindex --vectors --anew
     """
+    if anew and not vectors:
+        raise click.UsageError("--anew goes with --vectors", click.get_current_context())
     if vectors:
-        _embed(state, dry_run=dry_run)
+        _embed(state, anew=anew, dry_run=dry_run)
         return
     with state.open() as ws:
         from nanomem_tui.store import reindex as index
@@ -275,7 +280,7 @@ def reindex(state: State, vectors: bool, dry_run: bool) -> None:
     state.show({**body, "dry_run": True} if dry_run else body, [line])
 
 
-def _embed(state: State, *, dry_run: bool) -> None:
+def _embed(state: State, *, anew: bool, dry_run: bool) -> None:
     with state.open() as ws, output.Progress() as progress:
         if not ws.store.has_database:
             line = "No database yet: vectors are kept from the first change on."
@@ -291,14 +296,19 @@ def _embed(state: State, *, dry_run: bool) -> None:
                 "total": total,
             }
         else:
-            embedded = ws.meaning.sync(lambda done, total: progress("embedding", done, total), anew=True)
+            embedded = ws.meaning.sync(
+                lambda done, total: progress("embedding", done, total), anew=True, everything=anew
+            )
             found = ws.meaning.state()
+            if anew:
+                ws.passage_vectors.clear()
             ws.conversations.patience = math.inf
             ws.conversations.recall(".", limit=1)  # embeds what was said and noted, where meaning counts
         told = ws.meaning.problems()
     how = f"{found['done']:,} of {words.counted(found['total'], 'item')} with a vector of {found['model']}"
     if dry_run:
-        line = f"{how}: {'nothing has to be' if found['done'] == found['total'] else 'the others would be'} embedded."
+        rest = "nothing has to be" if found["done"] == found["total"] else "the others would be"
+        line = f"{how}: {'all would be' if anew else rest} embedded{' anew' if anew else ''}."
     else:
         line = f"{how}, {embedded:,} embedded now; searched in {found['index']}."
     body = {name: found[name] for name in ("model", "index", "done", "total")}

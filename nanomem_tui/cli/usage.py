@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import shlex
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 WIDE = 100  # cells of a plot that goes into a pipe
 GAP = 366
 """Days of nothing between two that a plot shows."""
-FIX = "nanomem config set model_prices NAME=ASKED/ANSWERED"
+PRICE = "=ASKED/ANSWERED"
+NAMED = 5
+"""Models without a price that are named."""
 
 
 @click.command("usage", cls=Command)
@@ -36,7 +40,7 @@ def usage(
     """The tokens that language models used: by day, model and source, with the cost where a price is set.
 
     What the agent used is read in its own log; rows say whose they are. Prices are of a million tokens asked and
-    answered: `nanomem config set model_prices gpt-4o=2.5/10`.
+    answered, all of them in one value: `nanomem config set model_prices gpt-4o=2.5/10,o3=2/8`.
 
     \b
     Example:
@@ -48,6 +52,8 @@ def usage(
     with state.open() as ws:
         rows = ws.usage.rows(days)
         problems = ws.usage.problems()
+        prices = ws.settings.model_prices
+        here = ws.configuration.sources.get("model_prices") == str(ws.paths.settings)
     from nanomem_tui.facts.usage import added_up, total
 
     whole = total(rows)
@@ -58,7 +64,8 @@ def usage(
         lines = _plot(shown, by or "day", ascii_only=ascii_only)
     else:
         lines = _sums(shown, by) if by else _rows(shown)
-    state.show(body, lambda: [*lines, *_ending(whole, len(shown), len(found))])
+    fix = _priced(prices, whole.unpriced[:NAMED], here=here)
+    state.show(body, lambda: [*lines, *_ending(whole, len(shown), len(found), fix)])
     if not state.json:
         output.notes([f"Note: {problem.text()}" for problem in problems])
 
@@ -112,8 +119,18 @@ def _cost(cost: float | None, *, whole: bool = True) -> str:
     return f"{cost:,.4f}" if whole else f"{cost:,.4f}+?"
 
 
-def _ending(whole: Sum, shown: int, found: int) -> list[str]:
-    """What all of it comes to, and what is not known of its cost."""
+def _priced(prices: Mapping[str, tuple[float, float]], unpriced: Sequence[str], *, here: bool) -> str:
+    """The command that adds prices of these models to those that are set."""
+    known = {name: "/".join(repr(price).removesuffix(".0") for price in both) for name, both in prices.items()}
+    wanted = {**known, **dict.fromkeys(unpriced, PRICE[1:])}
+    told = ",".join(f"{name}={price}" for name, price in wanted.items())
+    if any(not name.isprintable() or name != name.strip() or set(name) & set(",={") for name in wanted):
+        told = json.dumps(wanted, ensure_ascii=False)
+    return f"nanomem config set model_prices {shlex.quote(told)}{' --here' if here else ''}"
+
+
+def _ending(whole: Sum, shown: int, found: int, fix: str) -> list[str]:
+    """What all of it comes to, and what is not known of its cost; `fix`: the command that sets what is not."""
     if not found:
         return ["No token use."]
     part = f"{shown} of {found} rows; " if shown < found else ""
@@ -125,9 +142,9 @@ def _ending(whole: Sum, shown: int, found: int) -> list[str]:
     if whole.estimated:
         lines.append(f"{whole.estimated:,} of the tokens are estimated.")
     if whole.unpriced:
-        names = ", ".join(one_line(model, 60) for model in whole.unpriced[:5])
-        more = f" and {len(whole.unpriced) - 5} more" if len(whole.unpriced) > 5 else ""
-        lines.append(f"No price is set for {names}{more}: {FIX}")
+        names = ", ".join(one_line(model, 60) for model in whole.unpriced[:NAMED])
+        more = f" and {len(whole.unpriced) - NAMED} more" if len(whole.unpriced) > NAMED else ""
+        lines.append(f"No price is set for {names}{more}: {one_line(fix, 1_000)}")
     return lines
 
 

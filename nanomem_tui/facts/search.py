@@ -23,12 +23,15 @@ from nanomem_tui.memory.recall import Recall
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item
+from nanomem_tui.vectors.legible import share_read
 
 LIMIT = 5
 """How many are given where nobody says how many (seed 003)."""
 EVERY = 1_000_000_000
 FEW = 4
 """How many times as many hits by words are asked for as are given, at first."""
+READ = 0.5
+"""The share of its letters that a model must know, for what it makes of a text to count."""
 AUDIENCES = 32
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -135,12 +138,14 @@ class MemorySearch:
         limit: int = LIMIT,
         audience: scopes.Audience | None = None,
         facts_only: bool = False,
+        far: bool = False,
     ) -> Answer:
         """The answers, at most `limit`, of what `audience` may see (None: the owner, everything).
 
         With a domain or a category: the facts there, those that fit the query best first, and without a query the
-        newest first. Else what is nearest to the query in meaning, far or not, `facts_only`: of facts with fields. Only
-        what is enabled, accepted and not expired. Raises BadInput where neither is given, or for a malformed audience.
+        newest first. Else what is near to the query in meaning, or found by words, `facts_only`: of facts with fields;
+        `far`: then also what is nearest and not near. Only what is enabled, accepted and not expired. Raises BadInput
+        where neither is given, or for a malformed audience.
         """
         audience = audience or scopes.Audience()
         words = query.strip()[:MAX_QUERY]
@@ -148,6 +153,7 @@ class MemorySearch:
             if not words:
                 raise BadInput("nothing to look for", "query", "give words, a domain or a category")
             found, note = self._ranked(words, limit, audience, self._visible(audience, facts_only=facts_only))
+            found = [one for one in found if far or one.is_near]
             return Answer(tuple(found), len(found), note)
         filed = [fact.id for fact in self._facts.all(domain=domain, category=category)]
         visible = self._visible(audience, facts_only=True)
@@ -187,18 +193,32 @@ class MemorySearch:
         """Those of `among` that fit the query, best first, at most `limit`, and why meaning did not find them alone.
 
         Words help out where the model reads not all of the query or has not embedded everything, and where it finds
-        nothing near: it knows no part numbers and no names.
+        nothing near: it knows no part numbers and no names. What is not near comes last.
         """
-        near = self._by_meaning.near(query, limit, among.keys()) if among and limit else Near({})
+        near = self._nearest(query, limit, among)
         note = near.why or self._meaning().progress
-        by_meaning = [self._at(among[key], distance) for key, distance in near.distances.items() if key in among]
+        by_meaning = [self._at(among[key], distance) for key, distance in near.distances.items()]
         if not note and near.read == 1 and any(one.is_near for one in by_meaning):
             return by_meaning[:limit], ""
         by_words = [
             _found(hit.item, "words", near.distances.get(hit.item.id), hit.score, hit.parts)
             for hit in self._hits(query, limit, audience, among)
         ]
-        return _in_turns(by_words, by_meaning)[:limit], note
+        return sorted(_in_turns(by_words, by_meaning), key=lambda one: not one.is_near)[:limit], note
+
+    def _nearest(self, query: str, limit: int, among: Mapping[str, Item]) -> Near:
+        """Those of `among` that are nearest and that the model can read: one in a language that it does not know is
+        near to anything. More are asked for while there are others among them."""
+        asked = limit
+        while among and limit:
+            near = self._by_meaning.near(query, asked, among.keys())
+            items = {key: among[key] for key in near.distances if key in among}
+            model = self._meaning().model
+            readable = [key for key, row in items.items() if share_read(model, row.text) >= READ][:limit]
+            if len(readable) == limit or len(near.distances) < asked:
+                return near._replace(distances={key: near.distances[key] for key in readable})
+            asked *= FEW
+        return Near({})
 
     def _hits(self, query: str, limit: int, audience: scopes.Audience, among: Container[str]) -> list[Hit]:
         """The best of `among` by words: more are asked for while others stand before them."""

@@ -129,6 +129,10 @@ def _schema(connection: sqlite3.Connection, where: str) -> Iterator[Problem]:
     from nanomem_tui.store.schema import differences
 
     for lacking in differences(connection)[:_OFFERED]:
+        if lacking.split()[-1].split(".")[0] == "vectors":
+            fix = "it is a cache: `nanomem memory reindex --vectors` makes it anew"
+            yield Problem(f"lacks {lacking}", where, None, fix, "warning")
+            continue
         fix = (
             "restore nanomem.db from nanomem/backups, or move it away: the next change makes it anew from copy and log"
         )

@@ -14,6 +14,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import util
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -175,14 +176,24 @@ class Wire:
         return found
 
 
+def needed() -> None:
+    """Raise MissingExtra where httpx is not installed; imports nothing."""
+    if util.find_spec("httpx") is None:
+        raise _missing()
+
+
 def _module() -> ModuleType:
     try:
         import httpx
     except ImportError as error:
-        raise MissingExtra(
-            "an endpoint is asked through httpx, which is not installed", "", "pip install 'nanomem-tui[llm]'"
-        ) from error
+        raise _missing() from error
     return httpx
+
+
+def _missing() -> MissingExtra:
+    return MissingExtra(
+        "an endpoint is asked through httpx, which is not installed", "", "pip install 'nanomem-tui[llm]'"
+    )
 
 
 def _unreached(error: Exception) -> str:

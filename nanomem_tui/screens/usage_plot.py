@@ -126,7 +126,7 @@ def cost_of(one: Sum) -> list[Block]:
         return [Field("cost", money_of(one.cost))]
     known = f"{money_of(one.cost)}, without what has no price" if one.cost is not None else "not known"
     models = ", ".join(name or "(none)" for name in one.unpriced)
-    how = "`nanomem config set model_prices MODEL=2.5/10` sets one"
+    how = "`nanomem usage` has the command that sets one"
     return [
         Field("cost", known, "warn"),
         Body(f"No price is known of {counted(len(one.unpriced), 'model')}: {models}. {how}.", "dim"),

@@ -167,7 +167,7 @@ def _line(found: Found) -> str:
     filed = (fact.domain, fact.category, fact.sub_category) if fact is not None else (found.item.kind,)
     about = [found.item.updated_at[:10]]
     if found.how == "meaning" and found.distance is not None:
-        about.append(f"{'distance' if found.is_near else 'far: distance'} {found.distance:.2f}")
+        about.append(f"distance {found.distance:.2f}")
     place = " / ".join(_short(name) for name in filed if name)
     return f"- [{place}] {_short(found.text, LINE)} ({', '.join(filter(None, about))})"
 

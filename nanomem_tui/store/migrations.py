@@ -56,6 +56,11 @@ FIRST = (
 )
 """Schema 1. Never changed: what comes later is a step of its own."""
 
+VECTORS = """CREATE TABLE vectors (
+        workspace_id VARCHAR NOT NULL, "key" VARCHAR NOT NULL, model VARCHAR NOT NULL, dimension INTEGER NOT NULL,
+        text_hash VARCHAR NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (workspace_id, "key", model))"""
+"""The table of a cache: whoever writes to it makes it anew where somebody took it out."""
+
 SECOND = (
     """CREATE TABLE records (
         workspace_id VARCHAR NOT NULL, id VARCHAR NOT NULL, kind VARCHAR NOT NULL, about VARCHAR NOT NULL,
@@ -65,9 +70,7 @@ SECOND = (
         PRIMARY KEY (workspace_id, id))""",
     "CREATE INDEX idx_records_revision ON records (workspace_id, revision)",
     "CREATE INDEX idx_records_kind_about ON records (workspace_id, is_deleted, kind, about)",
-    """CREATE TABLE vectors (
-        workspace_id VARCHAR NOT NULL, "key" VARCHAR NOT NULL, model VARCHAR NOT NULL, dimension INTEGER NOT NULL,
-        text_hash VARCHAR NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (workspace_id, "key", model))""",
+    VECTORS,
     """CREATE VIEW facts AS SELECT workspace_id, id, json_extract(meta_json, '$.fact.category') AS category,
         json_extract(meta_json, '$.fact.key') AS "key", json_extract(meta_json, '$.fact.value') AS value,
         json_extract(meta_json, '$.fact.domain') AS domain,

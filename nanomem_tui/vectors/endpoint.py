@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from nanomem_tui.errors import BadAnswer, InvalidConfig, ModelTooLong
+from nanomem_tui.model import wire
 from nanomem_tui.model.client import ModelConfig
 from nanomem_tui.model.endpoint import EMBEDDINGS, Endpoint
 from nanomem_tui.vectors.embedders import LONGEST, missing, unit_rows
@@ -110,6 +111,7 @@ def endpoint(settings: Settings, environ: Mapping[str, str] = os.environ) -> End
         raise InvalidConfig(f"embedding_backend is endpoint and {lacking} is not set", "the settings",
                             f"nanomem config set {lacking} …")  # fmt: skip
     _numpy()
+    wire.needed()
     return EndpointEmbedder(
         ModelConfig(
             base_url=settings.embedding_base_url,

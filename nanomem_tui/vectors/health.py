@@ -1,31 +1,45 @@
-"""What the doctor says of vectors and their index: rows that are none, what is left of other models, a folder of Chroma
-that cannot be used. Reads only, and loads neither a model nor a library of vectors.
+"""What the doctor says of vectors and their index: settings that cannot work, rows that are none or of other texts,
+what is left of other models, a folder of Chroma that cannot be used.
+
+Reads only, asks no endpoint, and loads a model of this machine only where there are vectors of it to be compared.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from operator import mul
 from typing import TYPE_CHECKING
 
-from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.errors import MissingExtra, NanomemError, Problem
 from nanomem_tui.text import counted
-from nanomem_tui.vectors.rows import VectorRows
+from nanomem_tui.vectors.kept import is_active, wanted
+from nanomem_tui.vectors.rows import VectorRows, is_vector, numbers_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from nanomem_tui.settings import Settings
     from nanomem_tui.store.memory_store import MemoryStore
+    from nanomem_tui.vectors.embedders import Embedder
 
 TABLE = "nanomem.db: vectors"
 ANEW = "`nanomem memory reindex --vectors` makes it anew; until then the rows are searched"
 AGAIN = "`nanomem memory reindex --vectors` embeds them anew"
+EVERYTHING = "`nanomem memory reindex --vectors --anew` embeds everything anew"
+USUAL = frozenset({"auto", "minilm", "reserved_hybrid"})
+ON_THIS_MACHINE = USUAL | {"onnx"}
+"""Backends that answer a few texts in a moment, and ask nobody."""
+SAMPLE = 8
+"""Vectors that are made once more, to see whether they are those that are kept."""
+ALIKE = 0.9
+"""The cosine of two vectors of one text at least; a run of other texts beside it changes the last digits."""
 
 
 def problems(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
     """Everything that is wrong with the vectors of a workspace, and with the index outside that its settings name."""
     rows = VectorRows(store)
+    yield from _embedding(store, settings, rows)
     if bad := len(rows.bad()):
         what = f"{counted(bad, 'vector')} of another size than said, or with numbers that are none"
         yield Problem(what, TABLE, None, AGAIN, "warning")
@@ -38,6 +52,46 @@ def problems(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
         yield from _chroma(store, settings)
     elif settings.vector_index == "pgvector":
         yield from _pgvector(settings)
+
+
+def _embedding(store: MemoryStore, settings: Settings, rows: VectorRows) -> Iterator[Problem]:
+    """What keeps the settings from giving a vector, and whether those that are there are of their texts."""
+    if not settings.embedding_enabled:
+        return
+    from nanomem_tui.vectors import embedders
+
+    try:
+        embedder = embedders.embedder_of(settings, store.paths)
+        if settings.embedding_backend in ON_THIS_MACHINE:
+            yield from _sample(store, rows, embedder)
+    except MissingExtra as error:
+        usual = settings.embedding_backend in USUAL
+        yield Problem(error.what, "embedding_backend", None, error.fix, "note" if usual else "warning")
+    except NanomemError as error:
+        yield Problem(f"nothing is found by meaning: {error.what}", error.where, None, error.fix, "warning")
+
+
+def _sample(store: MemoryStore, rows: VectorRows, embedder: Embedder) -> Iterator[Problem]:
+    """Whether some of the vectors are those of the texts that they say they are of."""
+    if all(count.model != embedder.name for count in rows.counts()):
+        return
+    snapshot = store.load("item")
+    with snapshot.lock:
+        asked = {item.id: wanted(item) for item in snapshot.items.values() if is_active(item)}
+    every = sorted(asked)
+    keys = every[:: max(1, len(every) // SAMPLE)][:SAMPLE]
+    held = rows.of(embedder.name, keys)
+    fit = [row for row in held.values() if row.text_hash == asked[row.key].entry.text_hash and is_vector(row)]
+    if not fit:
+        return
+    made = embedder.embed([asked[row.key].text for row in fit])
+    apart = sum(
+        row.dimension != len(vector) or sum(map(mul, numbers_of(row), vector.tolist())) < ALIKE
+        for row, vector in zip(fit, made, strict=True)
+    )
+    if apart:
+        what = f"{apart} of {counted(len(fit), 'vector')} that were looked at are not of their texts"
+        yield Problem(what, TABLE, None, EVERYTHING, "warning")
 
 
 def _chroma(store: MemoryStore, settings: Settings) -> Iterator[Problem]:

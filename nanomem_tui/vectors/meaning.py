@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem, Refused
 from nanomem_tui.store import atomic
 from nanomem_tui.vectors.index import Found, Index
+from nanomem_tui.vectors.making import PLAIN
 from nanomem_tui.vectors.rows import VectorRows
 
 if TYPE_CHECKING:
@@ -165,14 +166,17 @@ class Meaning:
 
     # -- keeping in step ----------------------------------------------------------------------------------------
 
-    def sync(self, progress: Progress | None = None, *, anew: bool = False) -> int:
+    def sync(self, progress: Progress | None = None, *, anew: bool = False, everything: bool = False) -> int:
         """Embed every text that has no vector; how many that were. Committed batch by batch: where it is cut off, the
-        next one goes on. `anew`: an index outside is made anew, and vectors that are none are thrown away.
+        next one goes on. `anew`: an index outside is made anew, and vectors that are none are thrown away;
+        `everything`: so are all that there are, whatever they hold.
 
         Raises Refused while another process does the same, and what the embedder and the store do.
         """
         with self._working, self._alone():
-            keeper = self._kept(anew=anew)
+            if everything and self._made().texts([PLAIN]) and (rows := VectorRows(self._store)).can_keep:
+                rows.clear()
+            keeper = self._kept(anew=anew or everything)
             if anew and keeper.rows.can_keep:
                 keeper.rows.remove(keeper.rows.bad())
             made = keeper.work(progress, lambda: False)

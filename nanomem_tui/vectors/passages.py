@@ -76,6 +76,14 @@ class PassageVectors:
             self._thread = threading.Thread(target=work, name="nanomem-passages", daemon=True)
             self._thread.start()
 
+    def clear(self) -> None:
+        """Forget every vector, and the file of them."""
+        with self._lock:
+            self._matrix, self._count = None, 0
+            self._by_digest, self._by_text = {}, {}
+            with contextlib.suppress(OSError):
+                self._file().unlink(missing_ok=True)
+
     def close(self) -> None:
         """End the thread, once the batch that it is at is done: a process must not end within a run of the model."""
         self._closing.set()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nanomem_tui.store import reader
+from nanomem_tui.store.migrations import VECTORS
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -25,6 +26,11 @@ CHUNK = 1_000
 KEYS = 500
 """Ids that one query names."""
 _ROWS = "SELECT key, text_hash, dimension, CAST(vector AS BLOB) FROM vectors WHERE workspace_id = ?"
+_COLUMNS = {
+    *((name, 1) for name in ("workspace_id", "key", "model")),
+    *((name, 0) for name in ("dimension", "text_hash", "vector")),
+}
+"""The columns of the table, and whether they are of its key."""
 
 
 class Stored(NamedTuple):
@@ -100,7 +106,14 @@ class VectorRows:
         )
         values = [(self._id, row.key, model, row.dimension, row.text_hash, row.vector) for row in rows]
         with self._store.database.writing(durable=False) as connection:
+            if not _is_there(connection):  # it is a cache: taken out or of another form, it is made anew
+                connection.execute("DROP TABLE IF EXISTS vectors")
+                connection.execute(VECTORS)
             connection.executemany(query, values)
+
+    def clear(self) -> None:
+        """Remove the vectors of every item and model."""
+        self._remove("workspace_id = ?", (self._id,))
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove the vectors of these items, of every model, in small transactions."""
@@ -156,14 +169,20 @@ def is_vector(row: Stored) -> bool:
     """Whether a row holds what it says: so many numbers, of length 1 together."""
     if len(row.vector) != 4 * row.dimension:
         return False
+    return abs(math.hypot(*numbers_of(row)) - 1) < 0.02
+
+
+def numbers_of(row: Stored) -> array[float]:
+    """The numbers of a row that has whole ones."""
     numbers = array("f", row.vector)
     if sys.byteorder == "big":
         numbers.byteswap()
-    return abs(math.hypot(*numbers) - 1) < 0.02
+    return numbers
 
 
 def _is_there(connection: Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone() is not None
+    """Whether there is the table, with its columns and its key."""
+    return set(connection.execute("SELECT name, pk > 0 FROM pragma_table_info('vectors')")) == _COLUMNS
 
 
 def _stored(row: Sequence[Any]) -> Stored:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -205,6 +206,19 @@ def used(place: Path, run: Run) -> Path:
         call("2026-02-27T10:00:00+00:00", model="\x1b[2Jqwen", tokens=(10, 5, 15, 15)),
     )
     return place
+
+
+def test_the_price_that_usage_asks_for_is_added_to_those_that_are_set(used: Path, run: Run) -> None:
+    run("config", "set", "model_prices", "gpt-4o=2.512345678/10", "--here")
+    hint = run("usage", "--by", "model").out.rpartition(": nanomem ")[2]
+    table = '{"gpt-4o": "2.512345678/10", "\\u001b[2Jqwen": "ASKED/ANSWERED"}'
+    assert hint == f"config set model_prices '{table}' --here\n"
+    words = shlex.split(run("usage").out.rpartition(": nanomem ")[2].replace("ASKED/ANSWERED", "1/2"))
+    assert run(*words).code == 0
+    prices = run("config", "show", "--json").json["settings"]["model_prices"]
+    assert list(prices["gpt-4o"].values()) == [2.512345678, 10]
+    assert list(prices["\x1b[2Jqwen"].values()) == [1, 2]
+    assert "No price" not in run("usage").out
 
 
 def test_usage_tells_rows_totals_and_what_has_no_price(used: Path, run: Run) -> None:

@@ -162,5 +162,25 @@ def test_a_text_in_place_of_a_table_is_named_and_repaired(file: Path, run: Run) 
     assert tomllib.loads(file.read_text()) == {"theme": "nord"}
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["ftp://x", "localhost:8080/v1", "http://", "http://me:s3cret@host/v1", "https://me@host/v1", "http://[x"],
+)
+def test_an_address_that_cannot_be_asked_is_refused_and_never_repeated(file: Path, run: Run, address: str) -> None:
+    refused = run("config", "set", "embedding_base_url", address)
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
+    assert "s3cret" not in refused.err
+    assert not file.exists()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f'embedding_base_url = "{address}"\n')
+    shown = run("config", "show")
+    assert "`embedding_base_url` cannot be used" in shown.out
+    assert "s3cret" not in shown.out
+    done = run("config", "set", "embedding_base_url", "http://127.0.0.1:8080/v1")
+    assert done.code == 0
+    assert "s3cret" not in done.out + done.err
+
+
 def test_the_themes_that_may_be_set_are_those_of_the_console() -> None:
     assert set(settings.THEMES) - {"auto", "dark", "light"} >= {*THEME_NAMES, *BUILTIN_THEMES}

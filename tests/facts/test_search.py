@@ -84,7 +84,7 @@ def test_a_query_orders_the_facts_of_a_domain_and_leaves_none_out(ws: Workspace)
 
 def test_without_them_it_is_what_is_nearest_in_meaning(ws: Workspace) -> None:
     search = searching(ws, Meaning(ws, plumber=0.4, window=0.2, allergy=0.9))
-    answer = search("who repairs the pipe")
+    answer = search("who repairs the pipe", far=True)
     assert [(found.how, found.distance, found.is_near) for found in answer.results] == [
         ("meaning", 0.2, True),
         ("meaning", 0.4, True),
@@ -96,7 +96,9 @@ def test_without_them_it_is_what_is_nearest_in_meaning(ws: Workspace) -> None:
     assert plumber.fields["key"] == "plumber"
     assert plumber.to_json()["distance"] == 0.4
     assert seat.to_json()["key"] is None
-    assert texts(search("who repairs the pipe", facts_only=True)) == ["plumber: Ivan", "allergy: nuts"]
+    assert texts(search("who repairs the pipe", facts_only=True, far=True)) == ["plumber: Ivan", "allergy: nuts"]
+    assert texts(search("who repairs the pipe", facts_only=True)) == ["plumber: Ivan"], "what is far only if asked for"
+    assert texts(searching(ws, Meaning(ws, allergy=0.9))("who repairs the pipe")) == []
 
 
 def test_five_are_given_as_the_seed_gives(ws: Workspace) -> None:
@@ -126,10 +128,20 @@ def test_where_meaning_is_silent_words_answer_and_say_why(ws: Workspace, why: st
 
 
 def test_words_help_out_where_nothing_is_near(ws: Workspace) -> None:
-    answer = searching(ws, Meaning(ws, allergy=0.95, phone=0.9))("0100")
+    answer = searching(ws, Meaning(ws, allergy=0.95, phone=0.9))("0100", far=True)
+    assert [found.is_near for found in answer.results] == [True, False], "what is far comes last"
     assert texts(answer)[0] == "phone: 555 0100"
     assert answer.results[0].how == "words"
     assert len(set(texts(answer))) == len(texts(answer)), "each once"
+
+
+def test_what_the_model_cannot_read_is_not_near_to_anything(ws: Workspace) -> None:
+    for city in ("成都", "北京", "上海"):
+        ws.facts.set("城市", city, "住过")
+    meaning = Meaning(ws, 住过=0.1, plumber=0.4)
+    assert texts(searching(ws, meaning)("who repairs the pipe", limit=2))[0].endswith(": 住过")
+    meaning.model = "all-MiniLM-L6-v2"
+    assert texts(searching(ws, meaning)("who repairs the pipe", limit=2)) == ["plumber: Ivan"]
 
 
 def test_an_audience_sees_what_is_its_own_and_never_more(ws: Workspace) -> None:

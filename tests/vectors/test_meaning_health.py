@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from importlib import util
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from nanomem_tui.errors import MissingExtra
 from nanomem_tui.vectors import embedders, health
 from nanomem_tui.vectors.chroma import COLLECTION, MARKER, OWNER, place_of
 from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.vectors.rows import VectorRows
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made
+
+EMBEDDER_OF = embedders.embedder_of
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +84,42 @@ def test_the_command_mends_rows_that_are_no_vectors(run: Run, workspace: Path, w
     assert told(workspace) == []
 
 
+@pytest.mark.parametrize("damage", ["DROP TABLE vectors", "ALTER TABLE vectors DROP COLUMN text_hash"])
+def test_a_table_that_somebody_took_out_is_made_anew(run: Run, workspace: Path, damage: str) -> None:
+    run(workspace, "memory", "reindex", "--vectors")
+    spoil(workspace, damage)
+    lacks = next(line for line in run(workspace, "doctor").splitlines() if "vectors" in line)
+    assert "cache: `nanomem memory reindex --vectors` makes it anew" in lacks
+    assert "7 embedded now" in run(workspace, "memory", "reindex", "--vectors")
+    assert "lacks" not in run(workspace, "doctor")
+
+
+def test_an_embedding_makes_the_table_anew_too(workspace: Path, words: Words) -> None:
+    spoil(workspace, "DROP TABLE vectors")
+    with open_workspace(workspace) as ws:
+        found = Meaning(ws.store, ws.settings, made(words))
+        assert found.nearest("the cat", 1)
+        found.close()
+        assert found.problems() == []
+        assert VectorRows(ws.store).counts()[0].rows == 7
+
+
+def test_vectors_of_other_texts_are_told_and_everything_is_embedded_anew(
+    run: Run, workspace: Path, words: Words
+) -> None:
+    run(workspace, "memory", "reindex", "--vectors")
+    spoil(workspace, "UPDATE vectors SET vector = (SELECT v.vector FROM vectors v ORDER BY v.key LIMIT 1)")
+    assert "of 7 vectors that were looked at are not of their texts" in "\n".join(told(workspace))
+    assert "0 embedded now" in run(workspace, "memory", "reindex", "--vectors")
+    assert "all would be embedded anew" in run(workspace, "memory", "reindex", "--vectors", "--anew", "--dry-run")
+    assert "7 embedded now" in run(workspace, "memory", "reindex", "--vectors", "--anew")
+    assert told(workspace) == []
+    words.asked.clear()
+    assert told(workspace, embedding_backend="endpoint") == []
+    assert words.asked == [], "an endpoint is asked nothing"
+    assert "goes with --vectors" in run(workspace, "memory", "reindex", "--anew", code=2)
+
+
 def test_where_there_is_no_database_the_command_makes_none(run: Run, tmp_path: Path, words: Words) -> None:
     folder = make_home(tmp_path)
     assert "No database yet" in run(folder, "memory", "reindex", "--vectors")
@@ -116,6 +156,36 @@ def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace:
     body = json.loads(run(workspace, "memory", "status", "--json"))["vectors"]
     assert body == {"enabled": True, "index": "rows", "by_model": {"words-2": 8, "words-1": 7}}
     assert words.asked == []
+
+
+# -- settings that cannot work --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "severity", "said"),
+    [
+        ({"embedding_backend": "onnx", "embedding_path": "/nope/model.onnx"}, "warning", "/nope/model.onnx"),
+        ({"embedding_backend": "onnx"}, "warning", "embedding_path is not set"),
+        ({"embedding_backend": "endpoint", "embedding_model": "m"}, "warning", "embedding_base_url is not set"),
+        (
+            {"embedding_backend": "endpoint", "embedding_base_url": "http://127.0.0.1:9/v1", "embedding_model": "m"},
+            "warning",
+            "pip install 'nanomem-tui[llm]'",
+        ),
+        ({}, "note", "pip install 'nanomem-tui[vector]'"),
+        ({"embedding_enabled": False}, "", ""),
+    ],
+)
+def test_the_doctor_names_settings_that_give_no_vector(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], severity: str, said: str
+) -> None:
+    monkeypatch.setattr(embedders, "embedder_of", EMBEDDER_OF)
+    known = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name in ("httpx", "onnxruntime") else known(name))
+    with open_workspace(workspace) as ws:
+        found = list(health.problems(ws.store, ws.settings._replace(**settings)))
+    assert [problem.severity for problem in found] == [severity] * bool(severity)
+    assert said in "".join(problem.text() + problem.fix for problem in found)
 
 
 # -- the doctor -------------------------------------------------------------------------------------------------------
