@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory import retention
+from nanomem_tui.memory.fact_fields import fact_of
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.operations import Operation
@@ -26,6 +27,9 @@ NOT_ITEMS = (
 )
 
 
+FACT_FIELDS = frozenset({"domain", "category", "key"})
+
+
 class ItemsScreen(RowsScreen[Item]):
     """Long-term items."""
 
@@ -38,7 +42,10 @@ class ItemsScreen(RowsScreen[Item]):
         "What the agent believes for long. Signs before a row: - disabled, ! in conflict, ^ pinned, "
         "= of another system and read-only."
     )
-    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {**FIELDS, "foreign": "switch", "conflict": "switch"}
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
+        **FIELDS, "foreign": "switch", "conflict": "switch",
+        "domain": "text", "category": "text", "key": "text",  # of items that are facts
+    }  # fmt: skip
 
     def part(self) -> Any:
         """The items of the workspace."""
@@ -92,6 +99,9 @@ class ItemsScreen(RowsScreen[Item]):
             return self.foreign(row)
         if name == "conflict":
             return "conflict" in row.meta
+        if name in FACT_FIELDS:
+            fact = fact_of(row)
+            return getattr(fact, name) if fact is not None else None
         return getattr(row, name)
 
     def foreign(self, row: Item) -> bool:
