@@ -175,10 +175,14 @@ ACTIONS: tuple[Action, ...] = (
            "Disable what is enabled and enable what is disabled: kept, but never recalled.",
            "screen", (*_ROWS, "knowledge"), headless="memory disable ID · memory enable ID", enabled=writable,
            footer=11,
-           labels={"lessons": "on/off"}, twins={"lessons": "memory lessons disable ID · memory lessons enable ID"}),
+           labels={"lessons": "on/off"}, twins={"lessons": "memory lessons disable ID · memory lessons enable ID"},
+           helps={"knowledge": "Disable what is enabled and enable what is disabled: kept, but never recalled. On a "
+                               "heading all facts under it, shown first."}),
     Action("delete", ("d",), "delete", "Delete one row at once, u brings it back; several are shown first.", "screen",
            (*_ROWS, *_KNOWN), "none", "memory delete ID --yes", writable, 12,
-           twins={"lessons": "memory lessons delete ID --yes", **_TWINS["delete"]}),
+           twins={"lessons": "memory lessons delete ID --yes", **_TWINS["delete"]},
+           helps={"knowledge": "Delete one fact at once, u brings it back; several, and all under a heading, are shown "
+                               "first."}),
     Action("merge", ("m",), "merge", "Make one item of the selected ones.", "screen", ("items", "knowledge"),
            "preview", "memory merge ID ID", two_rows, 15, twins={"knowledge": "facts merge ID ID"},
            helps={"knowledge": "Make one fact of the selected ones: the one at the cursor stays, the values of the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -24,6 +25,22 @@ def words_kept(text: str) -> Iterator[None]:
         raise
 
 
+def editor_of(option: str = "") -> list[str]:
+    """The user's editor as a command: `$VISUAL`, else `$EDITOR`; `option` as in `edit_text`. Raises BadInput without
+    one, and where it is not there."""
+    text = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    try:
+        command = shlex.split(text)
+    except ValueError as error:
+        raise BadInput(f"the editor did not start ({error})", text, "check EDITOR") from error
+    if not command:
+        otherwise = f", or give the words with {option}" if option else ""
+        raise BadInput("no editor is set", "", f"set EDITOR{otherwise}")
+    if shutil.which(command[0]) is None:
+        raise BadInput(f"the editor did not start (there is no command {command[0]})", "", "check EDITOR")
+    return command
+
+
 def edit_text(text: str, option: str = "") -> str:
     """What the user's `$VISUAL` or `$EDITOR` made of `text`; the newline that editors put at the end is taken off.
 
@@ -32,23 +49,20 @@ def edit_text(text: str, option: str = "") -> str:
     The file is readable by the user alone and is removed. Raises BadInput without an editor or when the result is not
     UTF-8, Refused when the editor failed.
     """
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-    if not command.strip():
-        otherwise = f", or give the words with {option}" if option else ""
-        raise BadInput("no editor is set", "", f"set EDITOR{otherwise}")
+    command = editor_of(option)
     with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:  # 0700
         file = Path(folder) / "memory.txt"
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(text.encode("utf-8", "surrogatepass") + (b"" if text.endswith("\n") else b"\n"))
         try:
-            done = subprocess.run([*shlex.split(command), str(file)], check=False)
-        except (OSError, ValueError) as error:
-            raise BadInput(f"the editor did not start ({error})", command, "check EDITOR") from error
+            done = subprocess.run([*command, str(file)], check=False)
+        except OSError as error:
+            raise BadInput(f"the editor did not start ({error})", command[0], "check EDITOR") from error
         if done.returncode != 0:
-            raise Refused(f"the editor ended with status {done.returncode}", command, "nothing was changed")
+            raise Refused(f"the editor ended with status {done.returncode}", command[0], "nothing was changed")
         try:
             edited = file.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"the edited text cannot be read ({error})", command, "nothing was changed") from error
+            raise BadInput(f"the edited text cannot be read ({error})", command[0], "nothing was changed") from error
     return edited if text.endswith("\n") else edited.removesuffix("\n")

@@ -220,7 +220,8 @@ class Facts:
         if twin is not None and twin.id != fact.id:
             raise Refused("another fact has these names", twin.id, f"`nanomem facts merge {twin.id} {fact.id}`")
         after = after._replace(updated_at=clock.iso(clock.now()))
-        return self._perform(new_operation("facts.edit", f"edit {told(text)}", [change_of("item", fact.item, after)]))
+        label = _edited(fact, made)
+        return self._perform(new_operation("facts.edit", label, [change_of("item", fact.item, after)]))
 
     def delete(self, ids: Sequence[str]) -> Operation:
         """Delete facts; `undo` brings them back. Raises what `get` does."""
@@ -317,6 +318,18 @@ class Facts:
         verb = "change" if found and found[0][0] is not None and not found[0][0].is_deleted else "add"
         label = label or f"{verb} {told(found[0][1].text)}"
         return self._perform(new_operation(kind, label, [*changes, *beside], actor=actor))
+
+
+def _edited(before: Fact, after: Fact) -> str:
+    """What an edit did, in words: the names that are others now stand first."""
+    names = [
+        f"{name.replace('_', '-')} {told(old) if old else 'none'} → {told(new) if new else 'none'}"
+        for name in ("domain", "category", "sub_category", "key")
+        if (old := getattr(before, name)) != (new := getattr(after, name))
+    ]
+    if names and before.value != after.value:
+        names.append("the value")
+    return f"edit {', '.join(names)}{' of ' if names else ''}{told(after.item.text)}"
 
 
 def _checked_names(category: str, key: str, domain: str | None, sub_category: str | None) -> dict[str, str | None]:

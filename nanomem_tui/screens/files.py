@@ -107,11 +107,8 @@ class FilesScreen(WorkspaceScreen[FileRow]):
 
     async def do_edit_external(self) -> None:
         """Edit the file in the person's own editor."""
-        from nanomem_tui.cli.editor import edit_text
-
         row = self._row()
-        with self.app.suspend():
-            after = edit_text(row.text)
+        after = self.edit_outside(row.text)
         if after == row.text:
             say(self, "Nothing was changed")
         else:

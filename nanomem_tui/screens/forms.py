@@ -22,11 +22,12 @@ def ask_fields(
     check: Callable[[Typed], None] = lambda typed: None,
     typed: Typed | None = None,
     why: str = "",
+    at: str = "",
 ) -> None:
     """Let a person fill in `fields` and do `then` with those that were changed.
 
-    `check` raises an error of the tree for what can't be taken; what `then` raises is said above the same form, with
-    what was typed.
+    `at` is where the cursor begins, as in `FormScreen`. `check` raises an error of the tree for what can't be taken;
+    what `then` raises is said above the same form, with what was typed.
     """
 
     def checked(changed: Typed) -> Typed:
@@ -41,6 +42,6 @@ def ask_fields(
         except NothingToDo:
             say(screen, "Nothing was changed")
         except NanomemError as error:
-            ask_fields(screen, title, fields, then, check=check, typed=changed, why=error.line())
+            ask_fields(screen, title, fields, then, check=check, typed=changed, why=error.line(), at=at)
 
-    screen.ask(FormScreen(title, fields, checked, typed=typed, why=why, empty="needed"), answered)
+    screen.ask(FormScreen(title, fields, checked, typed=typed, why=why, empty="needed", at=at), answered)

@@ -19,6 +19,7 @@ from nanomem_tui.screens.knowledge_detail import Neighbour, Shown, Valued, headi
 from nanomem_tui.screens.knowledge_near import NearFacts
 from nanomem_tui.screens.knowledge_tree import Entry, fact_in, where_of
 from nanomem_tui.screens.nearness import neighbours
+from nanomem_tui.screens.rows import MANY
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Document, Spans
 from nanomem_tui.widgets.toast import say
@@ -37,8 +38,9 @@ class KnowledgeScreen(NearFacts):
     )
     HELP = (
         "Facts by domain and category. enter, left and right fold; O folds all. s sorts all of them in one list. / "
-        "filters: domain:work category:* key:name; ~ searches by meaning. In the detail every value that the fact had, "
-        "and what is near it: enter goes there. l shows the journal, reflections, the use of tokens. Signs before a "
+        "filters: domain:work category:* key:name; ~ searches by meaning. On a heading x and d are for all "
+        "facts under it, which are shown first. In the detail every value that the fact had, and what is near it: "
+        "enter goes there. l shows the journal, reflections, the use of tokens. Signs before a "
         "row: - disabled, ! in conflict, ^ pinned."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
@@ -145,7 +147,8 @@ class KnowledgeScreen(NearFacts):
                     raise
                 self._edit_fields(now, changed, error.line())
 
-        ask_fields(self, f"Edit {row.id}", fact_form.fields_of(row), save, check=fact_form.check, typed=typed, why=why)
+        fields = fact_form.fields_of(row)
+        ask_fields(self, f"Edit {row.id}", fields, save, check=fact_form.check, typed=typed, why=why, at="value")
 
     def do_add(self) -> None:
         """Write a new fact, at first under the headings of the row at the cursor."""
@@ -176,7 +179,17 @@ class KnowledgeScreen(NearFacts):
         enabled = not rows[0].item.enabled
         touched = [row for row in rows if row.item.enabled is not enabled]
         verb = "Enable" if enabled else "Disable"
-        await self.change_rows("toggle", verb, touched, lambda ids: self.ws.items.set_enabled(ids, enabled))
+        most = self._at_once(MANY)
+        await self.change_rows("toggle", verb, touched, lambda ids: self.ws.items.set_enabled(ids, enabled), most)
+
+    async def do_delete(self) -> None:
+        """Delete one fact at once, several and those of a heading after a look at them."""
+        work = self.ws.facts.delete
+        await self.change_rows("delete", "Delete", self.own_targets(), work, self._at_once(1))
+
+    def _at_once(self, most: int) -> int:
+        """So many facts are changed without a look at them: none where a heading stands for them."""
+        return 0 if isinstance(self.table.cursor_row, Node) and not self.table.selected else most
 
     def do_merge(self) -> None:
         """Make one fact of the selected ones, after a look at which stays."""

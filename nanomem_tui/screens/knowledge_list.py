@@ -166,6 +166,10 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
         below = set(row.ids)
         return [fact for fact in self.listing.rows if fact.id in below]
 
+    def is_gone(self, row_id: str) -> bool:
+        """A heading is no row of memory: it goes with the order, and with its last fact."""
+        return not row_id.startswith(("domain ", "category ")) and super().is_gone(row_id)
+
     def arranged(self, rows: Sequence[Entry]) -> Sequence[Entry]:
         """The facts that are wanted, under their headings."""
         self._leaves_wanted = [row for row in rows if isinstance(row, Fact)]

@@ -114,6 +114,10 @@ class ListScreen(Screen[None], Generic[Row]):
         """How many of all rows the list shows."""
         return len(self.table.rows)
 
+    def is_gone(self, row_id: str) -> bool:
+        """Whether a row that is not shown any more is not there either."""
+        return all(self.row_id(row) != row_id for row in self.listing.rows)
+
     def refresh_context(self) -> None:
         """What can be done may have changed: look again which keys to offer."""
         raise NotImplementedError
@@ -256,8 +260,8 @@ class ListScreen(Screen[None], Generic[Row]):
         self._say_totals()
 
     @on(LineTable.RowGone)
-    def _row_gone(self) -> None:
-        if self.FLASHES and not self.listing.filter:
+    def _row_gone(self, event: LineTable.RowGone) -> None:
+        if self.FLASHES and not self.listing.filter and self.is_gone(event.row_id):
             say(self, "The row at the cursor is gone: it was deleted or merged.")
 
     # Actions of a list

@@ -5,7 +5,8 @@ Knows rows, not what is in them: a subclass names its part of the workspace and 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from textual import on
@@ -27,6 +28,7 @@ PATCHED = 2_000  # changed rows that are put into the list in place; more are re
 PLACED = 2_000_000  # steps that new rows may take to find their places in the list
 LISTED = 200  # rows that a preview names one by one
 LOGGED = 30  # operations that a detail tells of
+FACT_NAMES = ("domain", "category", "sub_category")
 
 
 class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
@@ -162,12 +164,9 @@ class RowsScreen(WorkspaceScreen[Row], Generic[Row]):
 
     async def do_edit_external(self) -> None:
         """Edit the row at the cursor in the person's own editor."""
-        from nanomem_tui.cli.editor import edit_text
-
         row = self._row_to_edit()
         before = self.edit_form(row)
-        with self.app.suspend():
-            after = edit_text(before)
+        after = self.edit_outside(before)
         if after == before:
             say(self, "Nothing was changed")
         else:
@@ -319,12 +318,22 @@ def _before_and_after(change: Change) -> list[Block]:
     if change.before is None or change.after is None:
         return []
     blocks: list[Block] = []
-    for name, value in change.after.items():
-        if name not in {"updated_at", "meta_json", "key"}:
-            label, *both = in_pairs(name, change.before.get(name), value)
+    before, after = {**change.before, **_names(change.before)}, {**change.after, **_names(change.after)}
+    for name, value in after.items():
+        if name not in {"updated_at", "meta_json", "key"} and before.get(name) != value:
+            label, *both = in_pairs(name, before.get(name), value)
             old, new = (one_line(one, 160) for one in both)
             blocks.append(Spans((("    ", ""), (label, "dim"), (old, "removed"), (" → ", "dim"), (new, "added")), 6))
     return blocks
+
+
+def _names(patch: Mapping[str, object]) -> dict[str, object]:
+    """The names of a fact that are among the free fields of a recorded row; its key and value stand in the text."""
+    try:
+        fact = json.loads(str(patch.get("meta_json") or "{}")).get("fact")
+    except (ValueError, AttributeError):
+        return {}
+    return {name: fact.get(name) for name in FACT_NAMES} if isinstance(fact, dict) else {}
 
 
 def in_pairs(name: str, old: object, new: object) -> tuple[str, str, str]:

@@ -100,6 +100,20 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         self.app.clear_notifications()  # they would lie over its keys
         self.app.push_screen(dialog, answered)
 
+    def edit_outside(self, text: str) -> str:
+        """What the person's own editor makes of `text`. Raises what the editor does; the console is back then."""
+        from nanomem_tui.cli import editor
+
+        editor.editor_of()  # without one the terminal is not given away
+        with self.app.suspend():
+            try:
+                edited: str | Exception = editor.edit_text(text)
+            except Exception as error:  # noqa: BLE001 - raised when the terminal is ours again
+                edited = error
+        if isinstance(edited, Exception):
+            raise edited
+        return edited
+
     def confirm(
         self, title: str, blocks: Sequence[Block], then: Callable[[bool], Awaitable[None]], **options: str
     ) -> None:

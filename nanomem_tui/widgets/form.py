@@ -62,7 +62,8 @@ class FormScreen(Dialog["Mapping[str, Any] | None"]):
 
     `check` raises an error of the tree for what can't be taken: that is said, and the form stays as it was typed.
     `typed` is what was typed before and could not be saved, `why` says why, above the fields. `empty` is what an empty
-    field means.
+    field means. `at`: the field that the cursor begins in, at its end; else it is the first, and what is typed replaces
+    what a field holds.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -86,6 +87,7 @@ class FormScreen(Dialog["Mapping[str, Any] | None"]):
         typed: Mapping[str, str] | None = None,
         why: str = "",
         empty: str = "as they are",
+        at: str = "",
     ) -> None:
         super().__init__(title)
         self._fields = tuple(fields)
@@ -93,6 +95,7 @@ class FormScreen(Dialog["Mapping[str, Any] | None"]):
         self._typed = typed or {}
         self._why = why
         self._empty = empty
+        self._at = at
 
     def inside(self) -> list[Widget]:
         """The fields, each with its hint."""
@@ -108,7 +111,7 @@ class FormScreen(Dialog["Mapping[str, Any] | None"]):
     def keys(self) -> list[tuple[str, str]]:
         """How to save and to leave."""
         return [
-            (" enter", "key"),
+            (" ^s", "key"),
             (" save ", ""),
             (" tab", "key"),
             (" next field ", ""),
@@ -117,7 +120,10 @@ class FormScreen(Dialog["Mapping[str, Any] | None"]):
         ]
 
     def on_mount(self) -> None:
-        """Into the first field; what is typed replaces what is there."""
+        """Into the first field, where what is typed replaces what is there, or behind the text of the one asked for."""
+        if self._at:
+            self.query_one(f"#field-{self._at}", LineInput).focus()
+            return
         self.query(LineInput).first(LineInput).focus()
         for line in self.query(LineInput):
             line.select_all()

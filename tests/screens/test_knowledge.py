@@ -234,13 +234,64 @@ async def test_its_fields_are_edited_and_the_old_value_stays_in_its_history(home
         await go_to(on, "boss")
         await on.pilot.press("e")
         await on.until(lambda: isinstance(on.app.screen, FormScreen))
-        await on.press("ctrl+u", "tab", "tab", "tab", "tab", "ctrl+u")
+        assert on.app.screen.focused.id == "field-value"
+        assert on.app.screen.focused.cursor_position == 2
+        await on.press("ctrl+u")
         await on.type("Han")
-        await on.press("enter")
+        await on.press("tab", "ctrl+u", "ctrl+s")
         await on.until(lambda: fact(on, "boss").value == "Han")
         assert fact(on, "boss").domain is None
         await on.shows("Values (2)", "李雷")
         assert on.screen.table.cursor_row.key == "boss"
+
+
+async def test_what_is_typed_goes_behind_the_value_and_names_are_told_where_they_change(home: Path) -> None:
+    async with console(home, "knowledge", LARGE) as on:
+        await go_to(on, "backend")
+        await on.pilot.press("e")
+        await on.until(lambda: isinstance(on.app.screen, FormScreen))
+        await on.shows("^s save")
+        await on.type(" 2")
+        await on.press("ctrl+s")
+        await on.until(lambda: fact(on, "backend").value == "FastAPI 2")
+        await on.shows("edit “backend: FastAPI 2”")
+        assert fact(on, "backend").domain == "work"
+        await on.pilot.press("e")
+        await on.until(lambda: isinstance(on.app.screen, FormScreen))
+        await on.press("tab")
+        await on.type(" of old")
+        await on.press("ctrl+s")
+        await on.until(lambda: fact(on, "backend").domain == "work of old")
+        await on.shows("edit domain “work” → “work of old” of", "domain: work → work of old")
+
+
+async def test_what_a_heading_stands_for_is_shown_before_it_is_changed(home: Path) -> None:
+    async with console(home, "knowledge", SMALL) as on:
+        await on.at("domain ")
+        for key, said in (("d", "Delete 1 fact"), ("x", "Disable 1 fact")):
+            await on.press(key)
+            await on.shows(said, "units: metric")
+            await on.press("n")
+        assert fact(on, "units").item.enabled
+        await on.press("x", "y")
+        await on.until(lambda: not fact(on, "units").item.enabled)
+        await on.press("question_mark")
+        await on.shows("all facts under it")
+
+
+async def test_a_heading_that_goes_with_the_order_is_no_deleted_row(home: Path) -> None:
+    async with console(home, "knowledge", SMALL) as on:
+        await on.press("O", "g", "right")
+        for _ in range(6):
+            await on.press("s")
+            assert "is gone" not in on.text
+        await on.press("g", "s", "G", "s", "O", "O")
+        assert "is gone" not in on.text
+        row = await go_to(on, "boss")
+        with open_workspace(home) as other:
+            other.facts.delete([row.id])
+        await on.press("f5")
+        await on.shows("The row at the cursor is gone")
 
 
 async def test_a_heading_cannot_be_edited_and_says_so(home: Path) -> None:
@@ -271,7 +322,7 @@ async def test_an_edit_of_what_another_changed_is_offered_again(home: Path) -> N
         await on.until(lambda: isinstance(on.app.screen, FormScreen))
         with open_workspace(home) as other:
             other.facts.edit(row.id, value="Litestar")
-        await on.press("tab", "tab", "tab", "tab", "ctrl+u")
+        await on.press("ctrl+u")
         await on.type("Starlette")
         await on.press("enter")
         await on.shows("Litestar", "Starlette", "sub_category")
@@ -399,6 +450,7 @@ async def test_empty_and_broken_are_two_screens(home: Path, tmp_path: Path, monk
 
 async def test_a_fact_is_edited_in_an_editor_of_ones_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nanomem_tui.cli.editor.edit_text", lambda text: text.replace("FastAPI", "Litestar\nand more"))
+    monkeypatch.setenv("VISUAL", "true")
     monkeypatch.setattr(NanomemApp, "suspend", lambda app: contextlib.nullcontext())
     async with console(home, "knowledge", SMALL) as on:
         await go_to(on, "backend")
