@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import __version__, errors
+from nanomem_tui.server.answered import Incoming, Outgoing
 from nanomem_tui.server.tools import TOOLS, Tools
 from nanomem_tui.text import one_line
 
@@ -57,8 +58,9 @@ async def _serve(tools: Tools, close: Callable[[], object]) -> None:
     server = server_of(tools)
     async with anyio.create_task_group() as group:
         group.start_soon(_until_told, close)
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        async with stdio_server() as (read, written):
+            outgoing = Outgoing(written)
+            await server.run(Incoming(read, outgoing), outgoing, server.create_initialization_options())
         group.cancel_scope.cancel()
 
 

@@ -72,8 +72,16 @@ TOOLS = (
         f"{DESCRIPTION} Give the user's message as it is; lessons from earlier mistakes that fit it come too.",
         {
             "type": "object",
-            "properties": {"message": {**_text("The message, in the user's own words.", MAX_MESSAGE), "minLength": 1}},
-            "required": ["message"],
+            "properties": {
+                "query": {**_text("The message, in the user's own words.", MAX_MESSAGE), "minLength": 1},
+                "limit": {
+                    "type": "integer",
+                    "description": f"How many memories at most (1-{MOST}).",
+                    "minimum": 1,
+                    "maximum": MOST,
+                },
+            },
+            "required": ["query"],
             "additionalProperties": False,
         },
     ),
@@ -98,13 +106,16 @@ class Tools:
         if tool is None:
             raise errors.BadInput("no such tool", one_line(name, 60), f"one of {', '.join(one.name for one in TOOLS)}")
         known = tool.parameters["properties"]
+        if name == "memory_recall" and "query" not in arguments and "message" in arguments:
+            arguments = {"query" if key == "message" else key: value for key, value in arguments.items()}
         unknown = [one_line(str(key), 60) for key in arguments if key not in known]
         if unknown:
             raise errors.BadInput("unknown argument", ", ".join(unknown), f"{name} takes {', '.join(known)}")
         if not self._ws.settings.memory_enabled:
             raise errors.Refused(OFF)
         if name == "memory_recall":
-            return self._recall(_string(arguments, "message", MAX_MESSAGE))
+            limit = None if arguments.get("limit") is None else _number(arguments, "limit", MOST, MOST)
+            return self._recall(_string(arguments, "query", MAX_MESSAGE), limit)
         return self._search(
             _string(arguments, "query", MAX_QUERY),
             _string(arguments, "domain", MAX_NAME),
@@ -112,10 +123,10 @@ class Tools:
             _number(arguments, "limit", LIMIT, MOST),
         )
 
-    def _recall(self, message: str) -> str:
+    def _recall(self, message: str, limit: int | None) -> str:
         if not message:
-            raise errors.BadInput("the message is empty", "message", "give the user's words")
-        shown = self._ws.engine.look(Question(message, audience=self._audience))
+            raise errors.BadInput("the message is empty", "query", "give the user's words")
+        shown = self._ws.engine.look(Question(message, audience=self._audience, limit=limit))
         if shown.problem:
             raise errors.Refused(shown.problem)
         items = [hit.item for hit in shown.hits]

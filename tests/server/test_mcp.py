@@ -133,7 +133,7 @@ async def test_both_tools_answer_and_see_what_comes_meanwhile(place: Path) -> No
         while "(by words:" in (near := await ask("memory_search", query="how do I call my office")).text:
             assert "embedding" in near.text or "not answer in time" in near.text, "it is not ready, and says so"
         assert "555 0100" in near.text
-        recalled = await ask("memory_recall", message="what is my phone?")
+        recalled = await ask("memory_recall", query="what is my phone?")
         assert recalled.text.startswith(FENCE_OPEN)
         assert "- [fact] phone: 555 0100" in recalled.text
         with open_workspace(place) as other:
@@ -147,7 +147,7 @@ async def test_the_options_of_the_start_say_whose_memory_it_is(place: Path) -> N
         for asked in (
             await other("memory_search", domain="Home"),
             await other("memory_search", query="code of the chat"),
-            await other("memory_recall", message="what is the code"),
+            await other("memory_recall", query="what is the code"),
         ):
             assert "of chat 7" not in asked.text
         refused = await other("memory_search", domain="Home", chat_id="7")
@@ -174,7 +174,7 @@ async def test_a_failure_is_an_error_of_the_tool_in_one_line_and_the_server_goes
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         connection.execute("PRAGMA user_version = 99")
     async with client(place) as ask:
-        for tool, arguments in (("memory_search", {"domain": "Work"}), ("memory_recall", {"message": "phone"})):
+        for tool, arguments in (("memory_search", {"domain": "Work"}), ("memory_recall", {"query": "phone"})):
             broken = await ask(tool, **arguments)
             assert broken.failed
             assert "newer nanomem" in broken.text
@@ -204,7 +204,7 @@ async def test_what_nobody_foresaw_tells_a_model_nothing_of_the_inside(
 
     with open_workspace(place) as ws:
         async with near(Broken(ws, Audience())) as ask:
-            asked = await ask("memory_recall", message="phone")
+            asked = await ask("memory_recall", query="phone")
     assert (asked.failed, asked.text) == (True, "the memory cannot answer that: see the log of its server")
     assert capsys.readouterr().err == "nanomem: memory_recall: ZeroDivisionError: of a secret number\n"
 
@@ -234,6 +234,23 @@ def test_it_ends_with_its_input_and_says_nothing_but_the_protocol(place: Path) -
         assert server.returncode == 0
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
         assert b"Traceback" not in said
+
+
+def test_every_request_that_was_read_is_answered_before_it_ends(place: Path) -> None:
+    calls = [
+        {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": "memory_search", "arguments": asked}}
+        for n, asked in enumerate([{"domain": "Work"}, {"query": "\ud800city"}, {"query": "phone"}], 2)
+    ]
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    with serving(place) as server:
+        sent = "".join(json.dumps(message) + "\n" for message in (ready, *calls))
+        out, said = server.communicate(sent.encode(), timeout=60)
+    answers = {answer["id"]: answer for answer in map(json.loads, out.splitlines())}
+    assert set(answers) == {2, 3, 4}
+    assert "555 0100" in answers[2]["result"]["content"][0]["text"]
+    assert "lone surrogate" in answers[3]["error"]["message"]
+    assert b"Traceback" not in said
+    assert server.returncode == 0
 
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.attach.tool import NOTHING
+from nanomem_tui.attach.tool import NOTHING, PARAMETERS
 from nanomem_tui.errors import BadInput, Refused
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.scopes import Audience
@@ -37,7 +37,7 @@ def search(ws: Workspace, audience: Audience = OWNER, **arguments: Any) -> str:
 
 
 def recall(ws: Workspace, message: str, audience: Audience = OWNER) -> str:
-    return Tools(ws, audience).call("memory_recall", {"message": message})
+    return Tools(ws, audience).call("memory_recall", {"query": message})
 
 
 def lines(answer: str) -> list[str]:
@@ -104,7 +104,7 @@ def test_models_that_fill_in_what_they_do_not_mean_are_understood(ws: Workspace)
         ("memory_search", {"query": "x", "\x1b[2J": 1}, "unknown argument: ␛[2J"),
         ("memory_recall", {}, "the message is empty"),
         ("memory_recall", {"message": " "}, "the message is empty"),
-        ("memory_recall", {"message": ["x"]}, "not a text: message"),
+        ("memory_recall", {"query": ["x"]}, "not a text: query"),
         ("memory_delete", {"id": "x"}, "one of memory_search, memory_recall"),
     ],
     ids=lambda value: str(value)[:40],
@@ -146,6 +146,19 @@ def test_recall_gives_what_a_turn_is_given_of_items_and_lessons(ws: Workspace) -
     answer = recall(ws, "book me a seat on the flight")
     assert lines(answer)[0] == "- [preference] Prefers the window seat on a flight"
     assert "Ask for the window seat" in answer
+
+
+def test_recall_takes_what_the_tool_inside_an_agent_takes(ws: Workspace) -> None:
+    assert set(PARAMETERS["properties"]) == set(TOOLS[1].parameters["properties"]) == {"query", "limit"}
+    assert PARAMETERS["required"] == TOOLS[1].parameters["required"]
+    for place in ("window", "aisle", "front"):
+        ws.items.add(f"Likes the {place} seat", kind="preference")
+    tools = Tools(ws, OWNER)
+    assert len(lines(tools.call("memory_recall", {"query": "which seat", "limit": 2}))) == 2
+    assert len(lines(tools.call("memory_recall", {"query": "which seat"}))) == 3
+    assert len(lines(tools.call("memory_recall", {"message": "which seat"}))) == 3, "its name in releases before"
+    with pytest.raises(BadInput, match="unknown argument: message"):
+        tools.call("memory_recall", {"query": "seat", "message": "seat"})
 
 
 def test_no_text_of_a_memory_leaves_its_place(ws: Workspace) -> None:
