@@ -7,7 +7,8 @@ item: the newest value stands, the others go into its history. Pure.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput, Problem
@@ -23,8 +24,12 @@ EARLIER = "earlier"
 OWN = "nanomem"
 """The domain of a fact that is an item of ours: its category is the kind, its key the id."""
 CLASH = "::"
-"""Between a key and its domain, where the table of that system has room for one of two domains only."""
+"""Between a key and its domain, where the table of that system has room for one of two domains only; and between a key
+and the scope of a fact that belongs to a chat or a person, for which it has no column."""
 SHOWN = 60
+_SCOPED = re.compile(
+    r"(?P<key>.+?)::(?P<scope>channel:(?P<channel>[^:\s]{1,64}):(?P<type>chat|user):(?P<who>.+))", re.DOTALL
+)
 
 
 class FactRow(NamedTuple):
@@ -64,25 +69,53 @@ def _fields(raw: dict[str, Any]) -> dict[str, Any]:
     value = str(names["value"])
     if not value.strip():
         raise rows.BadRow("value is empty")
-    if names["domain"] == OWN and names["category"] in KINDS:
-        return {"id": names["key"], "text": value, "kind": names["category"], "source": "import", **times}
+    own = names["domain"] == OWN and names["category"] in KINDS
+    key, scope = key_there(str(names["key"]), "" if own else str(names["domain"] or ""))
+    if own:
+        return {
+            "id": key if scope else names["key"],
+            "text": value,
+            "kind": names["category"],
+            "source": "import",
+            **scope,
+            **times,
+        }
     try:
-        needed = {name: checked_name(str(names[name]), name) for name in ("category", "key")}
+        needed = {name: checked_name(text, name) for name, text in (("category", str(names["category"])), ("key", key))}
         others = {name: checked_name(names[name] or "", name, needed=False) for name in ("domain", "sub_category")}
     except BadInput as error:
         raise rows.BadRow(f"{error.where}: {error.what}") from error
-    domain = others["domain"]
-    key = needed["key"].removesuffix(f"{CLASH}{domain}") if domain else needed["key"]
-    key = key or needed["key"]
-    fact = {**needed, "key": key, "value": value, **{name: text for name, text in others.items() if text}}
+    fact = {**needed, "value": value, **{name: text for name, text in others.items() if text}}
     return {
-        "id": id_of(identity("", domain, needed["category"], key)),
-        "text": text_of(key, value),
+        "id": id_of(identity(scope.get("scope_key", ""), others["domain"], needed["category"], needed["key"])),
+        "text": text_of(needed["key"], value),
         "kind": "fact",
         "source": "crystallized",
         "meta": {"fact": fact},
+        **scope,
         **times,
     }
+
+
+def key_there(name: str, domain: str) -> tuple[str, dict[str, str]]:
+    """The key that a key in their table stands for, and the fields of the scope that it names; none: it is global."""
+    key, domain = " ".join(name.split()), " ".join(domain.split())
+    bare = key.removesuffix(f"{CLASH}{domain}").rstrip(CLASH) if domain and key.endswith(f"{CLASH}{domain}") else key
+    key = bare or key
+    if (found := _SCOPED.fullmatch(key)) is None:
+        return key, {}
+    who = {"chat_id" if found["type"] == "chat" else "sender_id": found["who"]}
+    return found["key"], {"scope_type": found["type"], "scope_key": found["scope"], "channel": found["channel"], **who}
+
+
+def names_there(key: str, domain: str, scope_key: str) -> Iterator[str]:
+    """The keys that a fact may have in their table, the plainest first: each is read back as what it is."""
+    base = f"{key}{CLASH}{scope_key}" if scope_key else key
+    marked = [f"{base}{':' * colons}{domain}" for colons in range(2, 9)] if domain else []
+    for name in (base, *marked):
+        found, scope = key_there(name, domain)
+        if (found, scope.get("scope_key", "")) == (key, scope_key):
+            yield name
 
 
 def _one(same: list[Found]) -> Found:

@@ -17,14 +17,17 @@ from nanomem_tui.formats.foreign_tables import tables
 from nanomem_tui.memory.fact_fields import fact_of
 from nanomem_tui.memory.imported_chats import in_order
 from nanomem_tui.memory.transfer import fact_rows, record_rows
-from nanomem_tui.memory.transfer.fact_rows import CLASH, OWN, FactRow
+from nanomem_tui.memory.transfer.fact_rows import OWN, FactRow, names_there
 from nanomem_tui.memory.transfer.record_rows import COUNTS, TABLES, clock_there
 from nanomem_tui.memory.transfer.values import Reading
 from nanomem_tui.store.values import Item, Record
 from nanomem_tui.text import one_line
 
 NAMED = 10
-LOST = "lessons, what is disabled, scope, importance, confidence, source, session, hits, pin, expiry and free fields"
+LOST = (
+    "lessons, what is disabled, importance, confidence, source, session, hits, pin, expiry, free fields and "
+    "the earlier values of facts"
+)
 _COLUMNS = ("category", "key", "value", "domain", "sub_category", "created_at", "updated_at")
 _DDL = """
 CREATE TABLE facts (id INTEGER PRIMARY KEY AUTOINCREMENT, category TEXT NOT NULL, key TEXT NOT NULL, value TEXT
@@ -75,33 +78,47 @@ def items(path: Path, workspace_id: str) -> list[Item]:
 
 
 class Dumped(NamedTuple):
-    """A database that was made, and which facts have another key in it than here: (key there, domain)."""
+    """A database that was made: how many rows belong to a chat or a person, which facts have their domain in their key
+    there (that key), and for which there was no key."""
 
     data: bytes
-    renamed: list[tuple[str, str]]
+    scoped: int
+    renamed: list[str]
+    left: list[Item]
 
 
 def dump(items: Iterable[Item], records: Iterable[Record] = ()) -> Dumped:
     """A database of the system with these items as facts, and these records."""
-    facts, renamed = _apart([_values(item) for item in sorted(items, key=lambda row: (row.updated_at, row.id))])
+    rows = sorted(items, key=lambda row: (row.updated_at, row.id))
+    named, renamed = _named(rows)
+    facts = [_values(row, named[row.id]) for row in rows if row.id in named]
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_DDL)
         _insert(connection, "facts", _COLUMNS, facts)
-        for name, rows in _by_table(records).items():
-            _insert(connection, name, TABLES[name].columns, rows)
+        for name, found in _by_table(records).items():
+            _insert(connection, name, TABLES[name].columns, found)
         connection.commit()
-        return Dumped(connection.serialize(), renamed)
+        scoped = sum(row.scope_type != "global" for row in rows if row.id in named)
+        return Dumped(connection.serialize(), scoped, renamed, [row for row in rows if row.id not in named])
 
 
-def told(renamed: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """That facts have another key there, in a sentence for a person."""
-    if not renamed:
-        return ()
-    named = ", ".join(one_line(name, 60) for name, _ in renamed[:NAMED])
-    more = f" and {len(renamed) - NAMED:,} more" if len(renamed) > NAMED else ""
-    what = "1 fact shares" if len(renamed) == 1 else f"{len(renamed):,} facts share"
-    why = "category and key with one of another domain, for which that table has no room"
-    return (f"{what} {why}: written as {named}{more}; an import reads the key without the domain.",)
+def told(made: Dumped) -> tuple[str, ...]:
+    """What is in it in another way than here, in sentences for a person."""
+    found: list[str] = []
+    if made.scoped:
+        whose = "1 row belongs" if made.scoped == 1 else f"{made.scoped:,} rows belong"
+        key = "its key names it" if made.scoped == 1 else "their keys name it"
+        found.append(
+            f"{whose} to one chat or person, for which that table has no column: {key}, and `nanomem memory import` "
+            "gives it back to that chat or person alone; another system shows it to everybody."
+        )
+    if made.renamed:
+        named = ", ".join(one_line(name, 60) for name in made.renamed[:NAMED])
+        more = f" and {len(made.renamed) - NAMED:,} more" if len(made.renamed) > NAMED else ""
+        what = "1 fact shares" if len(made.renamed) == 1 else f"{len(made.renamed):,} facts share"
+        why = "category and key with one of another domain, for which that table has no room"
+        found.append(f"{what} {why}: written as {named}{more}; an import reads the key without the domain.")
+    return tuple(found)
 
 
 def _insert(connection: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -109,34 +126,40 @@ def _insert(connection: sqlite3.Connection, table: str, columns: Sequence[str], 
     connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
 
 
-def _apart(facts: list[list[Any]]) -> tuple[list[list[Any]], list[tuple[str, str]]]:
-    """The facts, oldest first, of which no two have category and key in common: of several the one without a domain
-    keeps its key, else the newest; the key of another gets its domain behind it."""
-    same: dict[tuple[str, str], list[list[Any]]] = defaultdict(list)
-    for fact in facts:
-        same[fact[0], fact[1]].append(fact)
-    taken = {(fact[0], fact[1]) for fact in facts}
-    renamed: list[tuple[str, str]] = []
-    for group in same.values():
-        plain = next((fact for fact in group if not fact[3]), group[-1])
-        for fact in group:
-            if fact is plain:
-                continue
-            name = f"{fact[1]}{CLASH}{fact[3] or 'chat'}"
-            while (fact[0], name) in taken:
-                name += f"{CLASH}{fact[3] or 'chat'}"
-            taken.add((fact[0], name))
-            fact[1] = name
-            renamed.append((name, str(fact[3] or "")))
-    return facts, renamed
+def _named(rows: Sequence[Item]) -> tuple[dict[str, str], list[str]]:
+    """The key that each row has there, and those that hold a domain as another fact has the plain one. `rows`: oldest
+    first. Of several the one without a domain keeps its key, else the newest."""
+    names: dict[str, str] = {}
+    renamed: list[str] = []
+    taken: set[tuple[str, str]] = set()
+    newest = rows[::-1]
+    for row in sorted(newest, key=lambda row: bool(_fields(row)[1])):
+        category, domain, key = _fields(row)
+        found = list(names_there(key, domain, row.scope_key if row.scope_type != "global" else ""))
+        name = next((one for one in found if (category, one) not in taken), None)
+        if name is None:
+            continue
+        taken.add((category, name))
+        names[row.id] = name
+        if name != found[0]:
+            renamed.append(name)
+    return names, sorted(renamed)
 
 
-def _values(item: Item) -> list[Any]:
+def _fields(item: Item) -> tuple[str, str, str]:
+    """Category, domain and key of a row there, before any is changed."""
+    fact = fact_of(item)
+    if fact is None:
+        return item.kind, "", item.id
+    return fact.category, fact.domain or "", fact.key
+
+
+def _values(item: Item, name: str) -> list[Any]:
     times = clock_there(item.created_at), clock_there(item.updated_at)
     fact = fact_of(item)
     if fact is None:
-        return [item.kind, item.id, item.text, OWN, None, *times]
-    return [fact.category, fact.key, fact.value, fact.domain, fact.sub_category, *times]
+        return [item.kind, name, item.text, OWN, None, *times]
+    return [fact.category, name, fact.value, fact.domain, fact.sub_category, *times]
 
 
 def _by_table(records: Iterable[Record]) -> dict[str, list[tuple[Any, ...]]]:

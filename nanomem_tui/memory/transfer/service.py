@@ -264,19 +264,28 @@ class Transfer:
         if name == "jsonl":
             return jsonl.dump(items, lessons, self._store.workspace_id, records), items, jsonl.LOST, ()
         if name == "ltm-snapshot":
-            return ram_first.dump_snapshot(items), items, ram_first.LOST[name], ()
+            return ram_first.dump_snapshot(items), items, ram_first.LOST[name], _told_to_all(items)
         if name == "lessons":
             return ram_first.dump_lessons(lessons), items, ram_first.LOST[name], ()
         if name == "facts-db":
             made = facts.dump(items, records)
-            return made.data, items, facts.LOST, facts.told(made.renamed)
+            _count(left, "with a key that it has no room for", len(made.left))
+            without = {row.id for row in made.left}
+            return made.data, [row for row in items if row.id not in without], facts.LOST, facts.told(made)
         if name == "markdown":
-            return markdown.dump(items), items, markdown.LOST, ()
+            return markdown.dump(items), items, markdown.LOST, _told_to_all(items)
         backfilled = markers.read(self._store, "backfill:v1") is not None
         data, same = scoped.dump(items, foreign.folder_id(self._paths), backfilled=backfilled)
         _count(left, "the same text as a newer one", len(same))
         gone = {row.id for row in same}
         return data, [row for row in items if row.id not in gone], scoped.LOST, ()
+
+
+def _told_to_all(items: Iterable[Item]) -> tuple[str, ...]:
+    """That a file without scopes holds what belongs to a chat or a person, if it does."""
+    number = sum(row.scope_type != "global" for row in items)
+    whose = "1 item belongs" if number == 1 else f"{number:,} items belong"
+    return (f"{whose} to one chat or person, which the file does not say: who imports it tells all.",) if number else ()
 
 
 def _nothing(_row: Row) -> str:
