@@ -22,7 +22,7 @@ from nanomem_tui.text import one_line, quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.facts.crystallize import Crystallized, Decision, Plan
-    from nanomem_tui.facts.settling import Judged
+    from nanomem_tui.facts.settling import Judged, Over
     from nanomem_tui.workspace import Workspace
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -36,7 +36,9 @@ _DONE = {"keep": "kept", "inbox": "to the inbox", "reject": "rejected", "leave":
 @click.option("--since", type=Words(), metavar="TIME", help="Read what was said since: 2026-03-01, or 3d, 12h.")
 @click.option("--limit", type=Count(1), help="Messages to read, the last ones (default: crystallize_messages).")
 @click.option("--all", "everything", is_flag=True, help="Read every message of every session.")
-@click.option("--yes", is_flag=True, help="Keep all without asking; what a person set or pinned goes to the inbox.")
+@click.option(
+    "--yes", is_flag=True, help="Keep all without asking, but what is for you to judge: that goes to the inbox."
+)
 @click.option("--accept", type=Words(), metavar="N,N-N", help="Keep those of these numbers, and leave the others.")
 @click.option("--dry-run", is_flag=True, help="Say what it finds, and change nothing.")
 @pass_state
@@ -54,7 +56,9 @@ def crystallize(
     """Find facts in what people said lately, and keep those that you accept. Exit code 1 when there is nothing new.
 
     At a terminal each is shown with the words that say it, and asked about. Without one they wait in the inbox, unless
-    --yes or --accept says what to keep. A value that changes stays in the history of its fact.
+    --yes or --accept says what to keep. A value that changes stays in the history of its fact. For you to judge are
+    another value than one that you set or pinned, or that was said beside other things, and what somebody said whom
+    nobody named. That a fact is so no longer waits in the inbox too.
 
     \b
     Example:
@@ -90,7 +94,7 @@ def _done(
     if wanted is not None:
         decisions = [Decision(one, "keep" if one.number in wanted else "leave") for one in plan.open]
     elif yes:
-        decisions = [Decision(one, "inbox" if one.why else "keep") for one in plan.open]
+        decisions = [Decision(one, "inbox" if one.why or one.unnamed else "keep") for one in plan.open]
     elif plan.open and dream_review.can_decide(state):
         decisions = crystallize_review.decided(plan)
     else:
@@ -146,6 +150,7 @@ def _body(done: Crystallized, *, dry_run: bool) -> dict[str, Any]:
         "sessions": plan.dialogue.sessions,
         "proposals": [_proposal(one, done) for one in plan.judged],
         "counts": counts,
+        "over": [_over(one) for one in plan.over],
         "refused": [{**proposal.to_json(), "reason": why} for proposal, why in plan.refused],
         "left_out": list(plan.dialogue.left_out),
         "problems": list(plan.dialogue.problems),
@@ -172,6 +177,17 @@ def _proposal(one: Judged, done: Crystallized) -> dict[str, Any]:
     }
 
 
+def _over(one: Over) -> dict[str, Any]:
+    evidence = one.evidence
+    told = {"session_key": evidence.session_key, "message": evidence.number, "at": evidence.at or None}
+    return {
+        "id": one.fact.id,
+        "key": one.fact.key,
+        "value": one.fact.value,
+        "evidence": {**told, "text": evidence.text},
+    }
+
+
 def _lines(done: Crystallized, *, dry_run: bool) -> list[str]:
     from nanomem_tui.facts.settling import TOLD
 
@@ -189,12 +205,17 @@ def _lines(done: Crystallized, *, dry_run: bool) -> list[str]:
     if len(plan.refused) > _MOST_REFUSED:
         lines.append(f"… and {words.counted(len(plan.refused) - _MOST_REFUSED, 'more')} refused")
     lines += [f"Note: {note}." for note in (*plan.dialogue.left_out, *plan.notes)]
+    goes = "it would wait in the inbox that it goes" if dry_run else "that it goes waits in the inbox"
+    lines += [
+        f"So no longer: {one_line(fact.item.text, 200)}: {goes} ({quoted(evidence.text, 200)})"
+        for fact, evidence in plan.over
+    ]
     lines += [_ending(done, dry_run=dry_run)]
     return lines
 
 
 def _ending(done: Crystallized, *, dry_run: bool) -> str:
-    if not done.plan.open:
+    if not done.plan.open and not done.plan.over:
         return "Nothing new."
     if dry_run:
         return f"Would ask about {words.counted(len(done.plan.open), 'fact')}; nothing was changed."
@@ -202,7 +223,8 @@ def _ending(done: Crystallized, *, dry_run: bool) -> str:
         return (
             "Nothing new: what was found waits in the inbox already." if not done.plan.is_new else "Nothing was kept."
         )
-    more = "; `nanomem inbox list` shows what waits" if done.number_of("inbox") else ""
+    waits = done.number_of("inbox") or done.plan.over
+    more = "; `nanomem inbox list` shows what waits" if waits else ""
     return f"{done.operation.label.removeprefix('crystallize: ').capitalize()}{more}; `nanomem undo` takes it back."
 
 

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError, Refused
@@ -20,7 +21,7 @@ from nanomem_tui.facts import settling
 from nanomem_tui.facts.dialogue import Dialogue, Place
 from nanomem_tui.facts.facts import FactValue
 from nanomem_tui.facts.proposals import MAX_VALUE, Proposal, refusal
-from nanomem_tui.facts.settling import KIND, Judged
+from nanomem_tui.facts.settling import KIND, Judged, Over
 from nanomem_tui.model.client import Usage
 from nanomem_tui.store import atomic, markers
 from nanomem_tui.text import counted
@@ -58,6 +59,8 @@ class Plan(NamedTuple):
     refused: tuple[tuple[Proposal, str], ...] = ()
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
+    over: tuple[Over, ...] = ()
+    """Facts that are known and, as people say, are so no longer: that they go waits in the inbox."""
 
     @property
     def open(self) -> list[Judged]:
@@ -66,8 +69,8 @@ class Plan(NamedTuple):
 
     @property
     def is_new(self) -> bool:
-        """Whether any of them is new: neither known nor waiting in the inbox."""
-        return any(one.verdict != "waiting" for one in self.open)
+        """Whether anything is new: neither known nor waiting in the inbox."""
+        return bool(self.over) or any(one.verdict != "waiting" for one in self.open)
 
 
 class Decision(NamedTuple):
@@ -158,8 +161,11 @@ class Crystallizer:
             new_only=new_only,
         )
         extracted = self._extracted(name, found, watch)
-        judged = settling.judged(extracted.proposals, found.told, self._store, self._facts)
-        return Plan(name, found, tuple(judged), extracted.refused, extracted.usage, extracted.notes)
+        from nanomem_tui.facts import extract_rules
+
+        ends = extract_rules.over(found.told)
+        judged, over = settling.judged(extracted.proposals, found.told, self._store, self._facts, ends)
+        return Plan(name, found, tuple(judged), extracted.refused, extracted.usage, extracted.notes, tuple(over))
 
     def keep(self, plan: Plan, decisions: Sequence[Decision], *, by_person: bool = True) -> Crystallized:
         """Do what was decided, as one operation, then move the places up to which sessions were read.
@@ -181,7 +187,7 @@ class Crystallizer:
                 waits.append((one, "the fact was changed meanwhile", False))
                 done[one.number] = ("inbox", settling.waiting_id(one))
             elif answer == "keep":
-                values.append(self._value(decision, plan))
+                values.append(self._value(decision, plan, by_person=by_person))
                 done[one.number] = ("keep", "")
             elif answer in ("inbox", "reject"):
                 waits.append((one, one.why or one.unnamed or settling.UNSEEN, answer == "reject"))
@@ -189,12 +195,13 @@ class Crystallizer:
             else:
                 done[one.number] = ("leave", "")
         kept = [one.judged for one in decisions if done[one.judged.number][0] == "keep"]
-        changes = settling.changes(waits, kept, self._store)
+        forgets = settling.forgets(plan.over, self._store)
+        changes = [*settling.changes(waits, kept, self._store), *forgets]
         operation: Operation | None = None
         facts: list[Fact] = []
         if values or changes:
             actor: Actor = "human" if by_person else "dream"
-            label = _label(len(values), done)
+            label = _label(len(values), done, len(forgets))
             operation, facts = self._facts.set_many(values, actor=actor, kind=KIND, label=label, beside=changes)
         for one in kept:
             done[one.number] = ("keep", _id_of(one, facts))
@@ -210,7 +217,7 @@ class Crystallizer:
         decisions = [Decision(one, "inbox" if one.number in held else "keep") for one in plan.open]
         return self.keep(plan, decisions, by_person=False)
 
-    def _value(self, decision: Decision, plan: Plan) -> FactValue:
+    def _value(self, decision: Decision, plan: Plan, *, by_person: bool) -> FactValue:
         one, proposal = decision.judged, decision.judged.proposal
         value = proposal.value
         if decision.value is not None and decision.value != value:
@@ -226,6 +233,8 @@ class Crystallizer:
             sender_id=one.scope.sender_id, session_key=proposal.evidence.session_key,
             source_message_id=proposal.evidence.id, source_role="user",
             source=SOURCE if value == proposal.value else "manual", confidence=CONFIDENCE[plan.extractor],
+            said_at=proposal.evidence.at if value == proposal.value else "",
+            earlier=_earlier(one, plan, "human" if by_person else "dream"),
         )  # fmt: skip
 
     def _extracted(self, name: str, found: Dialogue, watch: Callable[[str], None]) -> Extracted:
@@ -255,13 +264,29 @@ class Crystallizer:
             markers.write(self._store, MARKER, json.dumps(kept, ensure_ascii=False))
 
 
+def _earlier(one: Judged, plan: Plan, actor: Actor) -> tuple[dict[str, str], ...]:
+    """The values that a fact had among these messages before the one that is kept, oldest first."""
+    before = [
+        other.proposal
+        for other in takewhile(lambda other: other.number != one.number, plan.judged)
+        if other.verdict in ("superseded", "over") and other.identity == one.identity
+        and other.proposal.evidence.at and not (other.why or other.unnamed)
+    ]  # fmt: skip
+    return tuple(
+        {"value": it.value, "since": it.evidence.at, "actor": actor, "session_key": it.evidence.session_key,
+         "source_message_id": it.evidence.id}
+        for it in before
+    )  # fmt: skip
+
+
 def _id_of(one: Judged, facts: Sequence[Fact]) -> str:
     return next((fact.id for fact in facts if settling.is_of(one, fact)), "")
 
 
-def _label(kept: int, done: Mapping[int, tuple[Answer, str]]) -> str:
+def _label(kept: int, done: Mapping[int, tuple[Answer, str]], forgets: int) -> str:
     """`crystallize: 3 facts kept, 1 to the inbox`."""
     waiting, rejected = (sum(answer == name for answer, _ in done.values()) for name in ("inbox", "reject"))
+    waiting += forgets
     parts = [f"{counted(kept, 'fact')} kept" if kept or not (waiting or rejected) else ""]
     parts += [f"{waiting:,} to the inbox" if waiting else "", f"{rejected:,} rejected" if rejected else ""]
     return f"crystallize: {', '.join(filter(None, parts))}"

@@ -47,6 +47,10 @@ class FactValue(NamedTuple):
     source: str = "manual"
     confidence: float = 1.0
     importance: float = 0.7
+    said_at: str = ""
+    """When it was said (UTC ISO), if that is known: since then it is so."""
+    earlier: Sequence[Mapping[str, str]] = ()
+    """The values that it had before and that were never kept: value, since, and where they are from."""
 
 
 class Facts:
@@ -281,7 +285,9 @@ class Facts:
             if fact.value == value and sub == fact.sub_category:
                 return row, row
             text = checked(text_of(fact.key, value))
-            after = fact_fields.with_fields(row._replace(text=text), {"value": value, "sub_category": sub})
+            after = fact_fields.with_fields(
+                row._replace(text=text), {"value": value, "sub_category": sub, **_told(wanted, row)}
+            )
             return row, after._replace(**origin, updated_at=now, enabled=True)
         text = checked(text_of(str(names["key"]), value))
         row = Item(
@@ -290,7 +296,7 @@ class Facts:
             confidence=wanted.confidence, created_at=now, updated_at=now,
             expires_at=retention.expires_at("fact", moment, self._store.settings), **origin,
         )  # fmt: skip
-        row = fact_fields.with_fields(row, {**names, "value": value})
+        row = fact_fields.with_fields(row, {**names, "value": value, **_told(wanted, row)})
         present = self._store.snapshot.items.get(row.id)
         return (present if present is not None and present.is_deleted else None), row
 
@@ -330,6 +336,16 @@ def _edited(before: Fact, after: Fact) -> str:
     if names and before.value != after.value:
         names.append("the value")
     return f"edit {', '.join(names)}{' of ' if names else ''}{told(after.item.text)}"
+
+
+def _told(wanted: FactValue, row: Item) -> dict[str, Any]:
+    """When a value was said, and those before it, beside the fields of a fact."""
+    said = {"value": wanted.value, "at": wanted.said_at} if wanted.said_at else None
+    if not wanted.earlier:
+        return {"said": said}
+    fields = row.meta.get("fact")
+    known = fields.get("earlier") if isinstance(fields, dict) else None
+    return {"said": said, "earlier": [*(known if isinstance(known, list) else []), *map(dict, wanted.earlier)]}
 
 
 def _checked_names(category: str, key: str, domain: str | None, sub_category: str | None) -> dict[str, str | None]:

@@ -33,6 +33,7 @@ class Evidence(NamedTuple):
     """The message that says a fact: its session, its number there (from 0), when (UTC ISO, or ""), the very words.
 
     `message_id`: the id that its channel gave it, or "". `confirmed`: the words are a question, and the message a yes.
+    `plain`: a sentence says it and nothing else; what is said beside other things takes no place of what is known.
     """
 
     session_key: str
@@ -41,6 +42,7 @@ class Evidence(NamedTuple):
     text: str
     message_id: str = ""
     confirmed: bool = False
+    plain: bool = True
 
     @property
     def id(self) -> str:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
-from nanomem_tui.facts.proposals import Proposal
-from nanomem_tui.memory import capture_senders, fact_fields, retention, scopes
+from nanomem_tui.facts import endings
+from nanomem_tui.facts.proposals import Evidence, Proposal
+from nanomem_tui.memory import capture_senders, fact_fields, forgetting, retention, scopes
 from nanomem_tui.memory.fact_fields import Fact, Identity, fact_of, identity_of
 from nanomem_tui.memory.imported_chats import BESIDE
 from nanomem_tui.memory.scopes import LOCAL_CHANNELS, SCOPE_OF_KIND, Audience
@@ -35,12 +37,16 @@ UNSEEN = "crystallized, and nobody looked at it yet"
 SET = "a person set the value that is known"
 PINNED = "the fact is pinned"
 DISABLED = "a person disabled the fact"
-Verdict = Literal["new", "contradicts", "same", "superseded", "waiting", "rejected", "deleted", "disabled", "outdated"]
+NOT_PLAIN = "it was said beside other things, and something else is known"
+Verdict = Literal[
+    "new", "contradicts", "same", "superseded", "over", "waiting", "rejected", "deleted", "disabled", "outdated"
+]
 DECIDED = ("new", "contradicts", "waiting")
 """The verdicts that leave something to decide; what waits may be decided here as well as in the inbox."""
 TOLD: Mapping[str, str] = {
     "same": "known already",
     "superseded": "said otherwise later",
+    "over": "said to be over later",
     "waiting": "waits in the inbox",
     "rejected": "rejected before",
     "deleted": "deleted by a person",
@@ -87,6 +93,13 @@ class Judged(NamedTuple):
         return fact_fields.identity(own, proposal.domain or None, proposal.category, proposal.key)
 
 
+class Over(NamedTuple):
+    """A fact that is known, and that somebody says to be so no longer, with the words that say so."""
+
+    fact: Fact
+    evidence: Evidence
+
+
 def scope_of(session_key: str, sender_id: str | None, settings: Settings, workspace_id: str) -> tuple[Scope, Audience]:
     """Whose a fact of a session is: of everybody where only the owner writes, without a name, else of that person or
     chat, as capture has it. Raises BadInput for a key that names no chat."""
@@ -102,32 +115,77 @@ def scope_of(session_key: str, sender_id: str | None, settings: Settings, worksp
     return Scope(kind, key, channel, chat or None, sender_id), audience
 
 
-def judged(proposals: Sequence[Proposal], told: Sequence[Told], store: MemoryStore, facts: Facts) -> list[Judged]:
-    """Every proposal with its verdict, in the order in which they were said; those to decide on are numbered."""
+def judged(
+    proposals: Sequence[Proposal],
+    told: Sequence[Told],
+    store: MemoryStore,
+    facts: Facts,
+    over: Sequence[Proposal] = (),
+) -> tuple[list[Judged], list[Over]]:
+    """Every proposal with its verdict, in the order in which they were said, those to decide on numbered; and what is
+    known and, as `over` says, is so no longer, where nothing else was said to be so instead."""
     store.see_others()
     senders = {(one.session_key, one.number): one.sender_id for one in told}
     rows = _Rows(store, facts)
     found: list[Judged] = []
     latest: dict[Identity, int] = {}
-    for proposal in sorted(proposals, key=lambda one: (one.evidence.at, one.evidence.session_key, one.evidence.number)):
+    gone: dict[Identity, Over] = {}
+    said = [*((one, True) for one in over), *((one, False) for one in proposals)]  # of one message the end comes first
+    for proposal, ends in sorted(said, key=lambda one: _order(one[0])):
         sender = senders.get((proposal.evidence.session_key, proposal.evidence.number))
         try:
             scope, audience = scope_of(proposal.evidence.session_key, sender, store.settings, store.workspace_id)
         except BadInput:
             continue  # a session of nobody
         unnamed = capture_senders.held(audience, store.settings)
-        one = rows.verdict(Judged(0, proposal, "new", scope, why=proposal.doubt, unnamed=unnamed))
+        one = Judged(0, proposal, "new", scope, why=proposal.doubt, unnamed=unnamed)
         before = latest.get(one.identity)
+        if ends:
+            if before is not None and _is_ended(found[before], proposal):
+                found[before] = found[before]._replace(verdict="over")
+            if (known := rows.ended(one)) is not None:
+                gone[one.identity] = Over(known, proposal.evidence)
+            continue
+        one = rows.verdict(one)
+        if one.verdict in (*DECIDED, "same"):
+            gone.pop(one.identity, None)
         if before is not None and found[before].verdict in DECIDED:
-            same = normalised(found[before].proposal.value) == normalised(proposal.value)
-            if same:
+            last = found[before]
+            crowd = bool(unnamed) and not _is_of_one(audience)
+            if any(_says(other, one) for other in (found if crowd else [last])):
                 found.append(one._replace(verdict="same"))
                 continue
-            found[before] = found[before]._replace(verdict="superseded")
+            if one.verdict in DECIDED and crowd:
+                found.append(one)  # two voices that nobody named: neither corrects the other
+                continue
+            if one.verdict in DECIDED and not proposal.evidence.plain:
+                why = one.why or NOT_PLAIN
+                found.append(one._replace(verdict="contradicts", old=one.old or last.proposal.value, why=why))
+                continue
+            found[before] = last._replace(verdict="superseded")
         latest[one.identity] = len(found)
         found.append(one)
     numbers = iter(range(1, len(found) + 1))
-    return [one._replace(number=next(numbers)) if one.verdict in DECIDED else one for one in found]
+    numbered = [one._replace(number=next(numbers)) if one.verdict in DECIDED else one for one in found]
+    return numbered, list(gone.values())
+
+
+def _order(one: Proposal) -> tuple[str, str, int]:
+    return one.evidence.at, one.evidence.session_key, one.evidence.number
+
+
+def _is_of_one(audience: Audience) -> bool:
+    """Whether a chat is by its id one with a single person: groups of Telegram are negative, those of others words."""
+    return re.fullmatch(r"\d+(?:@s\.whatsapp\.net)?", audience.chat_id or "") is not None
+
+
+def _is_ended(one: Judged, end: Proposal) -> bool:
+    return one.verdict in DECIDED and endings.same_value(one.proposal.value, end.value)
+
+
+def _says(one: Judged, other: Judged) -> bool:
+    same = normalised(one.proposal.value) == normalised(other.proposal.value)
+    return same and one.identity == other.identity and one.verdict in DECIDED
 
 
 def _is(fact: Fact, value: str) -> bool:
@@ -170,6 +228,20 @@ class _Rows:
         found = self._contradiction(one, fact)
         return found._replace(verdict="waiting") if settled == ["waiting"] and found.old else found
 
+    def ended(self, one: Judged) -> Fact | None:
+        """The fact that a proposal says to be so no longer; None where none says it, it was said again since, or the
+        person was asked already."""
+        fact, evidence = self._known.get(one.identity), one.proposal.evidence
+        if fact is None or not fact.item.enabled or not endings.same_value(fact.value, one.proposal.value):
+            return None
+        if evidence.at and evidence.at < self._facts.history(fact.id)[0].since:
+            return None
+        asked = self._store.snapshot.items.get(forget_id(fact))
+        if asked is not None and not asked.is_deleted:
+            return None
+        last = self._store.journal.log(1, key=asked.id) if asked is not None else ()
+        return None if last and evidence.at <= last[0].operation.at else fact
+
     def _settled(self, one: Judged, other: Fact) -> Verdict | None:
         """What a person made of the same words before; None where that was taken back, or they were said again."""
         if other.item.waits and not other.item.is_deleted:
@@ -187,7 +259,7 @@ class _Rows:
         evidence, row = one.proposal.evidence, fact.item
         set_at = row.updated_at if row.source == "manual" else ""
         entries = self._store.journal.log(_CHANGES, key=fact.id) if not set_at else ()
-        if len(entries) > 1:  # else it has the value that it came with
+        if len(entries) > 1 or "earlier" in row.meta["fact"]:  # else it has the value that it came with
             history = self._facts.history(fact.id)
             if any(value.source_message_id == evidence.id and value.until for value in history):
                 return one._replace(verdict="outdated", known=fact.id)  # another value came since that was read
@@ -196,14 +268,14 @@ class _Rows:
                 set_at = history[0].since
         if set_at and evidence.at and evidence.at < set_at:
             return one._replace(verdict="outdated", known=fact.id)
-        why = one.why or (SET if set_at else PINNED if row.pinned else "")
+        why = one.why or (SET if set_at else PINNED if row.pinned else "" if evidence.plain else NOT_PLAIN)
         return one._replace(verdict="contradicts", old=fact.value, known=fact.id, why=why)
 
 
 def stands(one: Judged, facts: Facts) -> bool:
     """Whether what is known is still what the proposal was compared with."""
     fact = facts.known().get(one.identity)
-    return (fact.value if fact is not None else "") == one.old
+    return fact.value == one.old if fact is not None else not one.known
 
 
 def is_of(one: Judged, fact: Fact) -> bool:
@@ -234,11 +306,39 @@ def changes(waits: Iterable[tuple[Judged, str, bool]], kept: Iterable[Judged], s
     return list(found.values())
 
 
+def forget_id(fact: Fact) -> str:
+    """The id of the row in which it waits that a fact goes."""
+    words = json.dumps([fact.id, normalised(fact.value)], ensure_ascii=False)
+    return f"fact_x{hashlib.sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()[:19]}"
+
+
+def forgets(over: Iterable[Over], store: MemoryStore) -> list[Change]:
+    """The rows in which it waits that facts go, of those that still say what was said to be over."""
+    found = []
+    for fact, evidence in over:
+        row = store.snapshot.items.get(fact.id)
+        if row is None or row.is_deleted or row.text != fact.item.text:
+            continue
+        at = clock.iso(clock.now())
+        waits = row._replace(
+            id=forget_id(fact), text=f"{forgetting.LABEL}{row.text}", session_key=evidence.session_key,
+            source="crystallized", source_message_id=evidence.id, created_at=at, updated_at=at, pinned=False,
+            meta_json="{}", hits=0, revision=0,
+        )  # fmt: skip
+        waits = scopes.waiting(
+            waits, forgetting.WHY_PAST, finding="forget", forgets=row.id, by="crystallize", reason="crystallized",
+            evidence=evidence.text,
+        )  # fmt: skip
+        found.append(change_of("item", store.snapshot.items.get(waits.id), waits))
+    return found
+
+
 def _waiting_row(one: Judged, why: str, store: MemoryStore) -> Item:
     proposal, scope = one.proposal, one.scope
     moment = clock.now()
     at = clock.iso(moment)
-    names = {"domain": proposal.domain or None, "category": proposal.category, "key": proposal.key,
+    said = {"value": proposal.value, "at": proposal.evidence.at} if proposal.evidence.at else None
+    names = {"domain": proposal.domain or None, "category": proposal.category, "key": proposal.key, "said": said,
              "sub_category": proposal.sub_category or None, "value": proposal.value}  # fmt: skip
     item = Item(
         id=waiting_id(one), text=fact_fields.text_of(proposal.key, proposal.value), kind="fact",

@@ -198,12 +198,22 @@ def sayings(text: str, before: str = "") -> tuple[Saying, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _tells(sentence: str) -> bool:
-    """Whether a sentence tells what is so, and may be kept."""
+def taken_back(text: str) -> tuple[str, ...]:
+    """The sentences of a message that may say that something is so no longer, or ask to forget it."""
+    if not text.strip() or why_not(text):
+        return ()
+    found = [one.strip() for one in capture_rules.sentences(text)]
+    return tuple(own for one in found if _tells(one, forgets=True) and (own := _own_words(one)))
+
+
+def _tells(sentence: str, *, forgets: bool = False) -> bool:
+    """Whether a sentence tells what is so, and may be kept; `forgets`: or what is not to be known any more."""
     plain = simplified(straight(sentence))
-    if not plain or len(plain) > MAX_SENTENCE or _SUPPOSED.search(plain) or _FORGET_RU.match(plain):
+    if not plain or len(plain) > MAX_SENTENCE or _SUPPOSED.search(plain):
         return False
-    if capture_rules.is_question(plain) or _QUESTION_RU.match(plain) or capture_rules.asks_to_forget(plain):
+    if not forgets and (_FORGET_RU.match(plain) or capture_rules.asks_to_forget(plain)):
+        return False
+    if capture_rules.is_question(plain) or _QUESTION_RU.match(plain):
         return False
     return not (holds_secret(sentence) or safety.is_recalled(sentence))
 

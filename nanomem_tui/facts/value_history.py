@@ -39,7 +39,8 @@ def values_of(
     """The values that the fact of this row had, newest first, also of what was merged into it. `log_of`: the operations
     that touched the row of an id, newest first; `rows`: all rows."""
     seen |= {item.id}
-    found = [*_earlier(item), *_given(item, log_of(item.id))]
+    given = _given(item, log_of(item.id))
+    found = [*sorted([*_earlier(item), *given[:-1]], key=lambda one: one.since), given[-1]]
     ends = [*(one.since for one in found[1:]), ""]
     values = [one._replace(until=end) for one, end in zip(found, ends, strict=True)]
     for other in merged_ids(item):
@@ -82,6 +83,9 @@ def _replayed(item: Item, entries: Sequence[LogEntry]) -> list[Value]:
             came = operation.kind == "memory.import" and change.before is None
             since = str(row.get("updated_at") or operation.at) if came else operation.at
             value = _value(row, since, operation.actor, operation.id)
+            said = _said_at(row, value.value)
+            if said and (not found or said >= found[-1].since):
+                value = value._replace(since=said)
             if not row.get("is_deleted") and (not found or found[-1].value != value.value):
                 found.append(value)
     return found
@@ -99,8 +103,19 @@ def _earlier(item: Item) -> list[Value]:
     fields = item.meta.get("fact")
     told = fields.get("earlier") if isinstance(fields, dict) else None
     kept = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
-    values = [Value(str(one.get("value")), str(one.get("since")), "", "import", "", None, None) for one in kept]
+    values = [
+        Value(str(one.get("value")), str(one.get("since")), "", str(one.get("actor") or "import"), "",
+              one.get("session_key"), one.get("source_message_id"))
+        for one in kept
+    ]  # fmt: skip
     return sorted(values, key=lambda one: one.since)
+
+
+def _said_at(row: Mapping[str, Any], value: str) -> str:
+    """When the value of a row was said, where it keeps that."""
+    fields = Item(id="", text="", meta_json=str(row.get("meta_json", "{}"))).meta.get("fact")
+    said = fields.get("said") if isinstance(fields, dict) else None
+    return str(said.get("at") or "") if isinstance(said, dict) and said.get("value") == value else ""
 
 
 def _value(row: Mapping[str, Any], since: str, actor: str, operation: str) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
@@ -121,10 +121,11 @@ def id_of(known: Identity) -> str:
     return f"fact_{hashlib.sha256(json.dumps(known).encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
 
 
-def with_fields(item: Item, fields: dict[str, str | None]) -> Item:
+def with_fields(item: Item, fields: Mapping[str, Any]) -> Item:
     """The item with some fields of its fact set; None takes one away."""
     meta = item.meta
-    fact = {**(meta.get("fact") if isinstance(meta.get("fact"), dict) else {}), **fields}  # type: ignore[dict-item]
+    known = meta.get("fact")
+    fact = {**(known if isinstance(known, dict) else {}), **fields}
     meta["fact"] = {name: value for name, value in fact.items() if value is not None}
     return item._replace(meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
 
@@ -143,7 +144,8 @@ def with_value_of(item: Item, other: Item) -> Item:
     if fact is None or given is None:
         return item
     sub = given.sub_category or fact.sub_category
-    made = with_fields(item._replace(text=text_of(fact.key, given.value)), {"value": given.value, "sub_category": sub})
+    new = {"value": given.value, "sub_category": sub, "said": other.meta["fact"].get("said")}
+    made = with_fields(item._replace(text=text_of(fact.key, given.value)), new)
     return made._replace(
         session_key=other.session_key,
         source=other.source,
