@@ -256,11 +256,19 @@ def _minutes(ws: Workspace, plan: Plan) -> str:
 
 
 def _with_facts(ws: Workspace, minutes: str) -> str:
-    """And the minutes at which facts may be due."""
-    facts = ws.settings.crystallize_schedule.split()[:1]
-    if not facts or minutes == "*" or minutes == facts[0]:
+    """And the minutes at which facts may be due: named where the looks for Dreams do not come at them anyway."""
+    if not (facts := ws.settings.crystallize_schedule.split()[:1]):
         return minutes
-    return "*" if facts[0] == "*" else f"{minutes},{facts[0]}"
+    looks, due = _minutes_of(minutes), _minutes_of(facts[0])
+    if due <= looks or looks <= due:
+        return minutes if due <= looks else facts[0]
+    return ",".join(map(str, sorted(looks | due)))
+
+
+def _minutes_of(field: str) -> set[int]:
+    from cronsim import CronSim
+
+    return set(CronSim(f"{field} * * * *", clock.now()).minutes)
 
 
 def _own_config() -> Sequence[str]:

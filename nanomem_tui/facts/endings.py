@@ -63,7 +63,10 @@ _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(我们?)(?:已经|刚|刚刚)*从(.{1,20}?)(?:辞职|离职)了?[。！!]*", (r"\1在\2工作",)),
     (r"(?:请|麻烦|你)*忘[掉记]了?[：:，,]?(我.{2,40}?)[。！!]*", (r"\1",)),
 )
-_INSTEAD = re.compile(r"\bне ([^,.;!?—-]{1,40}), а (?=[^\W_])", re.IGNORECASE)
+_INSTEAD = re.compile(
+    r"\bне [^,.;!?—-]{1,40}, а (?=[^\W_])|(?<=\bis )not [^,.;!?]{1,40}?(?:, (?:it's|it is|but)|,? but) (?=\w)",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(1)
@@ -87,7 +90,7 @@ def _said(words: str) -> str:
 
 
 def corrected(sentence: str) -> str:
-    """A sentence of Russian that says what is so instead (`не Ольга, а Елена`), with that alone."""
+    """A sentence that says what is so instead (`не Ольга, а Елена`; `is not Olga but Elena`), with that alone."""
     return _INSTEAD.sub("", sentence)
 
 

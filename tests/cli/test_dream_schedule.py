@@ -147,6 +147,19 @@ def test_cron_looks_at_the_minutes_of_the_cron_line(workspace: Path, run: Run) -
         assert line.startswith(f"{minutes} * * * * ")
 
 
+@pytest.mark.parametrize(
+    ("facts", "minutes"),
+    [("0 3 * * *", "*/10"), ("*/5 * * * *", "*/5"), ("* * * * *", "*"), ("15 3 * * *", "0,10,15,20,30,40,50")],
+)
+def test_cron_looks_at_the_minutes_of_facts_too_and_names_none_twice(
+    facts: str, minutes: str, workspace: Path, run: Run
+) -> None:
+    run("config", "set", "crystallize_schedule", facts)
+    line = run("dream", "schedule", "--print", "cron").out.splitlines()[-1]
+    assert line.startswith(f"{minutes} * * * * ")
+    assert f"cron {facts}" in run("dream", "status").out
+
+
 def test_a_cron_line_that_is_not_understood_is_said(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("config", "set", "dream_cron", "*/3 * * * *")
     monkeypatch.setattr("nanomem_tui.dream.schedule.cron_trouble", lambda cron: "five fields are wanted")

@@ -1,4 +1,4 @@
-"""What a run leaves to a person: half sentences, voices without a name, what is so no longer; and how facts are dated."""
+"""What a run leaves to a person: half sentences, voices without a name, what is over; and how facts are dated."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ def test_of_a_group_that_names_nobody_every_voice_waits(tmp_path: Path) -> None:
     [
         ("Я живу в Казани.", "Я больше не живу в Казани, переехала в Самару.", "живёт в", "Самару"),
         ("Меня зовут Ольга.", "Меня зовут не Ольга, а Елена.", "имя", "Елена"),
+        ("My name is Olga", "My name is not Olga, it's Elena", "name", "Elena"),
         ("I work as a nurse", "I quit my job at Mercy, I work as a baker now.", "job", "baker"),
     ],
 )
