@@ -6,9 +6,9 @@ Owns which part needs which. Must not change anything or read more than paths an
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import config, layers, paths
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
     from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.values import Item
     from nanomem_tui.store.watch import Watch
     from nanomem_tui.vectors.meaning import Meaning
     from nanomem_tui.vectors.passages import PassageVectors
@@ -211,7 +212,12 @@ class Parts:
         """Import and export."""
         from nanomem_tui.memory.transfer.service import Transfer
 
-        return Transfer(self.store, self.paths, self.settings, self.perform, lambda: self.sessions)
+        def earlier(facts: Sequence[Item]) -> dict[str, list[dict[str, Any]]]:
+            from nanomem_tui.facts import all_values
+
+            return all_values.earlier(self.store, facts)
+
+        return Transfer(self.store, self.paths, self.settings, self.perform, lambda: self.sessions, earlier)
 
     @cached_property
     def recall(self) -> Recall:

@@ -160,8 +160,8 @@ def _problem_lines(problems: Sequence[Problem]) -> list[str]:
 @pass_state
 def export(state: State, name: str, target: str | None, scope: str, force: bool) -> None:
     """Items, lessons and records (journal, imported conversations, reflections, token use) as a file: jsonl holds every
-    field and is read back without a loss; the others are those of other systems, and what they cannot hold is said. A
-    new file is 0600.
+    field and the earlier values of facts, and is read back without a loss; the others are those of other systems, and
+    what they cannot hold is said. A new file is 0600.
 
     \b
     Example:
@@ -179,8 +179,12 @@ def export(state: State, name: str, target: str | None, scope: str, force: bool)
 
 
 def _export_document(state: State, ws: Workspace, target: str | None, *, force: bool) -> None:
+    from nanomem_tui.memory.transfer.jsonl import told_earlier
+
+    items = ws.items.all()
+    earlier = ws.transfer.earlier(items)
     whole = {
-        "items": [values.item(row) for row in ws.items.all()],
+        "items": [{**values.item(row), **told_earlier(earlier.get(row.id))} for row in items],
         "lessons": [values.lesson(row, ws.lessons.effective(row)) for row in ws.lessons.all()],
         "records": [row.to_json() for row in ws.transfer.records()],
     }

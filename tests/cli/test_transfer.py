@@ -279,3 +279,16 @@ def test_what_reads_as_an_order_is_told_and_its_lesson_waits(workspace: Path, ru
     (waiting,) = run("inbox", "list", "--json").json
     assert f"nanomem inbox accept {waiting['id']}" in lesson.out
     assert run("memory", "lessons", "list", "--json").json == []
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_the_earlier_values_of_a_fact_go_out_and_come_in(workspace: Path, run: Run, tmp_path: Path, form: str) -> None:
+    for value in ("Lisbon", "Porto"):
+        assert run("facts", "set", "--category", "Home", "--key", "city", "--value", value).code == 0
+    made = run("memory", "export", "--format", form, "--to", tmp_path / "file")
+    assert (made.code, "does not hold" in made.out) == (0, False)
+    other = make_home(tmp_path / "other", items=0, lessons=0)
+    assert run("memory", "import", tmp_path / "file", "--yes", "--workspace", other).code == 0
+    (fact,) = run("facts", "list", "--workspace", other, "--json").json
+    values = run("facts", "history", fact["id"], "--workspace", other, "--json").json
+    assert [one["value"] for one in values] == ["Porto", "Lisbon"]

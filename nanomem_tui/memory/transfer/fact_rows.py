@@ -11,16 +11,20 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Problem
-from nanomem_tui.memory.fact_fields import checked_name, id_of, identity, text_of
+from nanomem_tui.memory.fact_fields import checked_name, fact_of, id_of, identity, text_of
 from nanomem_tui.memory.secrets import mask
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found
 from nanomem_tui.store.values import KINDS, Item
-from nanomem_tui.text import one_line
+from nanomem_tui.text import counted, one_line
 
 EARLIER = "earlier"
-"""The field of a fact that holds its older values: `[{"value", "since"}]`, newest first."""
+"""The field of a fact that holds its older values, newest first: `value`, `since`, and of ours `until`, `actor`,
+`session_key` and `source_message_id`."""
+MOST_EARLIER = 500_000
+"""Characters of the older values that a fact brings with it; of more the newest."""
 OWN = "nanomem"
 """The domain of a fact that is an item of ours: its category is the kind, its key the id."""
 CLASH = "::"
@@ -30,6 +34,9 @@ SHOWN = 60
 _SCOPED = re.compile(
     r"(?P<key>.+?)::(?P<scope>channel:(?P<channel>[^:\s]{1,64}):(?P<type>chat|user):(?P<who>.+))", re.DOTALL
 )
+
+
+_OF_A_VALUE = ("value", "since", "until", "actor", "session_key", "source_message_id")
 
 
 class FactRow(NamedTuple):
@@ -51,6 +58,49 @@ def read(theirs: Iterable[FactRow], where: str, workspace_id: str) -> tuple[list
         else:
             found.setdefault(row.id, []).append(Found(row, place, note))
     return [_one(same) for same in found.values()], problems
+
+
+def with_earlier(item: Item, told: object) -> tuple[Item, str]:
+    """A fact with the older values that a row of a file names, as far as they are any, and what was left out; any other
+    item as it is."""
+    if fact_of(item) is None or not isinstance(told, list):
+        return item, ""
+    kept: list[dict[str, str]] = []
+    size = 0
+    for one in told:
+        known = {name: one.get(name) for name in _OF_A_VALUE} if isinstance(one, dict) else {}
+        fields = {name: text for name, text in known.items() if isinstance(text, str) and text and rows.utf8(text)}
+        size += sum(map(len, fields.values()))
+        if "value" in fields and clock.parse(fields.get("since")) is not None and size <= MOST_EARLIER:
+            kept.append(fields)
+    left = len(told) - len(kept)
+    return _set_earlier(item, kept), f"{counted(left, 'earlier value')} left out" if left else ""
+
+
+def with_earlier_of(item: Item, other: Item) -> Item:
+    """The row of a fact with the older values of another row of it in place of its own."""
+    if EARLIER not in item.meta_json and EARLIER not in other.meta_json:
+        return item
+    fact, ours = item.meta.get("fact"), other.meta.get("fact")
+    if not isinstance(fact, dict) or not isinstance(ours, dict) or fact.get(EARLIER) == ours.get(EARLIER):
+        return item
+    return _set_earlier(item, ours.get(EARLIER))
+
+
+def veiled(item: Item) -> Item:
+    """A fact with a name in place of each secret in its older values: nobody looks at those."""
+    fields = item.meta.get("fact") if EARLIER in item.meta_json else None
+    told = fields.get(EARLIER) if isinstance(fields, dict) else None
+    if not isinstance(told, list):
+        return item
+    hidden = [{**one, "value": mask(str(one.get("value")))} if isinstance(one, dict) else one for one in told]
+    return _set_earlier(item, hidden) if hidden != told else item
+
+
+def _set_earlier(item: Item, told: list[Any] | None) -> Item:
+    fact = {name: value for name, value in item.meta["fact"].items() if name != EARLIER}
+    meta = {**item.meta, "fact": {**fact, **({EARLIER: told} if told else {})}}
+    return item._replace(meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
 
 
 def shown(name: object) -> str:
@@ -132,8 +182,7 @@ def _one(same: list[Found]) -> Found:
         return first
     notes = [first.note, f"{', '.join(one.place for one in older)} is the same fact, and older"]
     if earlier:
-        meta = {"fact": {**item.meta["fact"], EARLIER: earlier}}
-        item = item._replace(meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+        item = _set_earlier(item, earlier)
         notes[1] += ": its value is kept in the history"
     return first._replace(row=item, note="; ".join(filter(None, notes)))
 

@@ -1,7 +1,8 @@
 """Our own file of memories: JSON lines that hold every field of every item, lesson and record. Pure.
 
 First the head: `{"nanomem": "memory", "version": 1, "workspace_id", "exported_at", "items", "lessons", "records"}`;
-then one line a row: its fields by the names of `Item`, `Lesson` and `Record`, and `type`, "item", "lesson" or "record".
+then one line a row: its fields by the names of `Item`, `Lesson` and `Record`, and `type`, "item", "lesson" or "record";
+of a fact also `earlier`, the values that it had before.
 The document that `memory export` prints is read too.
 """
 
@@ -9,31 +10,45 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats import jsonl
 from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer.fact_rows import EARLIER, with_earlier
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Record
 
 MARK = "nanomem"
 VERSION = 1
 LOST = "nothing"
+Earlier = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def dump(items: Sequence[Item], lessons: Sequence[Lesson], workspace_id: str, records: Sequence[Record] = ()) -> bytes:
-    """The file. Raises BadInput for a text that no UTF-8 can hold."""
+def dump(
+    items: Sequence[Item],
+    lessons: Sequence[Lesson],
+    workspace_id: str,
+    records: Sequence[Record] = (),
+    earlier: Earlier = MappingProxyType({}),
+) -> bytes:
+    """The file. `earlier`: what facts were before, by their ids. Raises BadInput for a text that no UTF-8 can hold."""
     head = {
         MARK: "memory", "version": VERSION, "workspace_id": workspace_id, "exported_at": clock.iso(clock.now()),
         "items": len(items), "lessons": len(lessons), "records": len(records),
     }  # fmt: skip
     lines = [jsonl.dump_line(head)]
-    lines += [jsonl.dump_line(_fields("item", row)) for row in items]
+    lines += [jsonl.dump_line({**_fields("item", row), **told_earlier(earlier.get(row.id))}) for row in items]
     lines += [jsonl.dump_line(_fields("lesson", row)) for row in lessons]
     lines += [jsonl.dump_line(_fields("record", row)) for row in records]
     return b"".join(lines)
+
+
+def told_earlier(values: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+    """The field of a fact that holds its earlier values, if it had any."""
+    return {EARLIER: list(values)} if values else {}
 
 
 def _fields(kind: str, row: AnyRow) -> dict[str, Any]:
@@ -103,7 +118,9 @@ def read_document(value: Mapping[str, Any], where: str, workspace_id: str) -> Re
 
 def _found(raw: Mapping[str, Any], kind: str, workspace_id: str, place: str) -> Found:
     if kind == "item":
-        return Found(*_swap(rows.item(raw, workspace_id, ours=True), place))
+        item, note = rows.item(raw, workspace_id, ours=True)
+        item, left = with_earlier(item, raw.get(EARLIER))
+        return Found(item, place, "; ".join(filter(None, (note, left))))
     if kind == "lesson":
         return Found(*_swap(rows.lesson(raw, ours=True), place))
     if kind == "record":

@@ -20,7 +20,10 @@ from nanomem_tui.operations import new_key
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import one_line
 
-LOST = "lessons, what is disabled, ids, importance, confidence, source, hits, pin, expiry, free fields, line ends"
+LOST = (
+    "lessons, what is disabled, ids, importance, confidence, source, hits, pin, expiry, free fields, earlier values of "
+    "facts, line ends"
+)
 LONGEST = 1_000
 """Characters beyond which a paragraph becomes several items, at the ends of sentences."""
 CONTEXT = 80

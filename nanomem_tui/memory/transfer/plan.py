@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nanomem_tui.memory.fact_fields import Fact, fact_of, identity_of_item, text_of, with_fields, with_value
+from nanomem_tui.memory.transfer.fact_rows import with_earlier_of
 from nanomem_tui.memory.transfer.plan_records import RecordPlanner
 from nanomem_tui.memory.transfer.values import DOES, Choices, Entry, Found, Reading
 from nanomem_tui.store.snapshot import Snapshot
@@ -115,6 +116,8 @@ class Planner:
 
     def _met(self, row: Row, place: str, present: Row, reading: Reading, flag: Flag) -> Entry:
         """The verdict on a row whose id is here. What should wait for a person replaces nothing."""
+        if isinstance(row, Item) and isinstance(present, Item):
+            row = with_earlier_of(row, present)  # what ours was before is in its own history
         theirs, row = row, _named_as(row, present)
         fields = reading.fields or frozenset(row._fields)
         changed = (name for name in row._fields if differs(row, present, name))

@@ -24,7 +24,7 @@ from nanomem_tui.store.exchange import global_scope
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record
 
 TABLE = "memory_entries"
-LOST = "lessons, and what is disabled; hits, pin and session only nanomem reads back"
+LOST = "lessons, what is disabled, and the earlier values of facts; hits, pin and session only nanomem reads back"
 NO_COLUMN = ("session_key", "hits", "pinned")
 OWN = "nanomem"
 """The free field that holds what the system has no column for."""

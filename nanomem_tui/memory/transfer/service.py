@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
@@ -62,16 +62,23 @@ class Rows(NamedTuple):
 
 class Transfer:
     """The import and export of one workspace. `sessions`: the agent's own transcripts, of which no second copy is
-    made."""
+    made; `earlier`: what facts were before, newest first, by their ids."""
 
     def __init__(
-        self, store: MemoryStore, paths: Paths, settings: Settings, perform: Perform, sessions: Callable[[], Sessions]
+        self,
+        store: MemoryStore,
+        paths: Paths,
+        settings: Settings,
+        perform: Perform,
+        sessions: Callable[[], Sessions],
+        earlier: Callable[[Sequence[Item]], Mapping[str, Sequence[Mapping[str, Any]]]],
     ) -> None:
         self._store = store
         self._paths = paths
         self._settings = settings
         self._perform = perform
         self._sessions = sessions
+        self.earlier = earlier
 
     # -- import -----------------------------------------------------------------------------------------------------
 
@@ -262,7 +269,8 @@ class Transfer:
 
         items, lessons, records = chosen
         if name == "jsonl":
-            return jsonl.dump(items, lessons, self._store.workspace_id, records), items, jsonl.LOST, ()
+            data = jsonl.dump(items, lessons, self._store.workspace_id, records, self.earlier(items))
+            return data, items, jsonl.LOST, ()
         if name == "ltm-snapshot":
             return ram_first.dump_snapshot(items), items, ram_first.LOST[name], _told_to_all(items)
         if name == "lessons":
@@ -300,9 +308,13 @@ def _held(row: Row) -> str:
 
 
 def _veiled(reading: Reading) -> Reading:
-    """The reading with a name in place of each secret in its records: nobody looks at those one by one."""
+    """The reading with a name in place of each secret in its records and earlier values: nobody looks at those one by
+    one."""
+    from nanomem_tui.memory.transfer import fact_rows
 
     def veiled(found: Found) -> Found:
+        if isinstance(found.row, Item):
+            return found._replace(row=fact_rows.veiled(found.row))
         if not isinstance(found.row, Record):
             return found
         row = masked(found.row)
