@@ -239,8 +239,12 @@ class _Rows:
         asked = self._store.snapshot.items.get(forget_id(fact))
         if asked is not None and not asked.is_deleted:
             return None
-        last = self._store.journal.log(1, key=asked.id) if asked is not None else ()
-        return None if last and evidence.at <= last[0].operation.at else fact
+        if asked is None:
+            return fact
+        last = self._store.journal.log(1, key=asked.id)
+        if not last or last[0].operation.kind == "undo":  # which takes the question back, and is no answer
+            return fact
+        return None if evidence.at <= last[0].operation.at else fact
 
     def _settled(self, one: Judged, other: Fact) -> Verdict | None:
         """What a person made of the same words before; None where that was taken back, or they were said again."""

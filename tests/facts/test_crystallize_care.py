@@ -123,6 +123,9 @@ def test_that_a_fact_is_so_no_longer_waits_in_the_inbox(before: str, text: str, 
         assert waiting(ws) == [f"forget: {known.item.text}"]
         assert fact in ("", known.item.text)
         assert ws.crystallizer.plan().over == (), "it waits already"
+        ws.undo()
+        assert (waiting(ws), len(ws.crystallizer.plan().over)) == ([], 1), "a run that was taken back decided nothing"
+        with_yes(ws)
         ws.inbox.accept([ws.inbox.list()[0].id])
         assert (values(ws), ws.inbox.list()) == ({}, [])
         ws.undo()
