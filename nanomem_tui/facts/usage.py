@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, config
 from nanomem_tui.errors import BadInput, NanomemError, Problem
 from nanomem_tui.facts.records import Records
 from nanomem_tui.formats import llm_usage
@@ -84,6 +84,7 @@ class Usage:
     def __init__(self, store: MemoryStore, perform: Callable[[Operation], Operation]) -> None:
         self._store = store
         self._perform = perform
+        self._settings = store.settings
         self._records = Records(store, perform, KIND, "row of token use", "nanomem usage")
         self._theirs: tuple[object, llm_usage.Report] = (None, llm_usage.Report())
 
@@ -95,7 +96,7 @@ class Usage:
         since = _since(days)
         ours = [self._own(row) for row in self._records.all() if row.about >= since]
         calls = self._log(since).calls
-        prices = {model: price_of(model, self._store.settings.model_prices) for model in {one.model for one in calls}}
+        prices = {model: price_of(model, self._settings.model_prices) for model in {one.model for one in calls}}
         theirs = [_agents(one, prices[one.model]) for one in calls]
         found = sorted([*_merged(ours), *theirs], key=lambda row: (row.origin, row.model, row.source))
         return sorted(found, key=lambda row: row.day, reverse=True)
@@ -103,6 +104,11 @@ class Usage:
     def by(self, name: By, days: int | None = None) -> list[Sum]:
         """The rows added up by day (newest first), or by model, source or origin (most tokens first)."""
         return added_up(self.rows(days), name)
+
+    def read_prices(self) -> None:
+        """Take the prices that the settings have now; where those cannot be read, they stay as they are."""
+        with contextlib.suppress(NanomemError):
+            self._settings = config.load(self._store.paths).settings
 
     def problems(self) -> tuple[Problem, ...]:
         """What could not be read of the agent's log when it was looked at last."""
@@ -120,7 +126,7 @@ class Usage:
         return self._theirs[1]
 
     def _own(self, row: Record) -> Used:
-        meta, settings = row.meta, self._store.settings
+        meta, settings = row.meta, self._settings
         origin: Origin = "nanomem" if row.source == OURS else "import"
         asked, answered, both, requests = (_count(meta.get(name)) for name in COUNTS)
         model = str(meta.get("model") or "")

@@ -169,7 +169,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
             yield self.make_table()
             yield self.make_detail()
         yield Static(id="too-small")
-        yield FilterBar()
+        yield FilterBar(self.filter_hint())
         yield StatusBar()
         yield ActionFooter(self.SCREEN)
 

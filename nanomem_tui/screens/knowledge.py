@@ -38,7 +38,8 @@ class KnowledgeScreen(NearFacts):
     )
     HELP = (
         "Facts by domain and category. enter, left and right fold; O folds all. s sorts all of them in one list. / "
-        "filters: domain:work category:* key:name; ~ searches by meaning. On a heading x and d are for all "
+        "filters: domain:work category:* key:name; ~ searches by meaning: Far is the distance, 0 the same; what "
+        "is further than recall takes for near (recall_max_distance) is dimmed. On a heading x and d are for all "
         "facts under it, which are shown first. In the detail every value that the fact had, and what is near it: "
         "enter goes there. l shows the journal, reflections, the use of tokens. Signs before a "
         "row: - disabled, ! in conflict, ^ pinned."

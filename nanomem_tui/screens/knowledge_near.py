@@ -24,6 +24,7 @@ from nanomem_tui.widgets.filter_bar import FilterBar, LineInput
 from nanomem_tui.widgets.toast import say
 
 NEAREST = 50  # facts that are shown
+ROOM = 44  # characters of a note that are seen beside the filter
 REST = 0.15  # seconds without a key before a search begins
 MEANING = "~"
 
@@ -62,9 +63,22 @@ class NearFacts(FactList):
         if self._looks:
             self.query_one(FilterBar).say("looking …")
         elif self._near is not None:
-            said = f"{len(self._near.found)} nearest of {len(self.listing.rows):,}"
-            self.query_one(TitleBar).set_right(said if self._near.by == "meaning" else f"{said}, by words")
-            self.query_one(FilterBar).say(self._near.note, "warn")
+            near, total = self._near, f"of {len(self.listing.rows):,}"
+            far = sum(not self._is_near(away) for _, away in near.found)
+            said = f"{len(near.found) - far} near{f', {far} far' if far else ''} {total}"
+            if near.by == "words":
+                said = f"{len(near.found)} nearest {total}, by words"
+            self.query_one(TitleBar).set_right(said)
+            self.query_one(FilterBar).say(near.fix if near.fix and len(near.note) > ROOM else near.note, "warn")
+
+    def _is_near(self, away: float) -> bool:
+        """Nearer than what recall takes for near. Words are only found where they are alike."""
+        near = self._near
+        return near is None or near.by == "words" or away < self.ws.settings.recall_max_distance
+
+    def dimmed(self, row: Entry) -> bool:
+        """Also what is far from what was asked."""
+        return super().dimmed(row) or not self._is_near(self._far.get(row.id, 0.0))
 
     def do_by_meaning(self) -> None:
         """Type what is looked for."""
@@ -134,7 +148,10 @@ class NearFacts(FactList):
             return
         rows = {row.id: row for row in self.listing.rows}
         found = [rows[fact.id] for fact, _ in self._near.found if fact.id in rows]
-        empty = f"Nothing is near “{one_line(self._asked, 60)}”."
+        asked = f"“{one_line(self._asked, 60)}”"
+        empty = f"Nothing is near {asked}."
+        if self._near.by == "words":
+            empty = f"No fact has words like {asked}, and by meaning nothing was searched: {self._near.note}"
         self.table.set_rows(self.arranged(found), self._changed, empty, from_top=self._from_top)
         self._from_top, self._changed = False, frozenset()
         self._say_totals()

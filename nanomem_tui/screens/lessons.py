@@ -14,6 +14,7 @@ from nanomem_tui.screens.text_form import TextForm
 from nanomem_tui.store.values import Lesson
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
+from nanomem_tui.widgets.toast import say
 
 FORM = TextForm({"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_action"}, "the edited lesson")
 """The parts of a lesson as a person edits them."""
@@ -99,7 +100,7 @@ class LessonsScreen(RowsScreen[Lesson]):
 
     def facts(self, row: Lesson) -> frozenset[str]:
         """Whether it is known where the lesson was learned."""
-        return frozenset({"source"}) if row.session_key else frozenset()
+        return frozenset({"source"}) if row.session_key or row.meta.get("reflection") else frozenset()
 
     # The detail
 
@@ -126,6 +127,8 @@ class LessonsScreen(RowsScreen[Lesson]):
             blocks.append(Body(told, "warn"))
         for name, theirs in row.meta.get("conflict", {}).items():
             blocks.append(Body(f"Conflict: someone else changed the {name} at the same time. Theirs: {theirs}", "bad"))
+        if row.meta.get("reflection"):
+            blocks.append(Body("It follows from a reflection on a tool that failed; o goes there.", "dim"))
         sure, record = self._confidence(row), efficacy.of(row)
         named = (
             ("sure", f"{sure:.1f} of 10 now; {row.confidence} when it was last confirmed"),
@@ -147,6 +150,20 @@ class LessonsScreen(RowsScreen[Lesson]):
         return Document(tuple(blocks + self.history_blocks(row)), copy=self.edit_form(row))
 
     # Actions
+
+    async def do_source(self) -> None:
+        """To the reflection that it follows from, else to the session where it was learned."""
+        row = self.table.cursor_row
+        if row is None:
+            return
+        named = str(row.meta.get("reflection") or "")
+        known = await self.console.in_thread(lambda ws: {one.id for one in ws.reflections.all()})
+        if named in known:
+            self.console.go("reflections", named)
+        elif row.session_key:
+            self.console.go("sessions", row.session_key)
+        else:
+            say(self, "The reflection was deleted since; U is the ledger, which can bring it back", "warning")
 
     def edit_form(self, row: Lesson) -> str:
         """Its three texts, each under the name of its part."""

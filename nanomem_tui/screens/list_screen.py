@@ -25,6 +25,8 @@ from nanomem_tui.widgets.toast import say
 Row = TypeVar("Row")
 
 INLINE_ROWS = 2_000  # a list this long is filtered at once; a longer one in a thread
+HINT = 'words  kind:fact  age:>30d  hits:0  "exact"  -not'
+NAMES = 44  # cells for the fields that a hint names
 DOCTOR = "D on the Status screen (0) runs the doctor"
 
 
@@ -113,6 +115,15 @@ class ListScreen(Screen[None], Generic[Row]):
     def shown(self) -> int:
         """How many of all rows the list shows."""
         return len(self.table.rows)
+
+    def filter_hint(self) -> str:
+        """What may be typed as a filter: the first fields that there are here."""
+        if self.FILTER_FIELDS is FIELDS:
+            return HINT
+        names = " ".join(f"{name}:" for name in self.FILTER_FIELDS)
+        if len(names) > NAMES:
+            names = f"{names[:NAMES].rpartition(' ')[0]} …"
+        return f'words  {names}  "exact"  -not'
 
     def is_gone(self, row_id: str) -> bool:
         """Whether a row that is not shown any more is not there either."""
@@ -221,6 +232,8 @@ class ListScreen(Screen[None], Generic[Row]):
             self.table.show_loading()
         else:
             empty = self.nothing() if not self.listing.filter else f"Nothing matches {self.listing.filter.source}"
+            if self.listing.filter.problems:
+                empty += f": {self.listing.filter.problems[0]}"
             if view.hint:
                 empty = f"{view.hint[:1].upper()}{view.hint[1:]}"
             if not view.done:
@@ -277,6 +290,8 @@ class ListScreen(Screen[None], Generic[Row]):
         keys = [column.key if column else "" for column, _ in ways]
         column, descending = ways[(keys.index(self.listing.sorted_by) + 1) % len(ways)]
         self.sort_by(column, descending)
+        if column is not None and not self.table.shows_column(column.key):
+            say(self, f"Sorted by {column.title.lower()}{', the largest first' if descending else ''}")
 
     def sort_by(self, column: Column[Row] | None, descending: bool = False) -> None:
         """Sort by `column`; None: as the rows came."""

@@ -22,12 +22,14 @@ LONGEST = 2_000  # characters of a text that are compared in words
 class Near(NamedTuple):
     """Facts, nearest first, each with its distance: 0 the same, 1 nothing in common (in meaning up to 2).
 
-    `by` what they were found; `note`: why not by meaning, or what is missing of it; "" when nothing is.
+    `by` what they were found; `note`: why not by meaning, or what is missing of it; "" when nothing is. `fix`: what
+    helps against it, where something does.
     """
 
     found: tuple[tuple[Fact, float], ...] = ()
     by: Literal["meaning", "words"] = "meaning"
     note: str = ""
+    fix: str = ""
 
 
 def near_words(ws: Workspace, words: str, facts: Sequence[Fact], limit: int) -> Near:
@@ -35,14 +37,12 @@ def near_words(ws: Workspace, words: str, facts: Sequence[Fact], limit: int) -> 
     rows = {fact.id: fact for fact in facts}
     meaning = ws.meaning
     try:
-        why = meaning.why_not
-        if not why:
-            found = meaning.nearest(words, limit, rows.keys())
-            meaning.start()  # what has no vector yet gets one meanwhile
-            return Near(tuple((rows[key], far) for key, far in found if key in rows), note=meaning.progress)
+        meaning.maker()
+        found = meaning.nearest(words, limit, rows.keys())
+        meaning.start()  # what has no vector yet gets one meanwhile
+        return Near(tuple((rows[key], far) for key, far in found if key in rows), note=meaning.progress)
     except NanomemError as error:
-        why = error.line()
-    return Near(_in_words(words, facts, limit), "words", why)
+        return Near(_in_words(words, facts, limit), "words", error.line(), error.fix)
 
 
 def neighbours(ws: Workspace, fact: Fact, facts: Sequence[Fact], limit: int) -> Near:
@@ -50,14 +50,12 @@ def neighbours(ws: Workspace, fact: Fact, facts: Sequence[Fact], limit: int) -> 
     rows = {one.id: one for one in facts if one.id != fact.id}
     meaning = ws.meaning
     try:
-        why = meaning.why_not
-        if not why:
-            found = meaning.near(fact.id, limit, rows.keys())
-            meaning.start()
-            return Near(tuple((rows[key], far) for key, far in found if key in rows), note=meaning.progress)
+        meaning.maker()
+        found = meaning.near(fact.id, limit, rows.keys())
+        meaning.start()
+        return Near(tuple((rows[key], far) for key, far in found if key in rows), note=meaning.progress)
     except NanomemError as error:
-        why = error.line()
-    return Near(_in_words(fact.item.text, list(rows.values()), limit), "words", why)
+        return Near(_in_words(fact.item.text, list(rows.values()), limit), "words", error.line(), error.fix)
 
 
 def _in_words(words: str, facts: Sequence[Fact], limit: int) -> tuple[tuple[Fact, float], ...]:

@@ -48,6 +48,7 @@ class UsageScreen(WorkspaceScreen[Counted]):
         super().__init__()
         self._by: By = "day"
         self._measure = "tokens"
+        self._read_prices = False  # whether what is read next is read with the prices of then
         self._counted: Sequence[Used] = ()  # the rows that are added up
         self._most = 0.0
         self._order: tuple[Callable[[Counted], Any] | None, bool] = (None, False)
@@ -56,14 +57,14 @@ class UsageScreen(WorkspaceScreen[Counted]):
 
     def columns(self) -> Sequence[Column[Counted]]:
         """What it is added up by, tokens, cost, a bar."""
-        signs = glyphs(self)
+        signs, share = glyphs(self), "Of the cost" if self._measure == "cost" else "Share"
         name = "day" if self._by == "day" else self._by
         return (
             Column("name", TITLES[self._by], self._named, min_width=10 if name == "day" else 18,
                    sort=lambda row: self._named(row).casefold()),
             Column("tokens", "Tokens", lambda row: f"{row.total_tokens:,}", width=12, align="right",
                    sort=lambda row: row.total_tokens),
-            Column("bar", "Share", lambda row: meter(self._amount(row) / (self._most or 1), BAR, signs), width=BAR,
+            Column("bar", share, lambda row: meter(self._amount(row) / (self._most or 1), BAR, signs), width=BAR,
                    priority=1, tone="accent"),
             Column("cost", "Cost", lambda row: money_of(row.cost), width=9, align="right",
                    sort=lambda row: row.cost or 0.0),
@@ -88,6 +89,9 @@ class UsageScreen(WorkspaceScreen[Counted]):
 
     def load(self) -> Iterable[Sequence[Counted]]:
         """Every row, ours and the agent's; what could not be read of its log is said."""
+        if self._read_prices:
+            self._read_prices = False
+            self.ws.usage.read_prices()
         rows = self.ws.usage.rows()
         for problem in self.ws.usage.problems():
             self.app.call_later(say, self, problem.what, "warning", problem.where)
@@ -167,6 +171,11 @@ class UsageScreen(WorkspaceScreen[Counted]):
 
     # Actions
 
+    def do_reload(self) -> None:
+        """Read everything again, also the prices."""
+        self._read_prices = True
+        super().do_reload()
+
     def do_group_by(self) -> None:
         """Add up by the next."""
         self._by = BY[(BY.index(self._by) + 1) % len(BY)]
@@ -180,6 +189,9 @@ class UsageScreen(WorkspaceScreen[Counted]):
     def do_measure(self) -> None:
         """Draw the cost, or tokens."""
         self._measure = "tokens" if self._measure == "cost" else "cost"
+        if self._measure == "cost" and self._counted and all(row.cost is None for row in self._counted):
+            say(self, "No price is known: `nanomem usage` has the command that sets one, f5 reads it", "warning")
+        self.table.set_columns(self.columns())
         self._make_view()
         self.refresh_detail()
 

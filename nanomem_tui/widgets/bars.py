@@ -87,8 +87,8 @@ class TitleBar(LineBar):
         self.fit()
 
     def fit(self) -> None:
-        """All screens where they fit, close together or with short names if need be, else only this one; a screen
-        without a key of its own stands after them."""
+        """All screens where they fit, close together, with short names or by their keys if need be, else only this one;
+        a screen without a key of its own stands after them."""
         text, tone = self._right
         moved = moved_keys(self)
         tabs = [
@@ -103,8 +103,9 @@ class TitleBar(LineBar):
         roomy = [(f"{tab} ", of) for tab, of in tabs]
         close = [(f"{tab} " if of == "here" else tab, of) for tab, of in tabs]
         short = [(tab if of == "here" else tab[:SHORT].rstrip(), of) for tab, of in close]
+        keys = [(tab if of == "here" else f" {tab.split()[0]}", of) for tab, of in close]
         shown, used = roomy, 0
-        for shown in (roomy, close, short, [tab for tab in close if tab[1] == "here"]):
+        for shown in (roomy, close, short, keys, [tab for tab in close if tab[1] == "here"]):
             used = sum(cell_width(tab) for tab, _ in shown) + cell_width(text)
             if used + 2 <= self.size.width:
                 break

@@ -71,10 +71,15 @@ class FilterBar(Horizontal):
             self.bar = bar
             self.cleared = cleared
 
+    def __init__(self, hint: str = "") -> None:
+        """`hint`: what may be typed, shown while nothing is."""
+        super().__init__()
+        self._hint = hint
+
     def compose(self) -> ComposeResult:
         """A sign, the field, and what is said about the query."""
         yield LineBar(id="filter-sign")
-        yield LineInput(placeholder='words  kind:fact  age:>30d  hits:0  "exact"  -not', id="filter-input")
+        yield LineInput(placeholder=self._hint, id="filter-input")
         yield LineBar(id="filter-said")
 
     def on_mount(self) -> None:
@@ -110,7 +115,7 @@ class FilterBar(Horizontal):
     def say(self, text: str, tone: str = "dim") -> None:
         """Say something about the query beside it: totals, or what was not understood."""
         said = self.query_one("#filter-said", LineBar)
-        shown = f" {one_line(text, 60)} " if text else ""
+        shown = f" {one_line(text, max(60, self.app.size.width * 3 // 5 - 2))} " if text else ""
         said.styles.width = max(len(shown), 1)
         said.set_parts([(shown, tone)])
 

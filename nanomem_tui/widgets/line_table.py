@@ -138,6 +138,10 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         self._painter = Painter(columns)
         self.refresh()
 
+    def shows_column(self, key: str) -> bool:
+        """Whether there is room for the column `key`."""
+        return any(column.key == key for column, _ in self._painter.layout(self._line_width))
+
     def set_sorted(self, key: str, descending: bool) -> None:
         """Mark the column `key` as the one that the rows are sorted by."""
         if self._sorted != (key, descending):

@@ -205,7 +205,10 @@ async def test_by_meaning_the_nearest_come_first(home: Path) -> None:
         await on.press("~")
         await on.type("which relational storage engine domain:work")
         await on.until(lambda: names(on)[:1] == ["database"], "the database first")
-        await on.shows("3 nearest of 6")
+        await on.until(lambda: " far of 6" in on.text or "3 near of 6" in on.text, "how many are near")
+        told = on.screen.ws.settings.recall_max_distance
+        for row in on.screen.table.rows:
+            assert on.screen.dimmed(row) is (on.screen._far[row.id] >= told)
         await on.press("enter")
         await on.shows("Near it in meaning")
 
@@ -276,7 +279,7 @@ async def test_what_a_heading_stands_for_is_shown_before_it_is_changed(home: Pat
         await on.press("x", "y")
         await on.until(lambda: not fact(on, "units").item.enabled)
         await on.press("question_mark")
-        await on.shows("all facts under it")
+        await on.shows("On a heading x and d are for all")
 
 
 async def test_a_heading_that_goes_with_the_order_is_no_deleted_row(home: Path) -> None:

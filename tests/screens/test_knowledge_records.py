@@ -97,6 +97,13 @@ async def test_a_reflection_becomes_a_lesson_and_leads_to_it(home: Path) -> None
         await on.shows("2 Lessons")
         assert on.screen.SCREEN == "lessons"
         assert on.screen.table.cursor_row.better_action == "Ask for less at once"
+        await on.shows("o goes there")
+        await on.press("o")
+        assert on.screen.SCREEN == "reflections"
+        assert on.screen.table.cursor_row.text == "Ask for less at once"
+        await on.press("d", "2", "o")
+        await on.shows("The reflection was deleted since")
+        assert on.screen.SCREEN == "lessons"
 
 
 async def test_a_reflection_is_written_and_edited_as_one_text(home: Path) -> None:
@@ -179,6 +186,26 @@ async def test_what_the_agent_counts_meanwhile_is_seen(spent: Path) -> None:
         made(spent.parent / "llm_usage.sqlite3", call("2026-03-01T12:00:00+00:00", model="qwen3"))
         on.app.look()
         await on.until(lambda: on.ids == ["day 2026-03-01"], "the agent's day")
+
+
+async def test_prices_that_were_set_meanwhile_are_read_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = home.parent / "settings.toml"
+    monkeypatch.setenv("NANOMEM_CONFIG", str(file))
+    row = used("2026-02-15", "own", "cron", 10)
+    with open_workspace(home) as ws:
+        ws.perform(new_operation("import", "import", [change_of("record", None, row)]))
+    async with console(home, "usage", SMALL) as on:
+        title = on.text.splitlines()[0]
+        assert title.split()[:4] == ["1", "2", "3", "4"], title
+        await on.shows("no prices", "Share")
+        await on.press("C")
+        await on.shows("No price is known", "Of the cost")
+        file.write_text('[model_prices]\nown = "1000000/1000000"\n')
+        await on.press("f5")
+        await on.shows("1 day · 10 tokens · 10.00")
+        file.write_text("model_prices = [broken")
+        await on.press("f5")
+        await on.shows("1 day · 10 tokens · 10.00")
 
 
 async def test_nothing_used_is_said(home: Path) -> None:

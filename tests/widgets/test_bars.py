@@ -32,7 +32,8 @@ async def test_the_title_shows_all_screens_or_only_this_one() -> None:
         assert title.text.startswith(" 1 Items  2 Lessons  3 Sessions ")
         await pilot.resize_terminal(60, 5)
         await pilot.pause()
-        assert title.text.split() == ["1", "Items", "312", "of", "100,000"]
+        assert title.text.startswith(" 1 Items  2 3 4 5 ")
+        assert title.text.split()[-3:] == ["312", "of", "100,000"]
 
 
 async def test_the_status_is_in_words_with_trouble_first() -> None:

@@ -1,0 +1,59 @@
+"""Finding facts on the Knowledge screen: what the filter, the order and the search by meaning say for themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.errors import MissingExtra
+from nanomem_tui.vectors.embedders import INSTALL
+from nanomem_tui.vectors.meaning import Meaning
+from tests.screens.console import console
+
+SMALL, LARGE = (80, 24), (200, 60)
+
+
+async def test_what_is_not_installed_is_said_with_the_command_that_installs_it(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_: Meaning) -> None:
+        raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", INSTALL)
+
+    monkeypatch.setattr(Meaning, "maker", missing)
+    async with console(demo, "knowledge", SMALL) as on:
+        await on.press("~")
+        await on.type("where do I live")
+        await on.shows(INSTALL, "by words")
+        await on.type(" zzyzx qwertzuiop")
+        await on.shows("No fact has words like", "nothing was searched", "needs onnxruntime")
+        assert on.text.count(INSTALL) == 2
+        assert "Nothing is near" not in on.text
+
+
+async def test_far_is_explained(demo: Path) -> None:
+    async with console(demo, "knowledge", SMALL) as on:
+        await on.press("question_mark")
+        await on.shows("Far is the distance", "recall_max_distance")
+
+
+@pytest.mark.parametrize(("screen", "fields"), [("knowledge", "domain: category: sub: key:"), ("usage", "day: model:")])
+async def test_the_filter_names_the_fields_of_its_screen(demo: Path, screen: str, fields: str) -> None:
+    async with console(demo, screen, SMALL) as on:
+        await on.press("slash")
+        await on.shows(fields, "-not")
+        await on.type("knid:fact")
+        await on.shows("Nothing matches knid:fact")
+        said = " ".join(" ".join(line.strip("│ ") for line in on.text.splitlines()).split())
+        assert f"no field “knid” here, searched as text (fields: {', '.join(sorted(on.screen.FILTER_FIELDS))})" in said
+
+
+async def test_an_order_that_no_heading_shows_is_named(demo: Path) -> None:
+    async with console(demo, "knowledge", SMALL) as on:
+        await on.press("s")
+        assert "Sorted by" not in on.text
+        for _ in range(3):
+            await on.press("s")
+            if on.screen.listing.sorted_by == "hits":
+                break
+        await on.shows("Sorted by hits, the largest first")

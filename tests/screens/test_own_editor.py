@@ -1,0 +1,54 @@
+"""Editing in the person's own editor, also where there is none."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.screens.console import console
+
+
+async def test_the_own_editor_edits_too(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "from elsewhere\\n" > "$1"\n')
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("EDITOR", str(editor))
+    monkeypatch.delenv("VISUAL", raising=False)
+    async with console(demo, "items") as on:
+        monkeypatch.setattr(type(on.app._driver), "can_suspend", True, raising=False)
+        monkeypatch.setattr(type(on.app._driver), "suspend_application_mode", lambda self: None)
+        monkeypatch.setattr(type(on.app._driver), "resume_application_mode", lambda self: None)
+        await on.press("E")
+        await on.until(lambda: "from elsewhere" in [row.text for row in on.screen.table.rows], "the edited text")
+
+
+@pytest.mark.parametrize("screen", ["items", "knowledge", "files"])
+@pytest.mark.parametrize(
+    ("editor", "said"),
+    [(None, "no editor is set"), ("/nowhere/ed -w", "there is no command"), ("false", "the editor ended with status")],
+)
+async def test_the_console_stays_when_the_own_editor_does_not_work(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, screen: str, editor: str | None, said: str
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    if editor is None:
+        monkeypatch.delenv("EDITOR", raising=False)
+    else:
+        monkeypatch.setenv("EDITOR", editor)
+    away = 0
+
+    def turn(by: int) -> None:
+        nonlocal away
+        away += by
+        assert away == 0 or editor == "false", "the terminal is given away for nothing"
+
+    async with console(demo, screen) as on:
+        driver = type(on.app._driver)
+        monkeypatch.setattr(driver, "can_suspend", True, raising=False)
+        monkeypatch.setattr(driver, "suspend_application_mode", lambda self: turn(1))
+        monkeypatch.setattr(driver, "resume_application_mode", lambda self: turn(-1))
+        await on.press("G", "E")
+        await on.shows(said)
+        assert away == 0
