@@ -37,7 +37,7 @@ def journal() -> None:
 
     \b
     Example:
-      nanomem journal add --text "Moved the server to Berlin"
+      nanomem journal add "Moved the server to Berlin"
     """
 
 
@@ -100,18 +100,22 @@ def show(state: State, entry_id: str) -> None:
 
 
 @journal.command()
-@click.option("--text", type=Words(), required=True, help="What is to be noted.")
+@click.argument("said", type=Words(), nargs=-1, metavar="[TEXT]")
+@click.option("--text", type=Words(), help="What is to be noted.")
 @click.option("--day", type=Words(), default="", help="The day that it is about (default: today).")
 @click.option("--session", "session_key", type=Words(), default="", help="The session that it comes from.")
 @rehearsable
 @pass_state
-def add(state: State, text: str, day: str, session_key: str, dry_run: bool) -> None:
+def add(state: State, said: Sequence[str], text: str | None, day: str, session_key: str, dry_run: bool) -> None:
     """Note something; safe on disk when the command returns.
 
     \b
     Example:
-      nanomem journal add --text "Moved the server to Berlin" --day 2026-02-15
+      nanomem journal add "Moved the server to Berlin" --day 2026-02-15
     """
+    if (text is None) is not bool(said):
+        raise click.UsageError("name what is to be noted, once", click.get_current_context())
+    text = " ".join(said) if text is None else text
     with state.open(dry_run=dry_run, starting=True) as ws:
         op, row, warnings = ws.journal.add(text, day, session_key=session_key)
     body = {"entry": values.journal_entry(row), "warnings": warnings}

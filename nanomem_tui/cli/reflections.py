@@ -73,7 +73,7 @@ def show(state: State, reflection_id: str) -> None:
     """
     with state.open() as ws:
         row = ws.reflections.get(reflection_id)
-        lesson = ws.reflections.lesson_of(row)
+        lesson, outdated = ws.reflections.lesson_of(row), ws.reflections.outdated(row)
     body = {**values.reflection(row), "lesson": lesson.id if lesson else None}
     pairs = [
         ("ID", row.id),
@@ -84,6 +84,7 @@ def show(state: State, reflection_id: str) -> None:
         ("Careful", words.reads_as(row)),
         ("Times", str(body["times"]) if body["times"] > 1 else ""),
         ("Lesson", lesson.id if lesson else f"none yet: nanomem reflections lesson {row.id}"),
+        ("", f"says something else: nanomem reflections lesson {row.id} brings it up to date" if outdated else ""),
         ("Session", row.session_key),
         ("Source", row.source),
         ("Happened", words.when(row.at)),
@@ -134,7 +135,8 @@ def edit(
     insight: str | None,
     dry_run: bool,
 ) -> None:
-    """Correct a reflection, here or in your editor. A lesson that it became stays as it is.
+    """Correct a reflection, here or in your editor. A lesson that it became stays as it is, which is
+    then said: `nanomem reflections lesson ID` brings it up to date.
 
     \b
     Example:
@@ -198,8 +200,8 @@ def delete(state: State, ids: Sequence[str], yes: bool, dry_run: bool) -> None:
 @rehearsable
 @pass_state
 def lesson(state: State, reflection_id: str, scope: str, dry_run: bool) -> None:
-    """Make the lesson that follows from a reflection, which is what the agent is given. One that reads as an order to
-    the model waits in the inbox.
+    """Make the lesson that follows from a reflection, which is what the agent is given, or bring the one that it became
+    up to date. One that reads as an order to the model waits in the inbox.
 
     \b
     Example:

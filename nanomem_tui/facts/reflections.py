@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NothingToDo
+from nanomem_tui.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.facts.records import Records
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.items import checked
@@ -70,6 +70,11 @@ class Reflections:
         row = self._store.load("lesson").lessons.get(str(reflection.meta.get("lesson") or ""))
         return row if row is not None and not row.is_deleted else None
 
+    def outdated(self, reflection: Record) -> Lesson | None:
+        """The lesson that it became, where that says something else: one of them was edited since."""
+        lesson = self.lesson_of(reflection)
+        return lesson if lesson is not None and _words_of(lesson, reflection) != _words_for(reflection) else None
+
     # -- changing -------------------------------------------------------------------------------------------------
 
     def add(
@@ -116,33 +121,44 @@ class Reflections:
         as_shown(row, expected, changed)
         operation = self._records.change(row, changed)
         after = self.get(row.id)
-        return operation, after, [*masked, *_warnings(after)]
+        return operation, after, [*masked, *_warnings(after), *self._apart(after)]
+
+    def _apart(self, row: Record) -> list[str]:
+        """What is to be told where the lesson does not say what its reflection says now."""
+        lesson = self.outdated(row)
+        if lesson is None:
+            return []
+        fix = f"`nanomem reflections lesson {row.id}` brings it up to date"
+        return [f"its lesson {lesson.id} still says {told(lesson.better_action)}: {fix}"]
 
     def delete(self, ids: Sequence[str]) -> Operation:
         """Delete reflections; `undo` brings them back, and the lessons that they became stay. Raises NotFound."""
         return self._records.delete(ids)
 
     def lesson(self, reflection_id: str, scope: str = "global") -> tuple[Operation, Lesson]:
-        """Make the lesson that follows from a reflection, or link the one that says so already; one operation.
+        """Make the lesson that follows from a reflection, link the one that says so already, or bring the one that it
+        became up to date; one operation.
 
         Its trigger is that of a tool's failure, what went wrong is the error, what is better the insight. `scope` is
         `global`, or `session` for the session of the reflection. One that reads as an order to the model, or holds a
-        secret, waits in the inbox. Raises NothingToDo when it became one already.
+        secret, waits in the inbox. Raises NothingToDo when it became one already that says so, and Refused for one that
+        waits.
         """
-        from nanomem_tui.memory import learning, safety, scopes
+        from nanomem_tui.memory import safety, scopes
 
         row = self.get(reflection_id)
-        if known := self.lesson_of(row):
+        known = self.outdated(row)
+        if known is None and (known := self.lesson_of(row)):
             raise NothingToDo("it became a lesson already", known.id, f"`nanomem memory lessons show {known.id}`")
-        made = self._lessons.new(
-            f"tool:{learning.tool_name(row.about)}:error"[: learning.TRIGGER],
-            learning.shorten(row.text),
-            learning.shorten(str(row.meta.get("error") or "")),
-            scope,
-            row.session_key if scope == "session" else "",
-        )
+        session_key = row.session_key if scope == "session" else ""
+        if known is not None:
+            scope, session_key = known.scope, known.session_key
+        made = self._lessons.new(*_words_for(row), scope, session_key)
         same = self._lessons.same(made)
-        if same is None and (why := safety.held(f"{row.text}\n{made.better_action}\n{made.bad_action}")):
+        why = safety.held(f"{row.text}\n{made.better_action}\n{made.bad_action}")
+        if known is not None and self._naming(known, row.id).meta.get("reflection") == row.id and same in (None, known):
+            return self._renewed(row, known, made, why)
+        if same is None and why:
             made = scopes.waiting(made, why, by="reflection")
         linked = row._replace(
             meta_json=_dump({**row.meta, "lesson": (same or made).id}), updated_at=clock.iso(clock.now())
@@ -154,12 +170,40 @@ class Reflections:
         label = f"{verb} the lesson of reflection {told(row.text)}{', which waits in the inbox' if after.waits else ''}"
         return self._perform(new_operation("reflection.lesson", label, changes)), after
 
+    def _renewed(self, row: Record, known: Lesson, made: Lesson, why: str) -> tuple[Operation, Lesson]:
+        """The lesson of a reflection with the words that `made` has of it; waiting where there is a reason (`why`)."""
+        from nanomem_tui.memory import scopes
+
+        if known.waits:
+            raise Refused("it waits in the inbox", known.id, f"`nanomem inbox accept {known.id}`, or reject it")
+        words = {name: getattr(made, name) for name in ("trigger", "better_action", "bad_action", "key", "updated_at")}
+        after = self._naming(known, row.id)._replace(**words)
+        after = scopes.waiting(after, why, by="reflection") if why else after
+        held = ", which waits in the inbox" if after.waits else ""
+        label = f"bring the lesson of reflection {told(row.text)} up to date{held}"
+        return self._perform(new_operation("reflection.lesson", label, [change_of("lesson", known, after)])), after
+
     def _naming(self, lesson: Lesson, reflection_id: str) -> Lesson:
         """The lesson that names its reflection: the first one, as long as that is there."""
         named = self._store.load("record").records.get(str(lesson.meta.get("reflection") or ""))
         if named is not None and not named.is_deleted:
             return lesson
         return lesson._replace(meta_json=_dump({**lesson.meta, "reflection": reflection_id}))
+
+
+def _words_for(reflection: Record) -> tuple[str, str, str]:
+    """Trigger, better and bad action of the lesson that follows from a reflection."""
+    from nanomem_tui.memory import learning
+
+    trigger = f"tool:{learning.tool_name(reflection.about)}:error"[: learning.TRIGGER]
+    error = learning.shorten(str(reflection.meta.get("error") or ""))
+    return trigger, learning.shorten(reflection.text), error
+
+
+def _words_of(lesson: Lesson, reflection: Record) -> tuple[str, str, str]:
+    """Those that a lesson has; the error of one that another reflection, or nobody, told stands for any."""
+    own = lesson.bad_action and lesson.meta.get("reflection") == reflection.id
+    return lesson.trigger, lesson.better_action, lesson.bad_action if own else _words_for(reflection)[2]
 
 
 def _kept(fields: dict[str, str]) -> tuple[dict[str, str], list[str]]:

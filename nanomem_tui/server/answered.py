@@ -129,9 +129,9 @@ def _refusal(error: Exception) -> SessionMessage | None:
     """The answer to a line that is a request for Python and none for the library: it holds half a character."""
     import mcp_types as types
     from mcp.shared.message import SessionMessage
-    from pydantic import ValidationError
 
-    line = error.errors()[0].get("input") if isinstance(error, ValidationError) else None
+    told = getattr(error, "errors", None)  # of pydantic, which is the library's
+    line = told()[0].get("input") if callable(told) else None
     try:
         found = json.loads(line) if isinstance(line, str) else None
     except (ValueError, RecursionError):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import click
 import pytest
 
 from nanomem_tui.text import cell_width
@@ -127,6 +129,8 @@ def test_deleting_asks_and_without_anybody_to_ask_it_is_refused(place: Path, run
 @pytest.mark.parametrize(
     "line",
     [
+        ("journal", "add"),
+        ("journal", "add", "x", "--text", "y"),
         ("journal", "add", "--text", " "),
         ("journal", "add", "--text", "x", "--day", "someday"),
         ("journal", "list", "--since", "last week"),
@@ -192,6 +196,24 @@ def test_a_reflection_is_kept_edited_and_becomes_a_lesson(place: Path, run: Run)
     assert again.code == 1
     assert run("reflections", "delete", row["id"], "--yes").code == 0
     assert len(run("memory", "lessons", "list", "--json").json) == 1
+
+
+def test_what_is_to_be_noted_may_stand_as_it_is(place: Path, run: Run) -> None:
+    assert run("journal", "add", "Moved to Porto").code == 0
+    assert run("journal", "add", "Back", "home", "--day", "2026-02-15", "--json").json["entry"]["text"] == "Back home"
+    assert [row["text"] for row in run("journal", "list", "--json").json] == ["Moved to Porto", "Back home"]
+
+
+def test_every_command_of_the_front_page_is_one(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(click.Command, "invoke", lambda *_: None)  # read to its last word, and not done
+    page = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    lines = [line.strip() for line in page.splitlines() if line.startswith("    nanomem ")]
+    lines += re.findall(r"`(nanomem [^`]+)`", page)
+    commands = [words[1:] for line in lines if (words := shlex.split(line, comments=True))[1:]]
+    asked = [words for words in commands if words[0] not in ("attach", "serve")]
+    assert len(asked) > 30
+    wrong = [said.err for words in asked if "--help`)" in (said := run(*words)).err]
+    assert wrong == []
 
 
 # -- usage -------------------------------------------------------------------------------------------------------------
