@@ -107,10 +107,11 @@ def told(made: Dumped) -> tuple[str, ...]:
     found: list[str] = []
     if made.scoped:
         whose = "1 row belongs" if made.scoped == 1 else f"{made.scoped:,} rows belong"
-        key = "its key names it" if made.scoped == 1 else "their keys name it"
+        key = "its key names it" if made.scoped == 1 else "their keys name them"
+        it = "it" if made.scoped == 1 else "each"
         found.append(
             f"{whose} to one chat or person, for which that table has no column: {key}, and `nanomem memory import` "
-            "gives it back to that chat or person alone; another system shows it to everybody."
+            f"gives {it} back to that chat or person alone; another system shows {it} to everybody."
         )
     if made.renamed:
         named = ", ".join(one_line(name, 60) for name in made.renamed[:NAMED])
