@@ -392,7 +392,7 @@ GRAMMAR = Grammar(
         r"\b(?:tomorrow|today|tonight|yesterday|(?:next|coming|this|last) (?:week|weekend|month|year|spring|summer|"
         r"autumn|fall|winter|morning|afternoon|evening|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|in (?:an?|one|two|"
         r"three|four|five|a few|\d+) (?:minutes?|hours?|days?|weeks?|months?))\b|"
-        r"^(?:my|our) |^(?:[\w-]+ )?(?:deadline|flight|appointment|exam|interview|release date|"
+        r"^(?:my|our) |: .*: |^(?:[\w-]+ )?(?:deadline|flight|appointment|exam|interview|release date|"
         r"launch date)\b.*: (?:on |by |this )*"
         r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b(?! \d)",
         re.IGNORECASE,

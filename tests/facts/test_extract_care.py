@@ -37,6 +37,7 @@ NOTHING = [
     "I live in a small town",
     "I work at night",
     "My sword is Excalibur.",
+    "My name is Ann and here is what I hum: I live in the sea",
     "My lucky number is 7",
     "According to my doctor, my blood type is A+",
     "Я живу в квартире с двумя котами",
