@@ -20,6 +20,8 @@ from nanomem_tui.opening import Opening
 from nanomem_tui.widgets.bars import Status
 from tests.snapshots.conftest import MOMENT
 
+pytestmark = pytest.mark.slow
+
 Compare = Callable[..., bool]
 Keys = tuple[str, ...]
 
