@@ -87,7 +87,11 @@ class Ids:
             self._set(key, place)
         touched |= {self._places[key][1:] for key in put if key in self._places}
         affected = {key: None for sharing in touched for key in sorted(self._sharing.get(sharing, ()))}
-        return {key: self._wanted(key) for key in {**dict.fromkeys(put), **affected}}
+        given: dict[str, str] = {}  # id → item
+        for key in {**dict.fromkeys(put), **affected}:
+            name = self._wanted(key)
+            given[f"{name}::{key}" if name in given else name] = key
+        return {key: name for name, key in given.items()}
 
     def settle(self, called: Mapping[str, str], removed: Iterable[str]) -> None:
         """The collection has these ids now."""

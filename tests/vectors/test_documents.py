@@ -98,6 +98,15 @@ def test_two_colons_in_a_name_make_no_two_facts_one() -> None:
     assert ids.of == {"a": "fact::person::near::name", "b": "fact::person::near::name::b"}
 
 
+def test_two_that_change_at_once_never_get_one_id() -> None:
+    ids = Ids()
+    put(ids, u=Place("a", "p::q", "k"))
+    put(ids, v=Place("a", "p::q", "k"))
+    put(ids, u=Place("", "p", "q::k"))
+    assert sorted(ids.items) == sorted(ids.of.values())
+    assert len(set(ids.of.values())) == 2
+
+
 NAMES = st.sampled_from(["", "a", "b"])
 PLACES = st.none() | st.builds(Place, NAMES, st.sampled_from(["p", "p::q"]), st.sampled_from(["k", "q::k"]))
 
