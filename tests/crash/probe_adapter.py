@@ -3,7 +3,8 @@
     PYTHONPATH=. crash_probe.py power --adapter tests/crash/probe_adapter.py -n 20 --pre 10
 
 `NANOMEM_PROBE` chooses who remembers: `item` (the default, what `memory add` does), `command` (that command, a process
-for each), or `turn` (an explicit wish in an agent's turn). Each is acknowledged when the call or command returns.
+for each), `turn` (an explicit wish in an agent's turn), `fact` (the value of a fact) or `journal` (an entry of it).
+Each is acknowledged when the call or command returns.
 """
 
 from __future__ import annotations
@@ -55,7 +56,12 @@ def write(folder: str, start: int, count: int, ack: Acknowledge) -> None:
                 if ws.engine.whole_turn(turn_end(body, whole=True)).saved:
                     ack(number)
             else:
-                ws.items.add(payload(number))
+                if WAY == "fact":
+                    ws.facts.set("List", f"number {number}", payload(number))
+                elif WAY == "journal":
+                    ws.journal.add(payload(number))
+                else:
+                    ws.items.add(payload(number))
                 ack(number)
             if number % FLUSH_EVERY == 0:
                 ws.flush()
@@ -64,5 +70,7 @@ def write(folder: str, start: int, count: int, ack: Acknowledge) -> None:
 def read(folder: str) -> dict[int, bool]:
     """The numbers that are remembered, and whether their texts are what was told."""
     with open_workspace(home(folder)) as ws:
-        texts = [item.text for item in ws.items.all() if item.text.startswith("I like item ")]
+        told = [item.text for item in ws.items.all()]
+        told += [fact.value for fact in ws.facts.all()] + [entry.text for entry in ws.journal.entries()]
+        texts = [text for text in told if text.startswith("I like item ")]
     return {(number := int(text.split()[3])): text == payload(number) for text in texts}
