@@ -16,10 +16,11 @@ from nanomem_tui.errors import AccessDenied, BadInput, NotFound
 if TYPE_CHECKING:
     import sqlite3
 
-Kind = Literal["scoped", "facts", "chroma", "working", "longterm-records"]
+Kind = Literal["nanomem-records", "scoped", "facts", "chroma", "working", "longterm-records"]
 
 _SIDE_FILES = ("-wal", "-journal")
 _SIGNS: tuple[tuple[Kind, frozenset[str]], ...] = (
+    ("nanomem-records", frozenset({"tier_meta", "goals"})),
     ("scoped", frozenset({"memory_entries"})),
     ("facts", frozenset({"facts", "journal"})),
     ("chroma", frozenset({"collections", "segments", "embeddings", "embedding_metadata"})),
