@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from nanomem_tui.agent_keys import judged, value_at
 from nanomem_tui.errors import InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.paths import Paths, user_settings
-from nanomem_tui.settings import ABOUT, NAMES, Settings, check, from_text, nearest
+from nanomem_tui.setting_values import check, from_text, nearest
+from nanomem_tui.settings import ABOUT, NAMES, Settings
 
 ENVIRONMENT = "environment"
 """How the environment is named as a source."""

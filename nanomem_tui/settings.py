@@ -1,20 +1,13 @@
-"""Every setting: its default, what it means, and which values can work.
+"""Every setting: its default and what it means.
 
-Owns the declarations and the checks of one value. Must not know where values come from: that is `config`.
+Owns the declarations. Which values can work is checked in `setting_values`; where values come from is `config`'s.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-import math
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
-
-from nanomem_tui import prices, setting_checks
-from nanomem_tui.errors import BadInput, InvalidConfig
 
 OFF = "memory is switched off (memory_enabled)"
 """Why nobody is given anything, and nothing is kept."""
@@ -104,6 +97,21 @@ class Settings(NamedTuple):
     chroma_path: str = ""
     chroma_url: str = ""
     pgvector_url: str = ""
+    mcp_writes: bool = False
+    context_max_tokens: int = 4000
+    context_tokenizer: str = "auto"
+    operational_entries: int = 10_000
+    operational_seconds: float = 3600.0
+    collector_enabled: bool = False
+    collector_interval_seconds: float = 15.0
+    lifecycle_enabled: bool = True
+    tiers_metric_days: int = 7
+    tiers_metric_hourly_days: int = 365
+    tiers_record_days: int = 30
+    tiers_goal_days: int = 90
+    tiers_undo_days: int = 14
+    tiers_working_gb: float = 1.0
+    tiers_longterm_gb: float = 50.0
     theme: str = ""
     ascii: bool = False
     keys: Mapping[str, str] = MappingProxyType({})
@@ -273,6 +281,25 @@ ABOUT: Mapping[str, About] = {
     "chroma_path": About("folder of our Chroma index (empty: `chroma` in nanomem's own folder)"),
     "chroma_url": About("address of a Chroma server to use in its place, as http://127.0.0.1:8000"),
     "pgvector_url": About("PostgreSQL database with pgvector, without a password (~/.pgpass or PGPASSWORD has it)"),
+    "mcp_writes": About("let agents propose memories over MCP, with --allow-writes too; a person accepts them"),
+    "context_max_tokens": About("tokens of context that are assembled for a task", least=1),
+    "context_tokenizer": About(
+        "what counts those tokens: auto (tiktoken, where its data is here), estimate, or a model's tokenizer.json"
+    ),
+    "operational_entries": About("entries of what happens now, before the oldest go into working memory", least=1),
+    "operational_seconds": About("seconds that an entry is among what happens now", least=1),
+    "collector_enabled": About("measure processes, connections, processor, memory, disk and GPU of this machine"),
+    "collector_interval_seconds": About("seconds between two looks at the machine", least=1),
+    "lifecycle_enabled": About("move old records to long-term memory by itself, once a day (`nanomem lifecycle`)"),
+    "tiers_metric_days": About("days that metrics are kept as measured, and then as averages of their hours", least=1),
+    "tiers_metric_hourly_days": About("days that averages of hours are kept (0: for good)", least=0),
+    "tiers_record_days": About(
+        "days that tool calls, decisions, events and states of agents are in working memory", least=1
+    ),
+    "tiers_goal_days": About("days that goals and tasks that have ended are in working memory", least=1),
+    "tiers_undo_days": About("days that a run of the lifecycle can be undone: it keeps what it averaged", least=0),
+    "tiers_working_gb": About("size of working memory beyond which you are told (0: any)", least=0),
+    "tiers_longterm_gb": About("size of long-term memory beyond which you are told (0: any)", least=0),
     "theme": About("colour theme of the console (empty: chosen by the terminal)", choices=("", *THEMES)),
     "ascii": About("draw without box characters"),
     "keys": About("action = key, to remap the console"),
@@ -280,113 +307,4 @@ ABOUT: Mapping[str, About] = {
 """Each setting of `Settings`, by name."""
 
 NAMES = Settings._fields
-_DEFAULTS: Mapping[str, Any] = Settings._field_defaults
-
-
-def check(name: str, value: Any, source: str, workspace: Path | None = None) -> Any:
-    """`value` in the type of the setting; `workspace`: the one that it is for, where that is known.
-
-    Raises InvalidConfig for a value that cannot work.
-    """
-    if name == "model_prices" and isinstance(value, Mapping):
-        return {model: _price(model, entry, source) for model, entry in value.items()}
-    kind, about = _kind(name), ABOUT[name]
-    fits = isinstance(value, _TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
-    fits = fits and (kind != "float" or math.isfinite(value))
-    fits = fits and (about.least is None or value >= about.least) and (about.most is None or value <= about.most)
-    inside = (value.values() if kind == "table" else value if kind == "list" else ()) if fits else ()
-    if not fits or not all(isinstance(entry, str) for entry in inside):
-        fix = f"nanomem config set {name} NAME=TEXT,NAME=TEXT" if kind == "table" else "see `nanomem config show`"
-        raise InvalidConfig(f"`{name}` must be {_KINDS[kind]}{_bound(about)}, not {value!r}", source, fix)
-    if about.names and (unknown := [key for key in value if key not in about.names]):
-        raise InvalidConfig(f"`{name}` cannot hold {unknown[0]!r}", source, f"one of {', '.join(about.names)}")
-    for word in inside if kind in ("list", "table") else [value]:
-        if about.choices and word not in about.choices:
-            fix = nearest(str(word), about.choices) or f"one of {', '.join(filter(None, about.choices))}"
-            raise InvalidConfig(f"`{name}` cannot be {word!r}", source, fix)
-    trouble = setting_checks.folder_trouble(value, workspace) if name == "wal_state_dir" else ""
-    trouble = setting_checks.cron_trouble(value) if name in ("dream_cron", "crystallize_schedule") else trouble
-    if trouble:
-        raise InvalidConfig(f"`{name}` cannot be {value!r}: {trouble}", source, f"see `{_EXAMPLES[name]}`")
-    if name == "embedding_base_url" and (trouble := setting_checks.address_trouble(value)):
-        fix = "see `nanomem config set embedding_base_url http://127.0.0.1:8080/v1`; a key goes into embedding_key_env"
-        raise InvalidConfig(f"`{name}` cannot be used: {trouble}", source, fix)
-    return float(value) if kind == "float" else tuple(value) if kind == "list" else value
-
-
-def _price(model: str, value: Any, source: str) -> tuple[float, float]:
-    try:
-        return prices.price(value)
-    except ValueError as error:
-        fix = "nanomem config set model_prices gpt-4o=2.5/10"
-        raise InvalidConfig(f"`model_prices` of {model!r} cannot be {value!r}: {error}", source, fix) from None
-
-
-_EXAMPLES = {
-    "wal_state_dir": "nanomem config set wal_state_dir memory/session-state",
-    "dream_cron": "nanomem config set dream_cron '0 4 * * *'",
-    "crystallize_schedule": "nanomem config set crystallize_schedule '0 4 * * *'",
-}
-
-
-_KINDS = {
-    "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "list": "a list of texts",
-    "table": "a table of texts",
-}  # fmt: skip
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "int": (int,), "float": (int, float), "bool": (bool,), "str": (str,), "list": (list, tuple), "table": (dict,),
-}  # fmt: skip
-
-
-def _bound(about: About) -> str:
-    if about.most is not None and about.least is not None:
-        return f" from {about.least:g} to {about.most:g}"
-    return f" of at least {about.least:g}" if about.least is not None else ""
-
-
-def from_text(name: str, text: str, source: str, workspace: Path | None = None) -> Any:
-    """The value of a setting given as text, on the command line or in the environment. Raises BadInput."""
-    if name not in NAMES:
-        raise BadInput(f"unknown setting `{name}`", source, nearest(name, NAMES) or "see `nanomem config show`")
-    kind = _kind(name)
-    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-    value: Any = text
-    with contextlib.suppress(ValueError):
-        if kind == "bool":
-            value = words.get(text.strip().lower(), text)
-        elif kind in ("int", "float"):
-            value = int(text) if kind == "int" else float(text)
-        elif kind == "list" and not text.lstrip().startswith("["):
-            value = [word.strip() for word in text.split(",") if word.strip()]
-        elif kind == "table":
-            value = _table(text)
-        elif kind != "str":
-            value = json.loads(text)
-    return check(name, value, source, workspace)
-
-
-def _table(text: str) -> Any:
-    """A table as JSON, as TOML writes it, or as `name=word, name=word`. Raises ValueError for what is none of these."""
-    if not text.lstrip().startswith("{"):
-        pairs = [part.partition("=") for part in text.split(",")]
-        return {name.strip(): word.strip() for name, sign, word in pairs if sign} if all(p[1] for p in pairs) else text
-    try:
-        return json.loads(text)
-    except ValueError:
-        import tomllib  # only where one is set so
-
-        return tomllib.loads(f"table = {text}")["table"]
-
-
-def _kind(name: str) -> str:
-    """The type of a setting by name; a mapping is a `table`, a tuple of words a `list`."""
-    default = _DEFAULTS[name]
-    return "table" if isinstance(default, Mapping) else "list" if isinstance(default, tuple) else type(default).__name__
-
-
-def nearest(name: str, known: tuple[str, ...], least: float = 0.5) -> str:
-    """`did you mean …?` for a misspelt name, empty when nothing is near (`least` of 1 is the name itself)."""
-    import difflib
-
-    close = difflib.get_close_matches(name, known, 1, least)
-    return f"did you mean `{close[0]}`?" if close else ""
+DEFAULTS: Mapping[str, Any] = Settings._field_defaults

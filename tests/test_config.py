@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import config, open_workspace, settings
+from nanomem_tui import config, open_workspace, setting_values, settings
 from nanomem_tui.errors import BadInput, InvalidConfig, NanomemError
 from nanomem_tui.paths import Paths, locate, user_settings
 from nanomem_tui.settings import Settings
@@ -155,7 +155,7 @@ def test_the_agents_own_settings_are_used(paths: Paths) -> None:
     ],
 )
 def test_text_becomes_the_value_it_means(name: str, text: str, value: object) -> None:
-    assert settings.from_text(name, text, "here") == value
+    assert setting_values.from_text(name, text, "here") == value
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_text_becomes_the_value_it_means(name: str, text: str, value: object) ->
 )
 def test_text_that_means_nothing_is_refused(name: str, text: str) -> None:
     with pytest.raises(BadInput, match="here"):
-        settings.from_text(name, text, "here")
+        setting_values.from_text(name, text, "here")
 
 
 def test_the_environment_is_refused_by_name(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,9 +179,9 @@ def test_every_setting_is_explained() -> None:
 
 
 def test_a_setting_of_few_words_takes_no_other(tmp_path: Path) -> None:
-    assert settings.from_text("mirrors", "off", "here") == "off"
+    assert setting_values.from_text("mirrors", "off", "here") == "off"
     with pytest.raises(InvalidConfig, match="one of auto, on, off"):
-        settings.from_text("mirrors", "sometimes", "here")
+        setting_values.from_text("mirrors", "sometimes", "here")
 
 
 SEED_001 = {
@@ -355,4 +355,4 @@ def test_lists_and_tables_are_read_from_every_source(paths: Paths, monkeypatch: 
     assert got.capture_channels == ("cli", "matrix")
     assert got.capture_scopes == {"fact": "global"}
     assert got.promotion_triggers == ()
-    assert settings.from_text("capture_senders", '["a", "b"]', "here") == ("a", "b")
+    assert setting_values.from_text("capture_senders", '["a", "b"]', "here") == ("a", "b")

@@ -29,10 +29,10 @@ from nanomem_tui.text import counted
 if TYPE_CHECKING:
     from nanomem_tui.facts.extract_model import Extracted
     from nanomem_tui.facts.facts import Facts
-    from nanomem_tui.memory.fact_fields import Fact
     from nanomem_tui.memory.sessions import Sessions
     from nanomem_tui.operations import Actor, Operation
     from nanomem_tui.paths import Paths
+    from nanomem_tui.store.fact_fields import Fact
     from nanomem_tui.store.memory_store import MemoryStore
 
 MARKER = "crystallize:v1"

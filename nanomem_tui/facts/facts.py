@@ -5,24 +5,24 @@ A fact is an item; what is changed here is one operation on items. Must not know
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.facts.known_facts import KnownFacts
 from nanomem_tui.facts.value_history import Value, merged_ids, values_of
-from nanomem_tui.memory import fact_fields, retention, scopes
+from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.expected import as_shown
-from nanomem_tui.memory.fact_fields import Fact, Identity, checked_name, fact_of, folded, identity_of, text_of
 from nanomem_tui.memory.items import Items, checked
+from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Change, Operation, new_operation
+from nanomem_tui.store import fact_fields
+from nanomem_tui.store.fact_fields import Fact, Identity, checked_name, fact_of, folded, identity_of, text_of
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, dumped
 from nanomem_tui.text import counted, normalised
 
 NO_DOMAIN = "(no domain)"
@@ -253,7 +253,7 @@ class Facts:
             pinned=any(row.pinned for row in rows),
             importance=max(row.importance for row in rows),
             expires_at=retention.longest(rows),
-            meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True),
+            meta_json=dumped(meta),
         )
         changes = [change_of("item", kept.item, after)]
         changes += [change_of("item", other.item, other.item._replace(is_deleted=True)) for other in others]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+PERSONAL, WORK, TECHNOLOGY, PREFERENCES = "Personal", "Work", "Technology", "User Preferences"
+"""The domains."""
 _APART = 3
 """Words of a thing that may be named beside others."""
 
@@ -98,6 +100,22 @@ class Grammar(NamedTuple):
         if rule.check is not None and not all(rule.check(part, "") for part in parts):
             return []
         return parts if all(len(part.split()) <= _APART for part in parts) else [text]
+
+
+def sorter(
+    sorts: Sequence[tuple[str, str, str]], plain: Callable[[str], str] = str
+) -> Callable[[str], tuple[str, str]]:
+    """What tells where a key belongs (domain, category): as the first of the sorts says whose pattern is found in it.
+    `plain`: a key as the patterns read it."""
+
+    def sort(key: str) -> tuple[str, str]:
+        words = plain(key)
+        for domain, category, pattern in sorts:
+            if _compiled(pattern).search(words):
+                return domain, category
+        return PERSONAL, "General"
+
+    return sort
 
 
 @lru_cache(1024)

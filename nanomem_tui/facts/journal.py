@@ -5,7 +5,6 @@ Owns what an entry may be and how entries are found. That each change is one ope
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
@@ -18,7 +17,7 @@ from nanomem_tui.memory.items import checked
 from nanomem_tui.operations import Actor, Operation, new_key
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
-from nanomem_tui.store.values import Record
+from nanomem_tui.store.values import Record, dumped
 
 KIND = "journal"
 
@@ -106,7 +105,7 @@ class Journal:
             fields["at"] = _at(fields["about"], clock.parse(row.at) or clock.now())
         meta = row.meta
         if "text" in fields and meta.pop("conflict", None) is not None:  # who writes the text settles which one it is
-            fields["meta_json"] = json.dumps(meta, ensure_ascii=False, sort_keys=True)
+            fields["meta_json"] = dumped(meta)
         return self._records.change(row, fields)
 
     def delete(self, ids: Sequence[str]) -> Operation:

@@ -6,7 +6,6 @@ reflection, `meta.reflection` of the lesson). Secrets in arguments and errors ar
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +21,7 @@ from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Lesson, Record
+from nanomem_tui.store.values import Lesson, Record, dumped
 
 KIND = "reflection"
 LONGEST = {"tool": 200, "args": 20_000, "error": 20_000}
@@ -94,7 +93,7 @@ class Reflections:
         kept, masked = _kept(given)
         meta = {name: kept[name] for name in ("args", "error") if kept[name]}
         row = Record(
-            new_key(KIND), KIND, kept["tool"], checked(insight), session_key, source, now, _dump(meta), now, now
+            new_key(KIND), KIND, kept["tool"], checked(insight), session_key, source, now, dumped(meta), now, now
         )
         return self._records.add([row], actor=actor), row, [*masked, *_warnings(row)]
 
@@ -117,7 +116,7 @@ class Reflections:
             changed["text"] = checked(fields["insight"])
             meta.pop("conflict", None)
         if meta != row.meta:
-            changed["meta_json"] = _dump(meta)
+            changed["meta_json"] = dumped(meta)
         as_shown(row, expected, changed)
         operation = self._records.change(row, changed)
         after = self.get(row.id)
@@ -161,7 +160,7 @@ class Reflections:
         if same is None and why:
             made = scopes.waiting(made, why, by="reflection")
         linked = row._replace(
-            meta_json=_dump({**row.meta, "lesson": (same or made).id}), updated_at=clock.iso(clock.now())
+            meta_json=dumped({**row.meta, "lesson": (same or made).id}), updated_at=clock.iso(clock.now())
         )
         after = self._naming(same or made, row.id)
         changes = [change_of("record", row, linked)]
@@ -188,7 +187,7 @@ class Reflections:
         named = self._store.load("record").records.get(str(lesson.meta.get("reflection") or ""))
         if named is not None and not named.is_deleted:
             return lesson
-        return lesson._replace(meta_json=_dump({**lesson.meta, "reflection": reflection_id}))
+        return lesson._replace(meta_json=dumped({**lesson.meta, "reflection": reflection_id}))
 
 
 def _words_for(reflection: Record) -> tuple[str, str, str]:
@@ -243,7 +242,3 @@ def _warnings(row: Record) -> list[str]:
 def _said(row: Record) -> list[str]:
     meta = row.meta
     return [row.text, *(str(meta.get(name) or "") for name in ("error", "args"))]
-
-
-def _dump(meta: dict[str, Any]) -> str:
-    return json.dumps(meta, ensure_ascii=False, sort_keys=True)

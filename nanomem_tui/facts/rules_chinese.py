@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from nanomem_tui.facts.grammar import Grammar, Rule
-from nanomem_tui.facts.rules_english import PERSONAL, PREFERENCES, TECHNOLOGY, WORK
+from nanomem_tui.facts.grammar import PERSONAL, PREFERENCES, TECHNOLOGY, WORK, Grammar, Rule, sorter
 from nanomem_tui.memory.simplified import simplified
 
 _NOW = r"(?:现在|目前|平时|一直|其实|也|还|就|已经|都)*"
@@ -106,20 +105,12 @@ _SORTS: tuple[tuple[str, str, str], ...] = (
     (PERSONAL, "Home", r"家乡|老家|故乡|城市|地址|住址|邮编|房东"),
     (PERSONAL, "Health", r"血型|鞋码|尺码|医生|牙医|忌口|饮食|过敏"),
     (WORK, "Schedule", r"时间|日期|站会|例会|周会|航班|座位|房间|作息"),
-    (TECHNOLOGY, "Infrastructure", r"(?i:wi-?fi)|无线|网络|数据库|服务器|域名|主机|端口|路由|云"),
+    (TECHNOLOGY, "Infrastructure", r"wi-?fi|无线|网络|数据库|服务器|域名|主机|端口|路由|云"),
     (TECHNOLOGY, "Tools", r"编辑器|浏览器|系统|电脑|笔记本|手机|键盘|显示器|打印机|技术栈|框架|语言|版本|型号"),
     (WORK, "Projects", r"项目|仓库|分支|代号|产品|预算"),
     (WORK, "Work", r"职业|工作|职位|岗位|部门|公司|单位|行业|专业|学校|大学|学历|办公室|工位|老板|经理|上司|同事"),
 )  # fmt: skip
-
-
-def _sort(key: str) -> tuple[str, str]:
-    plain = simplified(key)
-    for domain, category, pattern in _SORTS:
-        if re.search(pattern, plain):
-            return domain, category
-    return PERSONAL, "General"
-
+_sort = sorter(_SORTS, simplified)
 
 RULES: tuple[Rule, ...] = (
     Rule(PERSONAL, "Identity", rf"(?:我|本人){_NOW}(?:的(?:名字|全名|大名))?(?:叫做?|是叫)(?P<v>{_SHORT}?)"

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 
-from nanomem_tui.facts.grammar import Grammar, Rule
+from nanomem_tui.facts.grammar import PERSONAL, PREFERENCES, TECHNOLOGY, WORK, Grammar, Rule, sorter
 from nanomem_tui.memory.capture_kinds import LEAD
-
-PERSONAL, WORK, TECHNOLOGY, PREFERENCES = "Personal", "Work", "Technology", "User Preferences"
 
 _KIN = (
     r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|spouse|(?:older |younger |elder |little |big |twin |"
@@ -199,14 +197,7 @@ _SORTS: tuple[tuple[str, str, str], ...] = (
     (WORK, "Work", (r"job|occupation|profession|title|position|role|department|team|company|employer|boss|manager|"
      r"industry|field|major|degree|school|university|college|alma|office|desk|colleague")),
 )  # fmt: skip
-
-
-def _sort(key: str) -> tuple[str, str]:
-    for domain, category, pattern in _SORTS:
-        if re.search(pattern, key, re.IGNORECASE):
-            return domain, category
-    return PERSONAL, "General"
-
+_sort = sorter(_SORTS)
 
 _LIKED = r"(?:also |really |absolutely |quite |just |still |especially |particularly |strongly |much )*"
 RULES: tuple[Rule, ...] = (

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from nanomem_tui.facts.grammar import Grammar, Rule
-from nanomem_tui.facts.rules_english import PERSONAL, PREFERENCES, TECHNOLOGY, WORK
+from nanomem_tui.facts.grammar import PERSONAL, PREFERENCES, TECHNOLOGY, WORK, Grammar, Rule, sorter
 
 _IS = r"(?: ?[—–=:] ?| - | это | — это | является | теперь | называется | зовётся | зовется )"
 _NOW = (
@@ -177,14 +176,7 @@ _SORTS: tuple[tuple[str, str, str], ...] = (
     (WORK, "Work", (r"профессия|должность|работ|специальность|отдел|команда|компания|начальни|вуз|университет|школа|"
      r"институт|факультет|кафедра|офис|кабинет|коллега|шеф|босс")),
 )  # fmt: skip
-
-
-def _sort(key: str) -> tuple[str, str]:
-    for domain, category, pattern in _SORTS:
-        if re.search(pattern, key, re.IGNORECASE):
-            return domain, category
-    return PERSONAL, "General"
-
+_sort = sorter(_SORTS)
 
 _LIKED = r"(?:очень|больше всего|просто|также|тоже|ещё|еще|особенно|всегда|действительно|безумно) "
 RULES: tuple[Rule, ...] = (

@@ -16,11 +16,11 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.facts.facts import Facts
 from nanomem_tui.memory import retention, scopes
 from nanomem_tui.memory.by_meaning import ByMeaning, Near, NearestItems
-from nanomem_tui.memory.fact_fields import Fact, fact_of
 from nanomem_tui.memory.items import Items
 from nanomem_tui.memory.questions import MAX_QUERY, Question
 from nanomem_tui.memory.recall import Recall
 from nanomem_tui.settings import Settings
+from nanomem_tui.store.fact_fields import Fact, fact_of
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.vectors.legible import share_read

@@ -7,7 +7,6 @@ is. Counts stand as they were recorded: a total may be more, or less, than the t
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
@@ -21,7 +20,7 @@ from nanomem_tui.model.settings import own_price
 from nanomem_tui.operations import Actor, Operation, new_key, new_operation
 from nanomem_tui.prices import Price, price_of
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Record
+from nanomem_tui.store.values import Record, dumped
 from nanomem_tui.text import quoted
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ class Usage:
             else:
                 meta["cost"] = round(float(before.get("cost") or 0) + cost, 9)
             made = known or Record(new_key("usage"), KIND, day, source=OURS, created_at=at)
-            after = made._replace(at=at, updated_at=at, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+            after = made._replace(at=at, updated_at=at, meta_json=dumped(meta))
             label = f"count {total_tokens:,} tokens of {quoted(model, 60)}: {source}"
             return self._perform(new_operation("usage.add", label, [change_of("record", known, after)], actor=actor))
 

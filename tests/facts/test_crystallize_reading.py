@@ -19,6 +19,8 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from tests.facts.talking import START, keep_all, say, talking, values, verdicts
 
+pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes
+
 
 def test_the_last_messages_of_all_sessions_are_read(tmp_path: Path) -> None:
     workspace = talking(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, dumped
 
 MAX_NAME = 300
 """Characters of a domain, a category, a sub-category or a key."""
@@ -64,9 +64,8 @@ def fact_of(item: Item) -> Fact | None:
     fields = item.meta.get("fact")
     if not isinstance(fields, dict) or not all(isinstance(fields.get(name), str) for name in ("category", "key")):
         return None
-    key, value = fields["key"], fields.get("value")
-    if not isinstance(value, str) or item.text != text_of(key, value):
-        value = item.text.removeprefix(f"{key}: ")
+    key = fields["key"]
+    value = item.text.removeprefix(text_of(key, ""))
     domain, sub = (
         fields.get(name) if isinstance(fields.get(name), str) else None for name in ("domain", "sub_category")
     )
@@ -76,11 +75,6 @@ def fact_of(item: Item) -> Fact | None:
 def text_of(key: str, value: str) -> str:
     """The words of a fact, as they are recalled."""
     return f"{key}: {value}"
-
-
-def document_of(fact: Fact) -> str:
-    """The document of a fact in the seed's index of vectors: four lines."""
-    return f"Domain: {fact.domain or ''}\nКатегория: {fact.category}\nКлюч: {fact.key}\nЗначение: {fact.value}"
 
 
 def identity_of(fact: Fact) -> Identity:
@@ -127,7 +121,7 @@ def with_fields(item: Item, fields: Mapping[str, Any]) -> Item:
     known = meta.get("fact")
     fact = {**(known if isinstance(known, dict) else {}), **fields}
     meta["fact"] = {name: value for name, value in fact.items() if value is not None}
-    return item._replace(meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+    return item._replace(meta_json=dumped(meta))
 
 
 def with_value(item: Item) -> Item:
@@ -154,16 +148,6 @@ def with_value_of(item: Item, other: Item) -> Item:
         updated_at=other.updated_at,
         enabled=True,
     )
-
-
-def holder(rows: Iterable[Item], known: Identity) -> Item | None:
-    """The row that holds the fact of that identity: not deleted, and not waiting in the inbox."""
-    for row in rows:
-        if not row.is_deleted and '"fact"' in row.meta_json and not row.waits:
-            fact = fact_of(row)
-            if fact is not None and identity_of(fact) == known:
-                return row
-    return None
 
 
 def checked_name(value: str, where: str, *, needed: bool = True) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from nanomem_tui.memory.fact_fields import Fact, Identity, fact_of, identity_of
+from nanomem_tui.store.fact_fields import Fact, Identity, fact_of, identity_of
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
 
