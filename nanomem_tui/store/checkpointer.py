@@ -6,6 +6,7 @@ Must not decide what is due (the store does) nor end a program: a checkpoint tha
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store.memory_store import MemoryStore
@@ -19,8 +20,10 @@ PAUSE = 10.0
 class Checkpointer:
     """Started once, stopped once. The last checkpoint is the one that closing the store makes."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: MemoryStore, beside: Callable[[], object] = lambda: None) -> None:
+        """`beside`: what else is to be looked at each time; it raises nothing."""
         self._store = store
+        self._beside = beside
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="nanomem-checkpoints", daemon=True)
 
@@ -37,6 +40,7 @@ class Checkpointer:
         wait = LOOK
         while not self._stop.wait(wait):
             wait = LOOK
+            self._beside()
             try:
                 if self._store.due():
                     self._store.checkpoint()

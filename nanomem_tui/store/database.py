@@ -12,8 +12,9 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import from_os_error
@@ -31,16 +32,33 @@ FOLD_AT = 16_000_000
 """Bytes of the WAL beyond which it is folded into the database after a commit."""
 
 
-class Database:
-    """The SQLite database of one workspace, made at the first write.
+class Schema(NamedTuple):
+    """The schema of a database: its version, and what brings a connection from an older one to it, in its
+    transaction. `shrinks`: pages that became free can be given back a few at a time."""
 
-    All writers hold the flock of `store.lock` for the length of a transaction: that also keeps the WAL from being
-    folded in while somebody writes, which SQLite before 3.51.3 pays for with a lost commit now and then.
+    version: int
+    migrate: Callable[[sqlite3.Connection, int, str], object]
+    shrinks: bool = False
+
+
+def _of_memory() -> Schema:
+    from nanomem_tui.store import migrations
+
+    return Schema(reader.SCHEMA_VERSION, migrations.migrate)
+
+
+class Database:
+    """An SQLite database of one workspace, made at the first write; that of its memory unless told otherwise.
+
+    All writers hold the flock of `lock`, a file beside it, for the length of a transaction: that also keeps the WAL
+    from being folded in while somebody writes, which SQLite before 3.51.3 pays for with a lost commit now and then.
     """
 
-    def __init__(self, path: Path, backups: Path) -> None:
+    def __init__(self, path: Path, backups: Path, lock: str = LOCK, schema: Callable[[], Schema] = _of_memory) -> None:
         self.path = path
         self._backups = backups
+        self._lock = path.with_name(lock)
+        self._schema = schema
         self._connection: sqlite3.Connection | None = None
         self._inode = 0
         self._met_busy = -math.inf  # when somebody else's lock was waited for in vain, monotonic seconds
@@ -51,7 +69,7 @@ class Database:
         for what goes wrong meanwhile."""
         try:
             atomic.make_folder(self.path.parent)
-            with atomic.locked(self.path.with_name(LOCK), wait=LOCK_WAIT):
+            with atomic.locked(self._lock, wait=LOCK_WAIT):
                 yield
         except sqlite3.Error as error:
             raise reader.database_error(error, self.path) from error
@@ -105,7 +123,7 @@ class Database:
         """Fold the WAL into the file and let go of it."""
         if self._connection is None:
             return
-        with contextlib.suppress(Exception), atomic.locked(self.path.with_name(LOCK), wait=1.0):
+        with contextlib.suppress(Exception), atomic.locked(self._lock, wait=1.0):
             self._connection.execute("PRAGMA busy_timeout = 100")  # what is not folded now is folded another time
             _fold_wal(self._connection)
         self.let_go()
@@ -118,7 +136,7 @@ class Database:
 
     def backup(self, label: str) -> Path:
         """A consistent copy in `backups/`, named by time and label."""
-        target = self._backups / f"nanomem-{clock.now():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}-{label}.db"
+        target = self._backups / f"{self.path.stem}-{clock.now():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}-{label}.db"
         copy_into(self.path, target)
         return target
 
@@ -135,13 +153,14 @@ class Database:
         if not self.path.exists():
             os.close(owners.opened(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW))
             atomic.sync_folder(self.path.parent)
-        connection = connect(self.path)
+        schema = self._schema()
+        connection = connect(self.path, shrinks=schema.shrinks)
         try:
             found = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            if found != reader.SCHEMA_VERSION:
-                if 0 < found < reader.SCHEMA_VERSION:
-                    self.backup(f"before-schema-{reader.SCHEMA_VERSION}")
-                make_schema(self.path, found)
+            if found != schema.version:
+                if 0 < found < schema.version:
+                    self.backup(f"before-schema-{schema.version}")
+                make_schema(self.path, found, schema)
         except BaseException:
             connection.close()
             raise
@@ -154,11 +173,12 @@ class Database:
             return 0
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, *, shrinks: bool = False) -> sqlite3.Connection:
     """A connection that writes safely; transactions are begun and ended by hand. Raises the driver's errors."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_WAIT)
     connection.text_factory = reader.tolerant
     for pragma in (
+        *(["auto_vacuum = INCREMENTAL"] if shrinks else []),  # heard by an empty file alone
         "journal_mode = WAL",
         "synchronous = FULL",
         "wal_autocheckpoint = 0",
@@ -169,16 +189,15 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def make_schema(path: Path, found: int) -> None:
+def make_schema(path: Path, found: int, schema: Schema | None = None) -> None:
     """Bring the database from schema `found` to the present one, in one transaction. Raises NewerDatabase and the
     driver's errors."""
-    from nanomem_tui.store import migrations
-
-    with contextlib.closing(connect(path)) as connection:
+    schema = schema or _of_memory()
+    with contextlib.closing(connect(path, shrinks=schema.shrinks)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         # Whoever made the schema while this waited for the lock must not meet it made twice.
         found = max(found, int(connection.execute("PRAGMA user_version").fetchone()[0]))
-        migrations.migrate(connection, found, str(path))
+        schema.migrate(connection, found, str(path))
         connection.execute("COMMIT")
 
 

@@ -101,6 +101,17 @@ class Journal:
         entries = [entry for entry in self.log(1_000) if entry.operation.kind == kind and entry.undone]
         return frozenset(change.key for entry in entries for change in entry.operation.changes if change.before is None)
 
+    def taken_away(self, layer: str) -> frozenset[str]:
+        """The things of a layer that somebody deleted and that did not come back by an operation. Of the newest
+        thousand operations."""
+        gone: set[str] = set()
+        for entry in reversed(self.log(1_000)):
+            if not entry.undone and entry.operation.kind not in oplog.BOOKKEEPING:
+                for change in entry.operation.changes:
+                    if change.layer == layer:
+                        (gone.add if change.after is None else gone.discard)(change.key)
+        return frozenset(gone)
+
     def newest(self, kind: str, actor: str) -> LogEntry | None:
         """The newest operation of a kind by an actor."""
         return self._one(

@@ -26,20 +26,20 @@ _AT_ONCE = 500
 """Changes that are written as JSON at once."""
 _BEGIN = b'{"c":"'
 _ID = re.compile(rb'\{"c":"[0-9a-f]{8}","r":\{"id":"([!#-\[\]-~]+)"')
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
-def _writer() -> Callable[[object], str]:
-    """`_ENCODER.encode`, without making the encoder of C anew for every line."""
+def json_writer(*, finite: bool = False) -> Callable[[object], str]:
+    """`encode` of a JSON encoder, without making that of C anew for every value. `finite`: ValueError for infinity."""
+    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, allow_nan=not finite)
     encoders: Any = json.encoder
     make, quote = getattr(encoders, "c_make_encoder", None), getattr(encoders, "c_encode_basestring", None)
     if make is None or quote is None:
-        return _ENCODER.encode
-    chunks = make(None, _ENCODER.default, quote, None, ":", ",", False, False, True)
+        return encoder.encode
+    chunks = make(None, encoder.default, quote, None, ":", ",", False, False, not finite)
     return lambda value: "".join(chunks(value, 0))
 
 
-_as_json = _writer()
+_as_json = json_writer()
 
 
 def encode(operation: Operation) -> bytes:

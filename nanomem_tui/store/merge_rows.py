@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from nanomem_tui.store.values import AnyRow
+from nanomem_tui.store.values import AnyRow, dumped
 
 _ADDED = frozenset({"hits"})
 _NEWEST = frozenset({"updated_at", "last_accessed_at", "last_applied_at"})
@@ -47,7 +46,7 @@ def merge_row(base: AnyRow | None, ours: AnyRow, theirs: AnyRow) -> AnyRow:
 
 def note_conflict(row: AnyRow, conflicts: dict[str, Any]) -> str:
     """The free fields of a row with those other texts noted, beside the ones that wait already."""
-    return _dump({**row.meta, "conflict": {**_object(row.meta.get("conflict")), **conflicts}})
+    return dumped({**row.meta, "conflict": {**_object(row.meta.get("conflict")), **conflicts}})
 
 
 def _merged_meta(base: AnyRow | None, ours: AnyRow, theirs: AnyRow, conflicts: dict[str, Any]) -> str:
@@ -60,11 +59,7 @@ def _merged_meta(base: AnyRow | None, ours: AnyRow, theirs: AnyRow, conflicts: d
             meta[name] = source[name]
     if conflicts:
         meta["conflict"] = {**_object(meta.get("conflict")), **conflicts}
-    return _dump(meta)
-
-
-def _dump(meta: dict[str, Any]) -> str:
-    return json.dumps(meta, ensure_ascii=False, sort_keys=True)
+    return dumped(meta)
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -36,8 +36,8 @@ _RECORDS = f"SELECT {', '.join(RECORD_COLUMNS)} FROM records WHERE workspace_id 
 
 
 @contextlib.contextmanager
-def open_database(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection. Raises NewerDatabase, CorruptDatabase, DiskFull or AccessDenied.
+def open_database(path: Path, newest: int | None = None) -> Iterator[sqlite3.Connection]:
+    """A read-only connection. `newest`: the schema we know. Raises NewerDatabase, CorruptDatabase and the like.
 
     Without a `-wal` beside it the file is opened as immutable, so that reading leaves no `-wal` and `-shm`. Where a
     `-wal` lies on a full disk or in a folder that we may not write to, SQLite cannot make its `-shm`: a copy is read.
@@ -47,8 +47,8 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
             connection, version = _connected(path, stack)
             if not 0 <= version <= PLAUSIBLE:
                 raise sqlite3.DatabaseError(f"schema {version}, which no release has")
-            if version > SCHEMA_VERSION:
-                what = f"the database has schema {version}, this nanomem knows {SCHEMA_VERSION}"
+            if version > (known := newest or SCHEMA_VERSION):
+                what = f"the database has schema {version}, this nanomem knows {known}"
                 raise NewerDatabase(what, str(path), "install a newer nanomem; nothing was changed")
             yield connection
     except sqlite3.Error as error:
@@ -86,7 +86,7 @@ def _private_copy(path: Path, stack: contextlib.ExitStack) -> Path:
 
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
-            held.enter_context(atomic.locked(path.with_name("store.lock")))
+            held.enter_context(atomic.locked(path.with_name("tiers.lock" if path.stem == "tiers" else "store.lock")))
         for base in (None, "/dev/shm"):  # noqa: S108  memory, where the disk is full
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-", dir=base))
             try:
@@ -101,12 +101,12 @@ def _private_copy(path: Path, stack: contextlib.ExitStack) -> Path:
     raise AssertionError
 
 
-def is_made(path: Path) -> bool:
+def is_made(path: Path, newest: int | None = None) -> bool:
     """Whether there is a database; where making it was cut off there is a file, and still no database."""
     if not path.exists():
         return False
     try:
-        with open_database(path) as connection:
+        with open_database(path, newest) as connection:
             return int(connection.execute("PRAGMA user_version").fetchone()[0]) > 0
     except (StoreError, AccessDenied):
         return True  # whoever reads it says what is wrong

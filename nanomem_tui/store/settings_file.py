@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import config, settings
+from nanomem_tui import config, setting_values, settings
 from nanomem_tui.errors import BadInput, NothingToDo
 from nanomem_tui.store import atomic
 
@@ -25,7 +25,7 @@ def save(file: Path, name: str, text: str, *, workspace: Path | None = None, dry
 
     Raises BadInput or InvalidConfig, and has written nothing then.
     """
-    value = settings.from_text(name, text, "", workspace)
+    value = setting_values.from_text(name, text, "", workspace)
     table = config.read_toml(file)
     if not dry_run:
         _write(file, {**table, name: value})

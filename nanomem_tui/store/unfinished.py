@@ -13,7 +13,7 @@ from nanomem_tui.errors import Conflict, NanomemError, NotFound
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.store.values import ROW_LAYERS
 
-SETTLED = frozenset({"file", "hunk"})
+SETTLED = frozenset({"file", "hunk", "tier", "lifecycle"})
 """Layers of which one must know what a killed process left before the next change is made."""
 
 

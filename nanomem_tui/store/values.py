@@ -189,6 +189,11 @@ def row_hash(row: AnyRow | Sequence[Any]) -> str:
     return hashlib.blake2b(_HASHED(body).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
+def dumped(meta: Mapping[str, Any]) -> str:
+    """Free fields as a row keeps them."""
+    return json.dumps(meta, ensure_ascii=False, sort_keys=True)
+
+
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nanomem_tui.paths import TRACKED_FILES, Paths
 
-LAYERS = ("items", "lessons", "sessions", "wal", "history", "dream", "documents", "notes", "review", "usage")
+LAYERS = ("items", "lessons", "sessions", "wal", "history", "dream", "documents", "notes", "review", "usage", "tiers")
 
 TICK = 10_000_000
 """Nanoseconds that the time of a file may lie behind the clock: kernels stamp files by the tick."""
@@ -27,7 +27,8 @@ class Watch:
     `state_folder`: where the session state lies, when not in its usual place. `databases`: those of another system,
     beside the one in the agent's home. `since`: a time in nanoseconds, before it was made, from which changes count
     too: the first look names them, so that who opens a workspace need not look at every file before the first is read.
-    Our own database is left out: it tells of foreign commits itself. Temporary files of anybody are ignored.
+    Our own database is left out: it tells of foreign commits itself. `tiers.db` is not. Temporary files of anybody are
+    ignored.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Watch:
             "notes": self._notes,
             "review": lambda: _folder(self._paths.review, (".json",)),
             "usage": self._usage,
+            "tiers": self._tiers,
         }
         return sources[layer]()
 
@@ -102,6 +104,10 @@ class Watch:
     def _usage(self) -> Iterable[tuple[str, os.stat_result]]:
         log = self._paths.token_log
         return _files((log, log.with_name(f"{log.name}-wal"))) if log is not None else ()
+
+    def _tiers(self) -> Iterable[tuple[str, os.stat_result]]:
+        path = self._paths.tiers_database
+        return _files((path, path.with_name(f"{path.name}-wal")))
 
     def _sessions(self) -> Iterable[tuple[str, os.stat_result]]:
         for folder in self._session_folders:

@@ -60,8 +60,8 @@ def written_when_asked(monkeypatch: pytest.MonkeyPatch, asked: str, write: Calla
             write()
 
     @contextmanager
-    def opened(path: Path) -> Iterator[sqlite3.Connection]:
-        with opening(path) as connection:
+    def opened(path: Path, *newest: int) -> Iterator[sqlite3.Connection]:
+        with opening(path, *newest) as connection:
             connection.set_trace_callback(trace)
             yield connection
 

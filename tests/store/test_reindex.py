@@ -78,8 +78,8 @@ def test_what_is_written_while_it_is_counted_makes_no_index_look_wrong(
     opening = reader.open_database
 
     @contextmanager
-    def opened(path: Path) -> Iterator[sqlite3.Connection]:
-        with opening(path) as connection:
+    def opened(path: Path, *newest: int) -> Iterator[sqlite3.Connection]:
+        with opening(path, *newest) as connection:
             connection.set_trace_callback(lambda sql: write() if "memory_entries_fts" in sql else None)
             yield connection
 

@@ -15,8 +15,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import NothingToDo
-from nanomem_tui.memory import fact_fields
 from nanomem_tui.operations import new_operation
+from nanomem_tui.store import fact_fields
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.workspace import Workspace

@@ -109,7 +109,7 @@ def test_a_workspace_without_any_of_it_can_be_watched(tmp_path):
     (tmp_path / "SOUL.md").unlink()
     (tmp_path / "memory").mkdir()
     assert watch.look() == {"documents"}
-    assert len(LAYERS) == 10
+    assert len(LAYERS) == 11
 
 
 @pytest.mark.parametrize(

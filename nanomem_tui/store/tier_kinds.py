@@ -1,0 +1,290 @@
+"""The kinds of records of an agent's work (seed 004): their tables and their fields.
+
+Owns the declaration. What a value may be is checked in `tier_values`. Must not know a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from nanomem_tui.errors import BadInput
+from nanomem_tui.text import one_line
+
+Type = Literal["text", "json", "time", "int", "real", "bool"]
+Tier = Literal["working", "longterm"]
+TIERS: tuple[Tier, ...] = ("working", "longterm")
+FINAL = frozenset({"completed", "failed", "cancelled"})
+"""States in which a goal or a task has ended."""
+
+
+class Field(NamedTuple):
+    """One field of a kind: a column of its table. `required`: it may not be absent; `default` stands in where it is."""
+
+    name: str
+    type: Type = "text"
+    required: bool = False
+    default: Any = None
+
+
+class Kind(NamedTuple):
+    """A kind of records. `table`: where they lie in their first tier; `archive`: where long-term memory keeps them,
+    empty for what is long-term from the start or never moves. `when`: the field that says when it was.
+
+    `title`: the field that names one; `words`: the fields that are searched by words; `embedded`: those that are
+    embedded, and only those (seed 004, "What gets embedded").
+    """
+
+    name: str
+    table: str
+    fields: tuple[Field, ...]
+    when: str
+    title: str
+    words: tuple[str, ...]
+    archive: str = ""
+    tier: Tier = "working"
+    embedded: tuple[str, ...] = ()
+    indexed: tuple[str, ...] = ()
+
+    def field(self, name: str) -> Field | None:
+        """The field of that name."""
+        return next((field for field in self.fields if field.name == name), None)
+
+    @property
+    def tables(self) -> dict[Tier, str]:
+        """Its table in each tier that it has."""
+        return {self.tier: self.table} | ({"longterm": self.archive} if self.archive else {})
+
+
+def _required(name: str, type: Type = "text", default: Any = None) -> Field:
+    return Field(name, type, True, default)
+
+
+_KINDS = (
+    Kind(
+        "goal",
+        "goals",
+        (
+            _required("description"),
+            _required("status", default="pending"),
+            _required("priority", "int", 2),
+            _required("created_at", "time"),
+            Field("completed_at", "time"),
+            Field("result"),
+            Field("metadata", "json"),
+        ),
+        when="created_at",
+        title="description",
+        words=("description", "result"),
+        archive="archived_goals",
+        embedded=("description",),
+        indexed=("status",),
+    ),
+    Kind(
+        "task",
+        "tasks",
+        (
+            Field("goal_id"),
+            _required("description"),
+            _required("agent", default=""),
+            _required("status", default="pending"),
+            Field("input", "json"),
+            Field("output", "json"),
+            Field("started_at", "time"),
+            Field("completed_at", "time"),
+            Field("duration_ms", "int"),
+            Field("error"),
+            Field("procedure_id"),
+        ),
+        when="started_at",
+        title="description",
+        words=("description", "output", "error", "agent"),
+        archive="archived_tasks",
+        embedded=("description", "output"),
+        indexed=("goal_id", "status", "procedure_id"),
+    ),
+    Kind(
+        "tool-call",
+        "tool_calls",
+        (
+            Field("task_id"),
+            _required("tool_name"),
+            _required("agent", default=""),
+            _required("input", "json"),
+            Field("output", "json"),
+            Field("success", "bool"),
+            Field("duration_ms", "int"),
+            Field("reason"),
+            _required("timestamp", "time"),
+        ),
+        when="timestamp",
+        title="tool_name",
+        words=("tool_name", "reason", "input", "agent"),
+        archive="archived_tool_calls",
+        embedded=("reason",),
+        indexed=("task_id", "tool_name"),
+    ),
+    Kind(
+        "agent-state",
+        "agent_states",
+        (_required("agent_name"), _required("state", "json"), _required("updated_at", "time")),
+        when="updated_at",
+        title="agent_name",
+        words=("agent_name", "state"),
+        archive="archived_agent_states",
+    ),
+    Kind(
+        "decision",
+        "decisions",
+        (
+            _required("context"),
+            Field("options", "json"),
+            _required("chosen"),
+            _required("reasoning"),
+            Field("intelligence_level"),
+            Field("model_used"),
+            Field("outcome"),
+            _required("timestamp", "time"),
+            Field("task_id"),
+            _required("important", "bool", False),
+        ),
+        when="timestamp",
+        title="context",
+        words=("context", "chosen", "reasoning", "outcome"),
+        archive="archived_decisions",
+        embedded=("reasoning",),
+        indexed=("task_id",),
+    ),
+    Kind(
+        "pattern",
+        "patterns",
+        (
+            _required("trigger"),
+            _required("action"),
+            _required("success_rate", "real", 1.0),
+            _required("uses", "int", 0),
+            Field("last_used", "time"),
+            Field("created_from"),
+        ),
+        when="last_used",
+        title="trigger",
+        words=("trigger", "action"),
+        indexed=("created_from",),
+    ),
+    Kind(
+        "procedure",
+        "procedures",
+        (
+            _required("name"),
+            _required("description"),
+            _required("steps", "json", ()),
+            _required("success_count", "int", 0),
+            _required("fail_count", "int", 0),
+            Field("avg_duration_ms", "int"),
+            Field("tags", "json"),
+            _required("created_at", "time"),
+            Field("last_used", "time"),
+        ),
+        when="created_at",
+        title="name",
+        words=("name", "description", "tags"),
+        tier="longterm",
+        embedded=("description",),
+        indexed=("name",),
+    ),
+    Kind(
+        "incident",
+        "incidents",
+        (
+            _required("description"),
+            Field("symptoms", "json"),
+            Field("root_cause"),
+            Field("resolution"),
+            Field("resolved_by"),
+            Field("prevention"),
+            _required("timestamp", "time"),
+        ),
+        when="timestamp",
+        title="description",
+        words=("description", "symptoms", "root_cause", "resolution", "prevention"),
+        tier="longterm",
+        embedded=("description", "symptoms", "root_cause", "resolution"),
+    ),
+    Kind(
+        "config-change",
+        "config_history",
+        (
+            _required("file_path"),
+            _required("content", default=""),
+            Field("changed_by"),
+            Field("reason"),
+            _required("timestamp", "time"),
+        ),
+        when="timestamp",
+        title="file_path",
+        words=("file_path", "reason", "changed_by", "content"),
+        tier="longterm",
+        indexed=("file_path",),
+    ),
+    Kind(
+        "event",
+        "events",
+        (
+            _required("category"),
+            _required("source", default=""),
+            _required("data", "json"),
+            _required("critical", "bool", False),
+            _required("timestamp", "time"),
+        ),
+        when="timestamp",
+        title="category",
+        words=("category", "source", "data"),
+        archive="archived_events",
+        indexed=("category",),
+    ),
+    Kind(
+        "metric",
+        "metrics",
+        (
+            _required("name"),
+            _required("value", "real"),
+            Field("unit"),
+            Field("source"),
+            _required("timestamp", "time"),
+        ),
+        when="timestamp",
+        title="name",
+        words=(),
+        indexed=("name",),
+    ),
+    Kind(
+        "metric-hour",
+        "metrics_hourly",
+        (
+            _required("name"),
+            _required("hour", "time"),
+            _required("count", "int"),
+            _required("mean", "real"),
+            _required("least", "real"),
+            _required("most", "real"),
+            Field("unit"),
+        ),
+        when="hour",
+        title="name",
+        words=(),
+        tier="longterm",
+        indexed=("name",),
+    ),
+)
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
+"""Every kind, by name."""
+RECORD_KINDS = tuple(name for name in KINDS if name not in ("event", "metric", "metric-hour"))
+"""Those that a person, or an agent, records one by one."""
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of that name, as it or its table is called. Raises BadInput."""
+    kind = KINDS.get(name) or next((one for one in _KINDS if name in (one.table, one.name.replace("-", "_"))), None)
+    if kind is None:
+        raise BadInput("no such kind of record", one_line(name, 40), f"one of {', '.join(RECORD_KINDS)}")
+    return kind

@@ -1,0 +1,137 @@
+"""Finding records by words, with work that has a bound however many rows there are.
+
+A word that few rows hold is looked up whole. Of one that many hold, only the newest rows count, and those of the newest
+that hold all such words: no list of half a million rows is ever read (docs/decisions). Must not know tiers or kinds of
+questions.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from nanomem_tui import tokens
+from nanomem_tui.store import tier_rows
+from nanomem_tui.store.tier_kinds import Kind
+from nanomem_tui.store.tier_tables import words_of
+from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.word_search import saturated
+
+NEWEST = 128
+"""Rows of one word that are looked at, the newest first."""
+WINDOW = 10_000
+"""The newest rows among which those are sought that hold every common word."""
+RATED = 24
+"""Rows that are read, and rated by what they hold; twice as many as are asked for, if that is more."""
+MOST_WORDS = 12
+Table = tuple[Kind, str]
+"""A kind, and that one of its tables that is searched."""
+
+
+class Rated(NamedTuple):
+    """A record that holds some of the words: its BM25 score, and which words it holds."""
+
+    record: TierRecord
+    score: float
+    words: tuple[str, ...]
+
+
+class _Likely(NamedTuple):
+    """A row that may be among the best, by the words that the index told of it."""
+
+    score: float
+    place: int
+    number: int
+
+
+def find(
+    connection: sqlite3.Connection, workspace_id: str, tables: Sequence[Table], question: str, limit: int
+) -> list[Rated]:
+    """The best `limit` records of these tables for the words of a question, best first; equal ones newest first."""
+    weights = dict(list(tokens.query_weights(question, MOST_WORDS).items())[:MOST_WORDS])
+    likely: list[_Likely] = []
+    weighed: list[dict[str, float]] = []
+    for place, (kind, table) in enumerate(tables if weights else ()):
+        worth: dict[str, float] = {}
+        if kind.words:
+            worth, scores = _looked_up(connection, table, weights)
+            likely += [_Likely(score, place, number) for number, score in scores.items()]
+        weighed.append(worth)
+    best = heapq.nlargest(max(RATED, 2 * limit), likely)
+    rated: list[Rated] = []
+    for place, (kind, table) in enumerate(tables):
+        numbers = [one.number for one in best if one.place == place]
+        if numbers:
+            records = tier_rows.by_numbers(connection, workspace_id, kind, table, numbers)
+            rated += _rated(list(records.values()), weighed[place])
+    rated.sort(key=lambda one: (one.record.at, one.record.key), reverse=True)
+    return sorted(rated, key=lambda one: -one.score)[:limit]
+
+
+def join_some(connection: sqlite3.Connection, table: str, *, first: bool) -> bool:
+    """Join a few of the pieces that an index grew in, for some milliseconds; whether there may be more to join.
+    `first`: of all steps."""
+    before = connection.total_changes
+    pages = -200 if first else 200
+    connection.execute(f"INSERT INTO {table}_words ({table}_words, rank) VALUES ('merge', {pages})")
+    return connection.total_changes - before > 1
+
+
+def tidy(connection: sqlite3.Connection, table: str) -> None:
+    """Join the pieces that an index grew in: a search reads one of them then, in half the time."""
+    connection.execute(f"INSERT INTO {table}_words ({table}_words) VALUES ('optimize')")
+
+
+def _looked_up(
+    connection: sqlite3.Connection, table: str, weights: Mapping[str, float]
+) -> tuple[dict[str, float], Counter[int]]:
+    """What each word is worth in a table, and what its rows may be worth."""
+    scores: Counter[int] = Counter()
+    newest = connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0
+    holding = {word: _rows_of(connection, table, f'"{word}"') for word in weights} if newest else {}
+    common = [word for word, found in holding.items() if len(found) == NEWEST]
+    worth: dict[str, float] = {}
+    for word, found in holding.items():
+        frequency = _frequency(found, newest)
+        worth[word] = weights[word] * math.log(1 + (newest - frequency + 0.5) / (frequency + 0.5))
+    if len(common) > 1:
+        every = " ".join(f'"{word}"' for word in common)
+        both = _rows_of(connection, table, every, since=newest - WINDOW)
+        for word in common:
+            holding[word] = list({*both, *holding[word]})
+    for word, found in holding.items():
+        value = worth[word]
+        for number in found:
+            scores[number] += value  # type: ignore[assignment]  # a sum of numbers
+    return worth, scores
+
+
+def _rows_of(connection: sqlite3.Connection, table: str, match: str, since: int = 0) -> list[int]:
+    """The newest rows that the full-text index gives."""
+    query = (
+        f"SELECT rowid FROM {table}_words WHERE {table}_words MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT {NEWEST}"
+    )
+    return [row[0] for row in connection.execute(query, (match, since))]
+
+
+def _frequency(found: Sequence[int], newest: int) -> float:
+    """How many rows hold a word: counted, or reckoned from how close together the newest of them lie."""
+    if len(found) < NEWEST:
+        return float(len(found))
+    return NEWEST * newest / max(NEWEST, newest - found[-1] + 1)
+
+
+def _rated(records: Sequence[TierRecord], worth: Mapping[str, float]) -> list[Rated]:
+    held = [words_of(record).split() for record in records]
+    mean = max(1.0, sum(map(len, held)) / max(1, len(held)))
+    rated: list[Rated] = []
+    for record, words in zip(records, held, strict=True):
+        counts = Counter(word for word in words if word in worth)
+        score = sum(worth[word] * saturated(times, len(words), mean) for word, times in counts.items())
+        if counts:
+            rated.append(Rated(record, score, tuple(counts)))
+    return rated
