@@ -11,12 +11,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
+from nanomem_tui.store.fact_fields import Fact
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.index import Entry
-from nanomem_tui.vectors.texts import MOST, Fields, fields_of
+from nanomem_tui.vectors.texts import MOST, filed
 
 ITEM, HASH = "nanomem_id", "nanomem_hash"
 """Metadata beside that of the seed: the id of the item, and the hash of the text that was embedded."""
+NAMES = ("domain", "category", "sub_category", "key", "value")
+"""Metadata of the seed that a fact has of its own."""
 DOMAIN = "nanomem"
 """The domain of an item that is no fact, as in an export: its category is the kind, its key the id."""
 
@@ -31,19 +34,19 @@ class Place(NamedTuple):
 
 def metadata(entry: Entry) -> dict[str, str]:
     """The metadata of an item, which a reader of the seed's finds as it wrote them."""
-    item, fields = entry.item, fields_of(entry.item)
-    shown = fields or Fields(DOMAIN, item.kind, "", item.id, item.text)
-    named = {name: value[:MOST] for name, value in shown._asdict().items()}
-    return {"type": "fact" if fields else "item", **named, "updated_at": _local(item), ITEM: item.id,
+    item, fact = entry.item, filed(entry.item)
+    shown = fact or Fact(item.id, DOMAIN, item.kind, None, item.id, item.text, item)
+    named = {name: (getattr(shown, name) or "")[:MOST] for name in NAMES}
+    return {"type": "fact" if fact else "item", **named, "updated_at": _local(item), ITEM: item.id,
             HASH: entry.text_hash}  # fmt: skip
 
 
 def document(item: Item) -> str:
     """The document of an item: the four lines of the seed for a fact."""
-    fields = fields_of(item)
-    if fields is None:
+    fact = filed(item)
+    if fact is None:
         return item.text[:MOST]
-    lines = f"Domain: {fields.domain}\nКатегория: {fields.category}\nКлюч: {fields.key}\nЗначение: {fields.value}"
+    lines = f"Domain: {fact.domain or ''}\nКатегория: {fact.category}\nКлюч: {fact.key}\nЗначение: {fact.value}"
     return lines[:MOST]
 
 

@@ -95,16 +95,16 @@ def _sample(store: MemoryStore, rows: VectorRows, embedder: Embedder) -> Iterato
 
 
 def _chroma(store: MemoryStore, settings: Settings) -> Iterator[Problem]:
-    from nanomem_tui.vectors import chroma
+    from nanomem_tui.vectors import chroma_client
 
     if importlib.util.find_spec("chromadb") is None:
         what = "vector_index is chroma, and chromadb is not installed: the rows are searched"
         yield Problem(what, "the settings", None, "pip install 'nanomem-tui[chroma]'", "warning")
     try:
-        folder = chroma.place_of(settings, store.paths).folder
+        folder = chroma_client.place_of(settings, store.paths).folder
         if folder is None or not folder.exists():
             return
-        chroma.check_owner(folder, store.workspace_id)
+        chroma_client.check_owner(folder, store.workspace_id)
         yield from _folder(folder, store.workspace_id)
     except NanomemError as error:
         yield Problem(error.what, error.where, None, error.fix, "warning")
@@ -115,7 +115,8 @@ def _folder(folder: Path, workspace_id: str) -> Iterator[Problem]:
     import sqlite3
 
     from nanomem_tui.formats.foreign_databases import open_read_only
-    from nanomem_tui.vectors.chroma import COLLECTION, OWNER
+    from nanomem_tui.vectors.chroma import COLLECTION
+    from nanomem_tui.vectors.chroma_client import OWNER
 
     path = folder / "chroma.sqlite3"
     if not path.exists():

@@ -26,6 +26,16 @@ SPARSE = 8
 """An index that is asked for less than this part of it looks at that part alone."""
 
 
+class Known(Protocol):
+    """What a vector is of: the id of a thing, and the hash of the text that was embedded."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def text_hash(self) -> str: ...
+
+
 class Entry(NamedTuple):
     """What a vector stands for: the item's id, the hash of the text that was embedded, and the item."""
 
@@ -81,7 +91,7 @@ class RamIndex:
         with self._lock:
             return dict(self._hashes)
 
-    def put(self, entries: Sequence[Entry], vectors: Vectors) -> None:
+    def put(self, entries: Sequence[Known], vectors: Vectors) -> None:
         with self._lock:
             self._make_room(len(self._keys) + len(entries))
             for entry, vector in zip(entries, vectors, strict=True):
@@ -135,6 +145,10 @@ class RamIndex:
             places = list(range(len(similar)))
         ranked = sorted((max(0.0, 1.0 - float(similar[place])), keys[place]) for place in places)
         return [(key, distance) for distance, key in ranked[:limit]]
+
+    def text_hash(self, key: str) -> str:
+        """The hash of the text of a vector; empty where there is none."""
+        return self._hashes.get(key, "")
 
     def vector(self, key: str) -> Vectors | None:
         with self._lock:

@@ -22,8 +22,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import InvalidConfig, Refused
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.vectors import chosen, chroma
-from nanomem_tui.vectors.chroma import COLLECTION, LOCK, MARKER, ChromaIndex, Place, place_of
+from nanomem_tui.vectors import chosen, chroma_client
+from nanomem_tui.vectors.chroma import COLLECTION, ChromaIndex
+from nanomem_tui.vectors.chroma_client import LOCK, MARKER, Place, place_of
 from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
@@ -421,7 +422,7 @@ def test_a_collection_of_others_on_a_server_is_left_alone(
     assert "not of this workspace" in asked.state()["problem"]
     assert client.get_collection(COLLECTION, embedding_function=None).count() == 0
     asked.close()
-    chroma._close(client)
+    chroma_client._close(client)
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://127.0.0.1:1", "http://127.0.0.1", "http://[::1", "x"])

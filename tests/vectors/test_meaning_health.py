@@ -14,9 +14,11 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run as run_line
+from nanomem_tui.cli.reindex import NONE_YET
 from nanomem_tui.errors import MissingExtra
 from nanomem_tui.vectors import embedders, health
-from nanomem_tui.vectors.chroma import COLLECTION, MARKER, OWNER, place_of
+from nanomem_tui.vectors.chroma import COLLECTION
+from nanomem_tui.vectors.chroma_client import MARKER, OWNER, place_of
 from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.vectors.rows import VectorRows
 from nanomem_tui.workspace import Workspace
@@ -74,6 +76,29 @@ def test_the_command_embeds_what_has_no_vector(run: Run, workspace: Path, words:
     assert body["vectors"] == {"model": "words-1", "index": "rows", "done": 7, "total": 7}
     assert body["embedded"] == 0
     assert "nothing has to be embedded" in run(workspace, "memory", "reindex", "--vectors", "--dry-run")
+
+
+def test_the_command_embeds_the_records_of_an_agents_work_too(run: Run, workspace: Path, words: Words) -> None:
+    with open_workspace(workspace) as ws:
+        ws.records.store("incident", {"description": "the web server is down"})
+        ws.records.store("tool-call", {"tool_name": "look", "input": {}})
+    before = run(workspace, "memory", "reindex", "--vectors", "--dry-run").splitlines()
+    assert before[1] == "0 of 2 records with a vector of words-1: the others would be embedded."
+    after = run(workspace, "memory", "reindex", "--vectors").splitlines()
+    assert after[1] == "1 of 1 record with a vector of words-1, 1 embedded now; searched in rows."
+    body = json.loads(run(workspace, "memory", "reindex", "--vectors", "--anew", "--json"))
+    assert body["records"] == {"model": "words-1", "index": "rows", "done": 1, "total": 1}
+    assert body["embedded"] == 8
+
+
+def test_records_are_embedded_where_there_are_no_items(run: Run, tmp_path: Path, words: Words) -> None:
+    workspace = tmp_path / "other" / "workspace"
+    workspace.mkdir(parents=True)
+    (workspace / "SOUL.md").touch()
+    assert run(workspace, "memory", "reindex", "--vectors") == NONE_YET + "\n"
+    with open_workspace(workspace) as ws:
+        ws.records.store("goal", {"description": "Keep the site up"})
+    assert run(workspace, "memory", "reindex", "--vectors").startswith("1 of 1 record with a vector")
 
 
 def test_the_command_mends_rows_that_are_no_vectors(run: Run, workspace: Path, words: Words) -> None:

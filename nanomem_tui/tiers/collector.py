@@ -1,0 +1,179 @@
+"""What this machine does, measured again and again and told to operational memory; only where the user asked for it.
+
+Owns what is measured. Never reads a command line, an environment or an address: a process is its number and its name, a
+connection its state, and a port on which somebody listens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from nanomem_tui.errors import MissingExtra, NanomemError, Problem
+from nanomem_tui.settings import Settings
+from nanomem_tui.tiers.operational import Operational
+
+SOURCE = "collector"
+TOP = 5
+"""Processes that are named, those that use the most processor time and those that use the most memory."""
+PORTS = 50
+"""Ports that are named."""
+GPU_SECONDS = 5.0
+_GPU = ("percent", "%"), ("memory.used", "B"), ("memory.total", "B"), ("temperature", "°C")
+_ASKED = "--query-gpu=utilization.gpu,memory.used,memory.total,temperature.gpu"
+
+
+class Measured(NamedTuple):
+    """One value of one metric."""
+
+    name: str
+    value: float
+    unit: str
+
+
+class Machine:
+    """A look at this machine. Raises MissingExtra where the library for it is not installed."""
+
+    def __init__(self) -> None:
+        try:
+            import psutil
+        except ImportError as error:
+            what = "the library psutil is not installed, and collector_enabled asks for it"
+            raise MissingExtra(what, "", "pip install 'nanomem-tui[system]'") from error
+        self._psutil = psutil
+        self._disk = "/"
+        self._gpu = shutil.which("nvidia-smi")
+        psutil.cpu_percent()  # what it says is counted since the last time that it was asked
+        self._processes()
+
+    def metrics(self) -> list[Measured]:
+        """Processor, memory, disk and GPU; what this machine cannot tell is left out."""
+        psutil = self._psutil
+        found = [Measured("cpu.percent", psutil.cpu_percent(), "%"), Measured("cpu.count", psutil.cpu_count() or 1, "")]
+        with contextlib.suppress(OSError, AttributeError):
+            found.append(Measured("cpu.load", psutil.getloadavg()[0], ""))
+        memory = psutil.virtual_memory()
+        found += [
+            Measured("memory.used", memory.total - memory.available, "B"),
+            Measured("memory.total", memory.total, "B"),
+            Measured("memory.percent", memory.percent, "%"),
+        ]
+        with contextlib.suppress(OSError):
+            disk = psutil.disk_usage(self._disk)
+            found += [Measured("disk.used", disk.used, "B"), Measured("disk.total", disk.total, "B"),
+                      Measured("disk.percent", disk.percent, "%")]  # fmt: skip
+        return [*found, *self._gpus()]
+
+    def event(self) -> dict[str, Any]:
+        """Processes and connections, as what one event says."""
+        processes = self._processes()
+        by = {
+            "by_cpu": sorted(processes, key=lambda one: -one["cpu_percent"])[:TOP],
+            "by_memory": sorted(processes, key=lambda one: -one["memory"])[:TOP],
+        }
+        return {"type": "system", "processes": {"count": len(processes), **by}, **self._connections()}
+
+    def _processes(self) -> list[dict[str, Any]]:
+        psutil = self._psutil
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError), process.oneshot():
+                # `Process.name` reads the command line where the kernel cut a name; the kernel's own is enough.
+                found.append({
+                    "pid": process.pid, "name": process._proc.name(), "cpu_percent": process.cpu_percent(),
+                    "memory": process.memory_info().rss,
+                })  # fmt: skip
+        return found
+
+    def _connections(self) -> dict[str, Any]:
+        """Connections by their state, and the ports on which somebody listens; nothing where only root may know."""
+        try:
+            found = self._psutil.net_connections("inet")
+        except (self._psutil.Error, OSError):
+            return {}
+        listening = sorted({one.laddr.port for one in found if one.status == "LISTEN" and one.laddr})
+        states = Counter(one.status for one in found)
+        return {"connections": {"count": len(found), "by_state": dict(states)}, "listening": listening[:PORTS]}
+
+    def _gpus(self) -> Iterator[Measured]:
+        if self._gpu is None:
+            return
+        try:
+            asked = [self._gpu, _ASKED, "--format=csv,noheader,nounits"]
+            told = subprocess.run(asked, capture_output=True, timeout=GPU_SECONDS, check=True).stdout
+        except (OSError, subprocess.SubprocessError):
+            return
+        for number, line in enumerate(told.decode("ascii", "replace").splitlines()):
+            for (name, unit), word in zip(_GPU, line.split(","), strict=False):
+                with contextlib.suppress(ValueError):
+                    value = float(word) * (2**20 if unit == "B" else 1)
+                    yield Measured(f"gpu.{number}.{name}", value, unit)
+
+
+class Collector:
+    """Looks at the machine every so many seconds, in a thread, once it was started and where the settings say so."""
+
+    def __init__(self, operational: Operational, settings: Settings) -> None:
+        self._operational = operational
+        self._enabled = settings.collector_enabled
+        self._interval = settings.collector_interval_seconds
+        self._machine: Machine | None = None
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._trouble: NanomemError | None = None
+
+    def start(self) -> None:
+        """Begin to look, where that is switched on. Where it cannot be done `problems` says why."""
+        if self._enabled and self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="nanomem-collector", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End, once a look that is under way is done."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def look(self) -> int:
+        """Measure once; how many metrics were told. Raises MissingExtra and the errors of `Operational.push`."""
+        if self._machine is None:
+            self._machine = Machine()
+        measured = self._machine.metrics()
+        for name, value, unit in measured:
+            self._operational.push("metric", {"name": name, "value": value, **({"unit": unit} if unit else {})}, SOURCE)
+        self._operational.push("event", self._machine.event(), SOURCE)
+        return len(measured)
+
+    def problems(self) -> list[Problem]:
+        """Why nothing can be measured."""
+        error = self._trouble
+        return [Problem(error.what, error.where or "collector", fix=error.fix)] if error is not None else []
+
+    def _run(self) -> None:
+        while True:
+            try:
+                self.look()
+                self._trouble = None
+            except NanomemError as error:
+                self._trouble = error
+                if isinstance(error, MissingExtra):
+                    return
+            except Exception as error:  # noqa: BLE001  what a machine cannot tell ends no program
+                self._trouble = NanomemError(f"the machine cannot be measured ({type(error).__name__}: {error})")
+            if self._stop.wait(self._interval):
+                return
+
+
+def missing(settings: Settings) -> list[Problem]:
+    """What the collector needs and does not find, where it is switched on."""
+    import importlib.util
+
+    if not settings.collector_enabled or importlib.util.find_spec("psutil") is not None:
+        return []
+    return [Problem("the library psutil is not installed, and collector_enabled asks for it", "collector",
+                    fix="pip install 'nanomem-tui[system]'")]  # fmt: skip

@@ -1,0 +1,197 @@
+"""The search of the knowledge base: which chunks answer a question best, of several shelves as if they were one.
+
+A chunk is rated by BM25 over its text, its section and its title, and by how much of the question its whole document
+holds. Words that most chunks hold are looked up only where nothing rarer is asked for. Must not know a file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from nanomem_tui.store.knowledge_rows import Index, Row, title_words
+from nanomem_tui.store.knowledge_values import KnowledgeHit
+from nanomem_tui.store.vocabulary import trust
+from nanomem_tui.store.word_index import idf
+from nanomem_tui.tiers.knowledge_words import SHARE, alike
+from nanomem_tui.tokens import query_weights, query_words, tokens
+
+K1, B = 0.9, 0.7
+"""How soon a repeated word stops to count, and how much a long chunk is held back."""
+TITLE, SECTION = 0.8, 0.5
+"""What a word in the title, or in the section, adds to how often it is in the text."""
+DOCUMENT = 0.3
+"""What the words of the question that a document holds anywhere count beside those of the chunk itself."""
+CANDIDATES = 500
+"""Chunks that are rated, the best by the index alone."""
+PAIR, NEAR = 0.3, 2
+"""What two words count that stand beside each other in the question, and at most so many words apart in a text."""
+OFTEN = 16
+"""Places of a word that are looked at for that."""
+SAME_SECTION, SAME_DOCUMENT = 0.9, 0.85
+"""What a chunk counts after another one of the same section, or of the same document."""
+SPREAD = 60
+"""Chunks beside those that are asked for that are looked at for that."""
+COMMON = 5
+"""A word that more than this part of all chunks holds finds none by itself, where a rarer one is asked for."""
+
+
+class _Asked(NamedTuple):
+    """A word of the question: how it was written, what it is worth, and what stands for it, each with its share."""
+
+    written: str
+    worth: float
+    in_title: float
+    variants: Mapping[str, float]
+
+
+def search(shelves: Sequence[Index], question: str, limit: int, kinds: Sequence[str] = ()) -> list[KnowledgeHit]:
+    """The best chunks of all shelves, best first; of `kinds` of documents alone where they are named."""
+    total = sum(shelf.count() for shelf in shelves)
+    asked = _asked(shelves, question, total)
+    wanted = _wanted(shelves, asked, total)
+    rows = [row for shelf in shelves for row in shelf.best(wanted, kinds, CANDIDATES)]
+    return _spread(_rated(rows, asked), limit)
+
+
+def _rows_with(shelves: Sequence[Index], word: str) -> int:
+    return sum(shelf.rows_with(word) for shelf in shelves)
+
+
+def _asked(shelves: Sequence[Index], question: str, total: int) -> list[_Asked]:
+    """The words of a question that some chunk holds, or holds the nearest one to."""
+    written = query_words(question)
+    documents = sum(shelf.documents() for shelf in shelves)
+    found: dict[str, _Asked] = {}
+    for word, weight in query_weights(question).items():
+        known, share = word, 1.0
+        variants = {other: SHARE for other in alike(word) if _rows_with(shelves, other)}
+        if not _rows_with(shelves, word):
+            near = _nearest(shelves, word) if not variants else set()
+            if near:
+                known = max(sorted(near), key=lambda one: _rows_with(shelves, one))
+                share = trust(word)
+            elif not variants:
+                continue
+        if _rows_with(shelves, known):
+            variants[known] = share
+        held = max(_rows_with(shelves, one) for one in variants)
+        titled = max(sum(shelf.titles_with(one) for shelf in shelves) for one in variants)
+        worth = weight * idf(total, held)
+        found.setdefault(known, _Asked(written.get(word, word), worth, weight * idf(documents, titled), variants))
+    return list(found.values())
+
+
+def _nearest(shelves: Sequence[Index], word: str) -> set[str]:
+    """The words that one was probably meant to be; its last letter may stand there because of the slip alone."""
+    for written in (word, word.rstrip("e")):
+        if near := {one for shelf in shelves if (one := shelf.nearest(written))}:
+            return near
+    return set()
+
+
+def _wanted(shelves: Sequence[Index], asked: Sequence[_Asked], total: int) -> list[str]:
+    """The words that candidates are found by: the rarer ones, always at least one."""
+    held = {word: _rows_with(shelves, word) for one in asked for word in one.variants}
+    by_rarity = sorted(held, key=lambda word: (held[word], word))
+    return [word for word in by_rarity if held[word] * COMMON <= max(total, 50)] or by_rarity[:1]
+
+
+class _Words(NamedTuple):
+    """Where the words of the question stand in a chunk, and how many words it has."""
+
+    places: Mapping[str, Sequence[int]]
+    length: int
+    section: frozenset[str]
+    title: frozenset[str]
+
+
+def _rated(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[KnowledgeHit]:
+    """The rows as hits, best first."""
+    found: list[tuple[Row, dict[str, float], float]] = []
+    of_document: dict[str, dict[str, float]] = {}
+    for row, words, mean in _read(rows, asked):
+        parts = _parts(words, asked, 1 - B + B * words.length / mean)
+        best = of_document.setdefault(row.document_id, {})
+        for word, part in parts.items():
+            best[word] = max(part, best.get(word, 0.0))
+        found.append((row, parts, PAIR * _together(words.places, asked)))
+    hits = []
+    for row, parts, together in found:
+        document = DOCUMENT * sum(of_document[row.document_id].values())
+        told = {**parts, "words together": together, "whole document": document}
+        shown = {name: round(part, 4) for name, part in told.items() if part}
+        hits.append(_hit(row, sum(parts.values()) + together + document, shown))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def _read(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[tuple[Row, _Words, float]]:
+    """Each row with where the words of the question stand in it, and the mean number of words of all of them."""
+    wanted = {word for one in asked for word in one.variants}
+    titles: dict[str, frozenset[str]] = {}
+    sections: dict[str, frozenset[str]] = {}
+    found: list[tuple[Row, _Words]] = []
+    for row in rows:
+        text = tokens(row.chunk.text)
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(text):
+            if word in wanted:
+                places.setdefault(word, []).append(place)
+        if row.document_id not in titles:
+            titles[row.document_id] = frozenset(title_words(row)) & wanted
+        if row.chunk.section not in sections:
+            sections[row.chunk.section] = frozenset(tokens(row.chunk.section)) & wanted
+        found.append((row, _Words(places, len(text), sections[row.chunk.section], titles[row.document_id])))
+    mean = max(1.0, sum(words.length for _, words in found) / max(len(found), 1))
+    return [(row, words, mean) for row, words in found]
+
+
+def _parts(words: _Words, asked: Sequence[_Asked], length: float) -> dict[str, float]:
+    """What each word of the question that a chunk holds is worth."""
+    parts: dict[str, float] = {}
+    for one in asked:
+        times = titled = 0.0
+        for word, share in one.variants.items():
+            times += share * (len(words.places.get(word, ())) / length + SECTION * (word in words.section))
+            titled = max(titled, share * (word in words.title))
+        if times or titled:
+            parts[one.written] = one.worth * times * (K1 + 1) / (times + K1) + TITLE * one.in_title * titled
+    return parts
+
+
+def _together(places: Mapping[str, Sequence[int]], asked: Sequence[_Asked]) -> float:
+    """What the words are worth that stand beside each other in the question and near each other in the text."""
+    worth = 0.0
+    held = [[at for word in one.variants for at in places.get(word, ())[:OFTEN]] for one in asked]
+    for (one, left), (two, right) in pairwise(zip(asked, held, strict=True)):
+        if left and right and any(0 < abs(here - there) <= NEAR for here in left for there in right):
+            worth += min(one.worth, two.worth)
+    return worth
+
+
+def _spread(hits: Sequence[KnowledgeHit], limit: int) -> list[KnowledgeHit]:
+    """The best `limit` hits, best first; what more of the same section and document says counts less each time."""
+    left = list(hits[: limit + SPREAD])
+    chosen: list[KnowledgeHit] = []
+    sections: Counter[tuple[str, str]] = Counter()
+    documents: Counter[str] = Counter()
+
+    def worth(hit: KnowledgeHit) -> float:
+        again = SAME_SECTION ** sections[hit.document_id, hit.section] * SAME_DOCUMENT ** documents[hit.document_id]
+        return hit.score * again
+
+    while left and len(chosen) < limit:
+        best = max(left, key=worth)  # of equal ones the first
+        left.remove(best)
+        chosen.append(best._replace(score=round(worth(best), 6)))
+        sections[best.document_id, best.section] += 1
+        documents[best.document_id] += 1
+    return chosen
+
+
+def _hit(row: Row, score: float, parts: dict[str, float]) -> KnowledgeHit:
+    chunk = row.chunk
+    place = (row.id, row.document_id, row.kind, row.title, row.source, chunk.section, chunk.line_from, chunk.line_to)
+    return KnowledgeHit(*place, chunk.text, round(score, 6), parts)

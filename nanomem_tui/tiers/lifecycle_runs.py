@@ -1,0 +1,184 @@
+"""A run of the lifecycle carried out, and taken back: batch by batch, so that who writes meanwhile waits milliseconds.
+
+Owns the pace, and the lock by which one run at a time is under way. Each batch is one transaction that also keeps how
+it is taken back: a kill at any point leaves every record in one tier. What is due, and when, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from nanomem_tui.errors import Conflict, NanomemError, Refused
+from nanomem_tui.store import atomic, tier_aging, tier_runs
+from nanomem_tui.store.tier_aging import START, Due, Place, What
+from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.tier_runs import Run, State
+
+LOCK = "lifecycle.lock"
+AT_ONCE: dict[What, int] = {"moved": 50, "averaged": 250, "deleted": 250}
+"""Rows of the first batch."""
+MOST = 8
+"""Times as many rows a batch has at most, where they are quickly done."""
+TOOK = 0.025
+"""Seconds that a batch takes: on a machine that is busy it has fewer rows."""
+LEAST = 20
+"""Rows that it has all the same."""
+PAUSE = 0.015
+"""Seconds between two batches: writers of other processes look for the lock every hundredth of a second."""
+WAIT = 5.0
+"""Seconds that an undo waits for a run that is under way."""
+
+
+class Runs:
+    """The runs of one workspace."""
+
+    def __init__(self, database: TierDatabase, workspace_id: str, data: Path) -> None:
+        self.database = database
+        self._id = workspace_id
+        self._lock = data / LOCK
+        self._holder: int | None = None
+
+    @contextmanager
+    def alone(self, wait: float = 0.0) -> Iterator[None]:
+        """Keep every other run out. Raises Refused when one is under way for longer than `wait` seconds."""
+        if self._holder == threading.get_ident():
+            yield
+            return
+        try:
+            lock = atomic.locked(self._lock, wait=wait)
+            lock.__enter__()
+        except Refused as error:
+            what = "a run of the lifecycle is under way"
+            raise Refused(what, str(self._lock), "wait for it to finish and try again") from error
+        try:
+            self._holder = threading.get_ident()
+            yield
+        finally:
+            self._holder = None
+            lock.__exit__(None, None, None)
+
+    def get(self, run: str) -> Run | None:
+        """The run of that id."""
+        if not self.database.exists:
+            return None
+        return self.database.read(lambda connection: tier_runs.get(connection, self._id, run))
+
+    def half_done(self) -> list[Run]:
+        """The runs of which something was begun and not ended, newest first."""
+        if not self.database.exists:
+            return []
+        return self.database.read(lambda connection: tier_runs.half_done(connection, self._id))
+
+    def go_on(self) -> Run | None:
+        """The run that a killed process left, and that is to be gone on with; what nobody has in the ledger any more is
+        taken back. The caller keeps other runs out."""
+        left = self.half_done()
+        for run in left:
+            if run.state != "open":
+                self.take_back(run)
+        return next((run for run in left if run.state == "open"), None)
+
+    def counts(self, run: str) -> dict[tuple[str, What], int]:
+        """How many rows a run dealt with, by kind and what was done."""
+        return self.database.read(lambda connection: tier_runs.counts(connection, self._id, run))
+
+    def keep(self, run: Run, state: State) -> None:
+        """Note how far a run is, safe from a power cut, and with it all that was done before."""
+        self.database.write(
+            lambda connection: tier_runs.keep(connection, self._id, run._replace(state=state)), durable=True
+        )
+
+    # -- carried out ------------------------------------------------------------------------------------------------
+
+    def carry_out(
+        self,
+        run: Run,
+        dues: Sequence[Due],
+        now: str,
+        stopped: Callable[[], bool] = lambda: False,
+        watch: Callable[[str, int], None] = lambda kind, rows: None,
+    ) -> bool:
+        """Do what is due; whether all of it is done. `stopped` is asked between two batches; `watch` is told after each
+        of which kind it was, and how many rows. Raises the errors of the database; what was done stays done."""
+        for due in dues:
+            place, size = START, AT_ONCE[due.what]
+            while True:
+                if stopped():
+                    return False
+                following = partial(tier_aging.following, after=place, most=size, due=due)
+                places = self.database.read(lambda connection, ask=following: ask(connection, self._id))  # type: ignore[misc]
+                if not places:
+                    break
+                began = time.perf_counter()
+                done = self.database.write(partial(self._batch, run, due, places, now))
+                wanted = int(len(places) * TOOK / max(time.perf_counter() - began, 1e-6))
+                size = max(LEAST, min(MOST * AT_ONCE[due.what], wanted))
+                watch(due.kind.name, done)
+                place = places[-1]
+                time.sleep(PAUSE)
+        return True
+
+    def _batch(self, run: Run, due: Due, places: Sequence[Place], now: str, connection: sqlite3.Connection) -> int:
+        batch = tier_aging.carry_out(connection, self._id, due, places, now)
+        if batch is None:
+            return 0
+        tier_runs.keep(connection, self._id, run)
+        tier_runs.add(connection, self._id, run.id, batch)
+        return batch.rows
+
+    # -- taken back -------------------------------------------------------------------------------------------------
+
+    def check(self, run_id: str, *, back: bool) -> None:
+        """Raise Conflict or Refused when a run cannot be taken back, or done again, now."""
+        with self.alone():
+            run = self.get(run_id)
+        if not back:
+            if run is not None and run.state == "done":
+                raise Conflict("that run is done already", run_id, "nothing was changed")
+            return
+        if run is not None and run.state == "final":
+            what = f"the run of {run.began_at[:10]} cannot be undone any more"
+            fix = "what it averaged is kept for so many days; the records are found all the same"
+            raise Refused(what, "tiers_undo_days", fix)
+        if run is None or run.state not in ("done", "open"):
+            raise Conflict("there is nothing of that run to take back", run_id, "nothing was changed")
+
+        def later(connection: sqlite3.Connection) -> str:
+            batches = tier_runs.newest_first(connection, self._id, run_id)
+            return tier_aging.moved_on(connection, self._id, (batch for _, batch in batches))
+
+        if hour := self.database.read(later):
+            fix = "undo the later run first: see `nanomem log`"
+            raise Conflict(f"the average of {hour} was changed since", run_id, fix)
+
+    def take_back(self, run: Run) -> None:
+        """Put everything back as it was, the newest batch first; goes on where a killed process stopped."""
+        self.keep(run, "undoing")
+        while self.database.write(partial(self._back, run)):
+            time.sleep(PAUSE)
+        self.keep(run, "undone")
+
+    def _back(self, run: Run, connection: sqlite3.Connection) -> bool:
+        ends = time.perf_counter() + TOOK
+        while found := next(tier_runs.newest_first(connection, self._id, run.id), None):
+            tier_aging.take_back(connection, self._id, found[1])
+            tier_runs.drop(connection, found[0])
+            if time.perf_counter() > ends:
+                return True
+        return False
+
+    def let_go(self, before: str) -> None:
+        """Forget what it takes to undo runs that began before a time (UTC ISO)."""
+        while self.database.write(lambda connection: tier_runs.let_go(connection, self._id, before, 20)):
+            time.sleep(PAUSE)
+
+
+def busy(error: NanomemError) -> bool:
+    """Whether it says that another run is under way."""
+    return isinstance(error, Refused) and error.where.endswith(LOCK)

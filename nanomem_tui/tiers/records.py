@@ -1,0 +1,305 @@
+"""The records of an agent's work as a person browses and corrects them: listed, searched, linked, each change undoable.
+
+Owns what a person may do, and how records hang together: goal, task, tool call. What agents record is `trail`'s matter.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, Conflict, NothingToDo
+from nanomem_tui.memory.labels import told
+from nanomem_tui.operations import Actor, Change, Operation, Perform, new_key, new_operation
+from nanomem_tui.store import tier_layer, tier_rows, tier_search
+from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, TIERS, Kind, Tier, kind_of
+from nanomem_tui.store.tier_rows import Where
+from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
+from nanomem_tui.text import counted
+from nanomem_tui.tiers.trail import Trail, not_there
+
+if TYPE_CHECKING:
+    from nanomem_tui.tiers.semantic import SemanticAnswer
+    from nanomem_tui.vectors.record_meaning import RecordMeaning
+
+LINKED = 50
+"""Records of one relation that are named, the newest."""
+Link = tuple[str, TierRecord]
+"""What a record is to another one, and that other one."""
+
+
+class TierHit(NamedTuple):
+    """A record that a search found: its score, and what that is made of."""
+
+    record: TierRecord
+    score: float
+    parts: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The hit as the command line prints it."""
+        text = {"text": self.record.title, "score": round(self.score, 6), "parts": dict(self.parts)}
+        return {"id": self.record.id, **text, **self.record.to_json()}
+
+
+class Past(NamedTuple):
+    """One change of a record: when, by whom, what it was called, and the fields that it changed, before and after."""
+
+    at: str
+    actor: str
+    label: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    operation: str = ""
+
+
+class TierRecords(Trail):
+    """The records of one workspace."""
+
+    def __init__(
+        self,
+        database: TierDatabase,
+        workspace_id: str,
+        perform: Perform,
+        log: Callable[[str], Sequence[LogEntry]],
+        meaning: Callable[[], RecordMeaning] | None = None,
+    ) -> None:
+        """`log`: the operations that touched the thing of a key, newest first; `meaning`: gives what finds by it."""
+        super().__init__(database, workspace_id)
+        self._perform = perform
+        self._log = log
+        self._meaning = meaning
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    def get(self, kind: str, record_id: str) -> TierRecord:
+        """The record of that id, or of the one id that begins so. Raises NotFound or BadInput."""
+        known = kind_of(kind)
+
+        def look(connection: sqlite3.Connection) -> tuple[TierRecord | None, list[str]]:
+            found = tier_rows.get(connection, self.workspace_id, known, record_id)
+            near = [] if found or not record_id else tier_rows.begins(connection, self.workspace_id, known, record_id)
+            if len(near) == 1:
+                found = tier_rows.get(connection, self.workspace_id, known, near[0])
+            return found, near
+
+        nothing: tuple[TierRecord | None, list[str]] = (None, [])
+        found, near = self.ask(look, nothing)
+        if found is None and near:
+            raise BadInput("more than one of them begins with that id", record_id, "give more of it")
+        if found is None:
+            raise not_there(known, record_id)
+        return found
+
+    def of(
+        self,
+        kind: str,
+        tier: Tier | None = None,
+        where: Mapping[str, Any] | None = None,
+        since: str = "",
+        until: str = "",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[TierRecord]:
+        """Records of a kind, newest first. `where`: fields that equal a value; `since`, `until`: times (ISO) or days,
+        the second not included. Raises BadInput."""
+        known = kind_of(kind)
+        wanted = _where(known, where or {}, since, until)
+        most = -1 if limit is None else limit
+        return self.ask(
+            lambda connection: tier_rows.rows(connection, self.workspace_id, known, _tier(tier), wanted, most, offset),
+            [],
+        )
+
+    def count(
+        self,
+        kind: str,
+        tier: Tier | None = None,
+        where: Mapping[str, Any] | None = None,
+        since: str = "",
+        until: str = "",
+    ) -> int:
+        """How many there are, asked for as in `of`. Raises BadInput."""
+        known = kind_of(kind)
+        wanted = _where(known, where or {}, since, until)
+        return self.ask(
+            lambda connection: tier_rows.count(connection, self.workspace_id, known, _tier(tier), wanted), 0
+        )
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How many of each kind there are in each tier that the kind has."""
+
+        def look(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
+            return {
+                name: {tier: tier_rows.count(connection, self.workspace_id, kind, tier) for tier in kind.tables}
+                for name, kind in KINDS.items()
+            }
+
+        return self.ask(look, {name: dict.fromkeys(kind.tables, 0) for name, kind in KINDS.items()})
+
+    def search(
+        self, question: str, kinds: Sequence[str] = (), tier: Tier | None = None, limit: int = 20
+    ) -> list[TierHit]:
+        """The records that hold words of a question, best first; equal ones newest first. Raises BadInput."""
+        wanted = [kind_of(name) for name in kinds or (*RECORD_KINDS, "event")]
+
+        tables = [
+            (kind, table) for kind in wanted for name, table in kind.tables.items() if _tier(tier) in (None, name)
+        ]
+        none: list[tier_search.Rated] = []
+        found = self.ask(
+            lambda connection: tier_search.find(connection, self.workspace_id, tables, question, limit), none
+        )
+        return [
+            TierHit(one.record, one.score, {"lexical": round(one.score, 6), "words": [*one.words]}) for one in found
+        ]
+
+    def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
+        """The records most like a question, by their words and their meaning at once (seed 004). `collections`: of
+        these alone, such as incidents or procedures; none: of all that is embedded. Raises BadInput."""
+        from nanomem_tui.tiers import semantic
+
+        return semantic.answer(self.search, self._meaning, query, collections, n_results)
+
+    def links(self, record: TierRecord) -> list[Link]:
+        """What hangs together with a record: goal, tasks, tool calls, decisions, the procedure that a task followed,
+        what a pattern was made from, the other states of a file."""
+        return self.ask(lambda connection: list(self._links(connection, record)), [])
+
+    def _links(self, connection: sqlite3.Connection, record: TierRecord) -> Iterable[Link]:
+        fields = record.fields
+
+        def up(relation: str, kind: str, key: Any) -> Iterable[Link]:
+            found = tier_rows.get(connection, self.workspace_id, KINDS[kind], key) if key else None
+            return [(relation, found)] if found else []
+
+        def down(relation: str, kind: str, field: str, key: str) -> Iterable[Link]:
+            rows = tier_rows.rows(connection, self.workspace_id, KINDS[kind], None, Where({field: key}), LINKED)
+            return [(relation, row) for row in reversed(rows) if row.key != record.key]
+
+        if record.kind == "goal":
+            yield from down("task", "task", "goal_id", record.id)
+        elif record.kind == "task":
+            yield from up("goal", "goal", fields["goal_id"])
+            yield from up("procedure", "procedure", fields["procedure_id"])
+            yield from down("tool call", "tool-call", "task_id", record.id)
+            yield from down("decision", "decision", "task_id", record.id)
+        elif record.kind in ("tool-call", "decision"):
+            yield from up("task", "task", fields["task_id"])
+        elif record.kind == "pattern":
+            yield from up("made from", "goal", fields["created_from"])
+            yield from up("made from", "task", fields["created_from"])
+        elif record.kind == "procedure":
+            yield from down("task", "task", "procedure_id", record.id)
+        elif record.kind == "config-change":
+            yield from down("same file", "config-change", "file_path", fields["file_path"])
+        if record.kind in ("goal", "task"):
+            yield from down("pattern", "pattern", "created_from", record.id)
+
+    def history(self, kind: str, record_id: str) -> list[Past]:
+        """Every change of a record, newest first: operations of people and imports, and what agents overwrote."""
+        known = kind_of(kind)
+        key = f"{known.name}/{record_id}"
+        none: list[tier_rows.Overwritten] = []
+        overwritten = self.ask(
+            lambda connection: tier_rows.changes(connection, self.workspace_id, known.name, record_id), none
+        )
+        past = [
+            Past(at, origin, f"change {', '.join(after)}", before, after) for at, origin, before, after in overwritten
+        ]
+        for entry in self._log(key):
+            if entry.undone:
+                continue
+            for change in entry.operation.of(key):
+                before, after = _fields(change.before), _fields(change.after)
+                names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+                was, now = ({name: part.get(name) for name in names} for part in (before, after))
+                done = entry.operation
+                past.append(Past(done.at, done.actor, done.label, was, now, done.id))
+        return sorted(past, key=lambda one: one.at, reverse=True)
+
+    # -- changing -------------------------------------------------------------------------------------------------
+
+    def add(
+        self, kind: str, fields: Mapping[str, Any], record_id: str = "", *, actor: Actor = "human"
+    ) -> tuple[Operation, TierRecord]:
+        """A new record. Raises BadInput, or Conflict when there is one of that id."""
+        known = kind_of(kind)
+        if known.name == "agent-state":
+            record_id = record_id or str(fields.get("agent_name") or "")
+        record_id = checked_id(record_id) if record_id else new_key(known.name.replace("-", "_"))
+        record = self._made(known, record_id, None, fields, "manual")
+        changes = [tier_layer.change(None, record), *self._beside(None, record)]
+        return self._do("add", changes, [record], actor), record
+
+    def edit(
+        self, kind: str, record_id: str, fields: Mapping[str, Any], *, expected: TierRecord | None = None
+    ) -> Operation:
+        """Change fields of a record. `expected`: the record as it was shown to who edits it.
+
+        Raises NotFound, BadInput, Conflict when a field of it was changed since, NothingToDo.
+        """
+        before = self.get(kind, record_id)
+        known = KINDS[before.kind]
+        given = checked(known, fields, whole=False)
+        moved = [name for name in given if expected is not None and expected.fields[name] != before.fields[name]]
+        if moved:
+            raise Conflict(f"{known.name} was changed since ({moved[0]})", before.id, "look again")
+        after = self._made(known, before.id, before, given, before.origin)
+        if not tier_rows.differing(before, after):
+            raise NothingToDo("nothing to change", before.id)
+        return self._do("edit", [tier_layer.change(before, after), *self._beside(before, after)], [after])
+
+    def delete(self, kind: str, ids: Sequence[str]) -> Operation:
+        """Take records away; `undo` brings them back. Raises NotFound."""
+        records = list({record.id: record for record in (self.get(kind, one) for one in ids)}.values())
+        changes = [change for one in records for change in (tier_layer.change(one, None), *self._beside(one, None))]
+        return self._do("delete", changes, records)
+
+    def _beside(self, before: TierRecord | None, after: TierRecord | None) -> list[Change]:
+        """What else changes with a record: the counts of a procedure."""
+
+        def look(connection: sqlite3.Connection) -> list[Change]:
+            return [
+                tier_layer.change(tier_rows.get(connection, self.workspace_id, KINDS[one.kind], one.id), one)
+                for one in self.followed(connection, before, after)
+            ]
+
+        return self.ask(look, [])
+
+    def _do(
+        self, verb: str, changes: Sequence[Change], records: Sequence[TierRecord], actor: Actor = "human"
+    ) -> Operation:
+        noun = records[0].kind.replace("-", " ")
+        what = f"{noun} {told(records[0].title)}" if len(records) == 1 else counted(len(records), noun)
+        return self._perform(new_operation(f"record.{verb}", f"{verb} {what}", changes, actor=actor))
+
+
+def _fields(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return value["fields"] if value else {}
+
+
+def _tier(tier: str | None) -> Tier | None:
+    """Raises BadInput for a tier that records do not lie in."""
+    found = next((one for one in TIERS if one == tier), None)
+    if tier and found is None:
+        raise BadInput("no such tier of records", tier, f"one of {', '.join(TIERS)}")
+    return found
+
+
+def _where(kind: Kind, fields: Mapping[str, Any], since: str, until: str) -> Where:
+    """What is asked for, checked. Raises BadInput."""
+    given = checked(kind, {name: value for name, value in fields.items() if value is not None}, whole=False)
+    wrong = [name for name in given if (field := kind.field(name)) is not None and field.type == "json"]
+    if wrong:
+        raise BadInput(f"`{wrong[0]}` of a {kind.name} cannot be compared", "", "name another field, or search")
+    times = []
+    for name, text in (("since", since), ("until", until)):
+        moment = clock.parse(text) if text else None
+        if text and moment is None:
+            raise BadInput(f"{text[:40]!r} is no time", name, "give it like 2026-02-15 or 2026-02-15T09:30:00+00:00")
+        times.append(clock.iso(moment) if moment else "")
+    return Where({**given, **{name: None for name in fields if fields[name] is None}}, *times)

@@ -1,0 +1,267 @@
+"""What an agent records of its work, kept as it comes: goals, tasks, tool calls, decisions, patterns and the rest.
+
+Owns what follows from a record: the counts of a procedure whose task ended, the rate of a pattern that was used. Each
+call is committed when it returns. What a person changes is `records`' matter.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.operations import new_key
+from nanomem_tui.store import tier_rows
+from nanomem_tui.store.tier_database import TierDatabase
+from nanomem_tui.store.tier_kinds import FINAL, KINDS, Kind, kind_of
+from nanomem_tui.store.tier_rows import Where
+from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
+from nanomem_tui.text import normalised
+
+T = TypeVar("T")
+CACHED_SECONDS = 3600.0
+"""How old the result of a tool call may be that is given again (seed 004: operational memory holds one hour)."""
+ACTIVE = ("pending", "planning", "active", "in_progress")
+"""States of a goal that has not ended: the seed's, and those of the real system."""
+CACHED_LOOKED = 200
+"""Calls of a tool that are looked at for that, the newest."""
+
+
+class Stored(NamedTuple):
+    """A record to keep: its kind, its fields, its id (empty: a new one)."""
+
+    kind: str
+    fields: Mapping[str, Any]
+    id: str = ""
+
+
+class Trail:
+    """The records of one workspace, as agents write them."""
+
+    def __init__(self, database: TierDatabase, workspace_id: str) -> None:
+        self.database = database
+        self.workspace_id = workspace_id
+
+    def ask(self, ask: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """The answer of the database, `otherwise` where nothing was ever written. Raises the store's errors."""
+        return self.database.read(ask) if self.database.exists else otherwise
+
+    # -- keeping ------------------------------------------------------------------------------------------------------
+
+    def store(
+        self, kind: str, fields: Mapping[str, Any], record_id: str = "", *, origin: str = "agent", durable: bool = False
+    ) -> TierRecord:
+        """Keep a record; of one that is there the fields that are given are replaced. Raises BadInput."""
+        return self.store_many([Stored(kind, fields, record_id)], origin=origin, durable=durable)[0]
+
+    def store_many(
+        self, records: Iterable[Stored], *, origin: str = "agent", durable: bool = False
+    ) -> list[TierRecord]:
+        """Keep records in one transaction: all of them, or none. Raises BadInput."""
+        known = [self._named(record) for record in records]
+
+        def write(connection: sqlite3.Connection) -> list[TierRecord]:
+            return [self._keep(connection, kind, record_id, fields, origin) for kind, record_id, fields in known]
+
+        return self.database.write(write, durable=durable)
+
+    def _named(self, record: Stored) -> tuple[Kind, str, Mapping[str, Any]]:
+        """The record with an id; what can be known to be wrong without a look is refused here."""
+        kind = kind_of(record.kind)
+        checked(kind, record.fields, whole=False)
+        record_id = record.id
+        if kind.name == "agent-state":
+            record_id = record_id or str(record.fields.get("agent_name") or "")
+        return kind, checked_id(record_id) if record_id else new_key(kind.name.replace("-", "_")), record.fields
+
+    def _keep(
+        self, connection: sqlite3.Connection, kind: Kind, record_id: str, given: Mapping[str, Any], origin: str
+    ) -> TierRecord:
+        before = tier_rows.get(connection, self.workspace_id, kind, record_id)
+        after = self._made(kind, record_id, before, given, origin)
+        tier_rows.put(connection, self.workspace_id, [after], at=after.changed_at)
+        for changed in self.followed(connection, before, after):
+            tier_rows.put(connection, self.workspace_id, [changed])
+        return after
+
+    def _made(
+        self, kind: Kind, record_id: str, before: TierRecord | None, given: Mapping[str, Any], origin: str
+    ) -> TierRecord:
+        """The record as it will be."""
+        now = clock.iso(clock.now())
+        fields = checked(kind, {**(before.fields if before else {}), **given})
+        if kind.name == "agent-state":
+            fields["updated_at"] = given.get("updated_at") or now
+        if kind.name in ("goal", "task") and fields["status"] in FINAL and fields["completed_at"] is None:
+            fields["completed_at"] = now
+        if before is not None:
+            lives = kind.name == "agent-state" or (kind.name in ("goal", "task") and fields["status"] not in FINAL)
+            tier = kind.tier if lives else before.tier  # what is at work again is in working memory again
+            return before._replace(fields=fields, tier=tier, origin=origin, changed_at=now)
+        return TierRecord(kind.name, record_id, fields, kind.tier, origin, now, now)
+
+    def followed(
+        self, connection: sqlite3.Connection, before: TierRecord | None, after: TierRecord | None
+    ) -> list[TierRecord]:
+        """The procedures whose counts move because a task ended, or did otherwise than was recorded before."""
+        if "task" not in {record.kind for record in (before, after) if record is not None}:
+            return []
+        runs = [(run, way) for run, way in ((_run_of(before), -1), (_run_of(after), 1)) if run is not None]
+        if len(runs) == 2 and runs[0][0] == runs[1][0]:
+            return []
+        found: dict[str, TierRecord] = {}
+        for run, way in runs:
+            procedure = found.get(run.procedure_id)
+            if procedure is None:
+                procedure = tier_rows.get(connection, self.workspace_id, KINDS["procedure"], run.procedure_id)
+            if procedure is not None:  # one that nobody keeps has no counts
+                found[run.procedure_id] = procedure._replace(fields=_counted(procedure.fields, run, way))
+        return list(found.values())
+
+    # -- what changes of a record ---------------------------------------------------------------------------------
+
+    def update(self, kind: str, record_id: str, fields: Mapping[str, Any], *, origin: str = "agent") -> TierRecord:
+        """Replace fields of a record that is there. Raises NotFound or BadInput."""
+        known = kind_of(kind)
+        checked(known, fields, whole=False)
+
+        def write(connection: sqlite3.Connection) -> TierRecord:
+            if tier_rows.get(connection, self.workspace_id, known, record_id) is None:
+                raise not_there(known, record_id)
+            return self._keep(connection, known, record_id, fields, origin)
+
+        if not self.database.exists:
+            raise not_there(known, record_id)
+        return self.database.write(write)
+
+    def update_goal(self, goal_id: str, status: str, result: str | None = None) -> TierRecord:
+        """The state of a goal, and what came of it. Raises NotFound or BadInput."""
+        return self.update("goal", goal_id, {"status": status, **({"result": result} if result is not None else {})})
+
+    def outcome(self, decision_id: str, text: str) -> TierRecord:
+        """What came of a decision. Raises NotFound or BadInput."""
+        return self.update("decision", decision_id, {"outcome": text})
+
+    def pattern_used(self, pattern_id: str, success: bool) -> TierRecord:
+        """A pattern was used: its number of uses and its success rate follow. Raises NotFound."""
+        kind = KINDS["pattern"]
+
+        def write(connection: sqlite3.Connection) -> TierRecord:
+            before = tier_rows.get(connection, self.workspace_id, kind, pattern_id)
+            if before is None:
+                raise not_there(kind, pattern_id)
+            uses, rate = before.fields["uses"], before.fields["success_rate"]
+            now = clock.iso(clock.now())
+            fields = {"uses": uses + 1, "success_rate": (rate * uses + bool(success)) / (uses + 1), "last_used": now}
+            after = before._replace(fields={**before.fields, **fields}, changed_at=now)
+            tier_rows.put(connection, self.workspace_id, [after])
+            return after
+
+        if not self.database.exists:
+            raise not_there(kind, pattern_id)
+        return self.database.write(write)
+
+    # -- what an agent asks ---------------------------------------------------------------------------------------
+
+    def goals(self, statuses: Sequence[str] = ACTIVE, limit: int = -1) -> list[TierRecord]:
+        """The goals in one of these states: the most urgent first (0 is), then the oldest. `limit`: of each state, the
+        newest."""
+
+        def look(connection: sqlite3.Connection) -> list[TierRecord]:
+            kind = KINDS["goal"]
+            return [
+                record
+                for status in statuses
+                for record in tier_rows.rows(
+                    connection, self.workspace_id, kind, "working", Where({"status": status}), limit
+                )
+            ]
+
+        none: list[TierRecord] = []
+        return sorted(self.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
+
+    def tasks_of(self, goal_id: str, limit: int = -1) -> list[TierRecord]:
+        """The tasks of a goal, of both tiers, oldest first."""
+        where = Where({"goal_id": goal_id})
+        return self.ask(
+            lambda connection: tier_rows.rows(
+                connection, self.workspace_id, KINDS["task"], None, where, limit, oldest_first=True
+            ),
+            [],
+        )
+
+    def find_pattern(self, trigger: str, least_success: float = 0.0) -> TierRecord | None:
+        """The pattern for a situation: one of just that trigger, else the nearest by its words; of equal ones the one
+        that succeeded most."""
+        from nanomem_tui.store import tier_search
+
+        def look(connection: sqlite3.Connection) -> TierRecord | None:
+            kind = KINDS["pattern"]
+            same = tier_rows.rows(connection, self.workspace_id, kind, None, Where({"trigger": trigger}))
+            rated = tier_search.find(connection, self.workspace_id, [(kind, kind.table)], trigger, 20)
+            found = {record.id: record for record in (*same, *(one.record for one in rated))}
+            usable = [one for one in found.values() if one.fields["success_rate"] >= least_success]
+            exact = [one for one in usable if normalised(one.fields["trigger"]) == normalised(trigger)]
+            return max(exact, key=_worth) if exact else next(iter(usable), None)
+
+        return self.ask(look, None)
+
+    def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
+        """The newest successful call of a tool with just that input, not older than `within` seconds."""
+        where = Where({"tool_name": tool})
+
+        def look(connection: sqlite3.Connection) -> TierRecord | None:
+            calls = tier_rows.rows(connection, self.workspace_id, KINDS["tool-call"], "working", where, CACHED_LOOKED)
+            fresh = (call for call in calls if _age(call.at) <= within)
+            return next((call for call in fresh if call.fields["success"] and call.fields["input"] == given), None)
+
+        return self.ask(look, None)
+
+
+class _Run(NamedTuple):
+    """How a task that followed a procedure ended."""
+
+    procedure_id: str
+    success: bool
+    duration_ms: int | None
+
+
+def _run_of(task: TierRecord | None) -> _Run | None:
+    """None for a task that follows none, or has not ended."""
+    if task is None or task.kind != "task" or not task.fields.get("procedure_id"):
+        return None
+    if task.fields["status"] not in ("completed", "failed"):
+        return None
+    return _Run(task.fields["procedure_id"], task.fields["status"] == "completed", task.fields["duration_ms"])
+
+
+def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
+    """The counts of a procedure with one run more (`way` 1) or less (-1); one without a duration leaves the mean."""
+    name = "success_count" if run.success else "fail_count"
+    runs = fields["success_count"] + fields["fail_count"]
+    mean = fields["avg_duration_ms"]
+    changed: dict[str, Any] = {name: max(0, fields[name] + way)}
+    if run.duration_ms is not None and runs + way > 0:
+        total = (mean if mean is not None else run.duration_ms) * runs
+        changed["avg_duration_ms"] = max(0, round((total + way * run.duration_ms) / (runs + way)))
+    if way > 0:
+        changed["last_used"] = clock.iso(clock.now())
+    return {**fields, **changed}
+
+
+def not_there(kind: Kind, record_id: str) -> NotFound:
+    """The error for a record that is not there."""
+    return NotFound(f"no such {kind.name}", record_id, f"see `nanomem record {kind.name} list`")
+
+
+def _worth(pattern: TierRecord) -> tuple[float, int, str]:
+    return pattern.fields["success_rate"], pattern.fields["uses"], pattern.id
+
+
+def _age(at: str) -> float:
+    moment = clock.parse(at)
+    if moment is None:
+        raise BadInput("not a time", at)
+    return (clock.now() - moment).total_seconds()

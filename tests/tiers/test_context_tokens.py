@@ -1,0 +1,110 @@
+"""What counts tokens: an estimate that is near for each script, or a tokenizer that is here; never the network."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanomem_tui.errors import BadInput, MissingExtra
+from nanomem_tui.tiers import token_counts
+from nanomem_tui.tiers.token_counts import counter, estimate
+
+COUNTED = (  # by the vocabulary cl100k_base
+    ("The quick brown fox jumps over the lazy dog, and nobody was surprised by that at all.", 19),
+    ("def assemble(self, task: str, max_tokens: int | None = None) -> Context:\n    return Context(task)\n", 25),
+    ('{"id":"ev_1771234567890_12","at":"2026-02-15T09:30:12.123456+00:00","value":93.5,"unit":"%"}', 45),
+    ("数据库连接超时，重启服务之后恢复正常。", 16),
+    ("データベースへの接続がタイムアウトしました。", 22),
+    ("데이터베이스 연결 시간이 초과되었습니다.", 17),
+    ("Сервер базы данных не отвечает, попробуйте позже.", 22),
+    ("ฐานข้อมูลไม่ตอบสนอง กรุณาลองใหม่", 28),
+    ("Der Datenbankserver antwortet nicht, bitte versuchen Sie es später noch einmal.", 18),
+)
+
+
+@pytest.fixture(autouse=True)
+def _anew() -> Any:
+    counter.cache_clear()
+    yield
+    counter.cache_clear()
+
+
+@pytest.mark.parametrize(("text", "tokens"), COUNTED)
+def test_the_estimate_is_near_and_nearer_than_a_quarter_of_the_bytes(text: str, tokens: int) -> None:
+    assert abs(estimate(text) - tokens) <= 0.5 * tokens
+    total = sum(tokens for _, tokens in COUNTED)
+    ours = sum(abs(estimate(text) - tokens) for text, tokens in COUNTED)
+    bytes_over_four = sum(abs(len(text.encode()) / 4 - tokens) for text, tokens in COUNTED)
+    assert ours < 0.15 * total < bytes_over_four
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_more_text_is_not_fewer_tokens(one: str, other: str) -> None:
+    assert estimate(f"{one}\n{other}") >= estimate(one) - 1
+    assert estimate(one) >= (1 if one.strip() else 0)
+
+
+def test_the_estimate_says_that_it_is_one() -> None:
+    assert counter("estimate") == ("an estimate by script", estimate)
+
+
+def _tiktoken(monkeypatch: pytest.MonkeyPatch, here: set[str]) -> ModuleType:
+    """A tiktoken whose vocabularies are fetched, but for those that are `here`."""
+    load = SimpleNamespace(read_file=lambda path: pytest.fail("the network was asked"))
+
+    def get_encoding(name: str) -> Any:
+        load.read_file(__file__ if name in here else f"https://somewhere/{name}")
+        return SimpleNamespace(encode_ordinary=str.split)
+
+    module = ModuleType("tiktoken")
+    module.load = load  # type: ignore[attr-defined]
+    module.get_encoding = get_encoding  # type: ignore[attr-defined]
+    module.list_encoding_names = lambda: ["gpt2", "cl100k_base", "o200k_base", "cl100k_base_copy"]  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tiktoken", module)
+    monkeypatch.setitem(sys.modules, "tiktoken.load", load)
+    return module
+
+
+def test_a_vocabulary_that_is_here_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = _tiktoken(monkeypatch, {"cl100k_base_copy", "gpt2"})
+    fetch = module.load.read_file
+    assert counter().name == "tiktoken cl100k_base_copy"
+    assert counter().count("three words \ud800") == 3
+    assert module.load.read_file is fetch
+
+
+def test_one_that_would_have_to_be_fetched_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    _tiktoken(monkeypatch, set())
+    assert counter().name == "an estimate by script"
+
+
+def test_without_tiktoken_the_estimate_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    assert counter().name == "an estimate by script"
+
+
+def test_a_tokenizer_of_ones_own_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(MissingExtra, match="tokenizers"):
+        counter(str(tmp_path / "tokenizer.json"))
+
+    class Tokenizer:
+        @staticmethod
+        def from_file(path: str) -> Any:
+            raise Exception("expected value")  # as the library does
+
+    monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=Tokenizer))
+    with pytest.raises(BadInput, match="no such file"):
+        counter(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer.json").write_text("{")
+    with pytest.raises(BadInput, match="expected value"):
+        counter(str(tmp_path / "tokenizer.json"))
+
+
+def test_a_text_that_looks_like_a_mark_of_a_model_is_text() -> None:
+    assert token_counts.estimate("<|endoftext|>") > 3

@@ -1,0 +1,347 @@
+"""The knowledge base: what adding again changes, what comes back by undo, what a sync finds, what is searched."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput, Conflict, DiskFull, NotFound
+from nanomem_tui.store import knowledge_rows
+from nanomem_tui.store.knowledge_values import Chunk, KnowledgeDocument
+from nanomem_tui.tiers import knowledge_files, knowledge_layer, knowledge_manuals, knowledge_packages
+from nanomem_tui.tiers.knowledge_files import Found
+from nanomem_tui.tiers.knowledge_layer import KnowledgeLayer
+from nanomem_tui.workspace import Workspace
+
+RUNBOOK = """# Runbook
+
+## Reload
+
+Send the master process a signal, so that it reads its configuration again.
+
+## Certificates
+
+Renew them with the little robot each month.
+"""
+NGINX = r""".TH NGINX 8
+.SH NAME
+nginx \- HTTP and reverse proxy server
+.SH SIGNALS
+.TP
+HUP
+Reload configuration, start the new worker process.
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with one man page, a package, and an empty workspace."""
+    manuals = tmp_path / "man" / "man8"
+    manuals.mkdir(parents=True)
+    (manuals / "nginx.8.gz").write_bytes(gzip.compress(NGINX.encode()))
+    package = tmp_path / "share" / "doc" / "nginx"
+    package.mkdir(parents=True)
+    (package / "README.md").write_text("# nginx\n\nPut your sites into sites-enabled.\n")
+    (package / "changelog.gz").write_bytes(gzip.compress(b"everything that ever was\n"))
+    (tmp_path / "workspace").mkdir()
+    monkeypatch.setenv("MANPATH", str(tmp_path / "man"))
+    monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "share"))
+    monkeypatch.setattr(knowledge_packages, "_python", dict)
+    monkeypatch.setattr(knowledge_packages, "_LISTS", tmp_path / "lists")
+    return tmp_path
+
+
+@pytest.fixture
+def ws(place: Path) -> Iterator[Workspace]:
+    from nanomem_tui import config, paths
+
+    found = paths.locate(place / "workspace", starting=True)
+    with Workspace(found, config.load(found)) as opened:
+        yield opened
+
+
+def titles(ws: Workspace) -> list[str]:
+    return [one.title for one in ws.knowledge.documents(own=False)]
+
+
+def file(place: Path, text: str = RUNBOOK, name: str = "runbook.md") -> Found:
+    (place / name).write_text(text)
+    return knowledge_files.added(place / name)
+
+
+def test_our_own_pages_are_there_without_any_adding_and_a_search_writes_nothing(ws: Workspace) -> None:
+    hit = ws.knowledge.search("what survives a power cut", 1)[0]
+    assert (hit.kind, hit.source) == ("nanomem", "nanomem docs/trust.md")
+    assert ws.knowledge.documents(own=False) == []
+    assert not ws.paths.tiers_database.exists()
+
+
+def test_a_hit_knows_its_document_section_and_lines(ws: Workspace, place: Path) -> None:
+    ws.knowledge.add(file(place))
+    hit = ws.knowledge.search("renew certificates", 1, ["file"])[0]
+    assert (hit.title, hit.section, hit.line_from, hit.line_to) == ("Runbook", "Runbook > Certificates", 9, 9)
+    assert hit.source == str(place / "runbook.md")
+    assert hit.text == "Renew them with the little robot each month."
+
+
+def test_adding_again_changes_only_what_changed(ws: Workspace, place: Path) -> None:
+    first = ws.knowledge.add(file(place))
+    assert first.operation is not None
+    before = dict(ws.knowledge.chunks(first.new[0].id))
+    again = ws.knowledge.add(file(place))
+    assert (again.operation, again.unchanged) == (None, 1)
+    changed = ws.knowledge.add(
+        file(place, RUNBOOK.replace("# Runbook\n", "# Runbook\n\nNew.\n").replace("month", "week"))
+    )
+    after = dict(ws.knowledge.chunks(first.new[0].id))
+    kept = before.keys() & after.keys()
+    assert [after[key].section for key in kept] == ["Runbook > Reload"]
+    assert [after[key].line_from - before[key].line_from for key in kept] == [2]
+    assert [one.title for one in changed.changed] == ["Runbook"]
+    assert ws.knowledge.search("each week", 1, ["file"])[0].id in after.keys() - before.keys()
+    assert "month" not in ws.knowledge.search("robot month", 1, ["file"])[0].text
+
+
+def test_every_change_is_one_operation_and_comes_back_by_undo_and_redo(ws: Workspace, place: Path) -> None:
+    more = file(place, "# Other\n\nWords.\n", "other.md")
+    ws.knowledge.add(Found([*file(place).documents, *more.documents], []))
+    ids = [key for one in ws.knowledge.documents(own=False) for key, _ in ws.knowledge.chunks(one.id)]
+    assert len(ws.log()) == 1
+    ws.undo()
+    assert titles(ws) == []
+    assert ws.knowledge.search("robot", 3, ["file"]) == []
+    ws.redo()
+    assert [key for one in ws.knowledge.documents(own=False) for key, _ in ws.knowledge.chunks(one.id)] == ids
+    ws.knowledge.remove(["Runbook"])
+    assert titles(ws) == ["Other"]
+    ws.undo()
+    assert sorted(titles(ws)) == ["Other", "Runbook"]
+    assert ws.knowledge.search("robot", 1, ["file"])[0].title == "Runbook"
+
+
+def test_an_undo_refuses_a_document_that_changed_since(ws: Workspace, place: Path) -> None:
+    first = ws.knowledge.add(file(place)).operation
+    assert first is not None
+    ws.knowledge.add(file(place, RUNBOOK + "\nMore.\n"))
+    with pytest.raises(Conflict):
+        ws.undo(first.id)
+
+
+def test_what_was_added_is_there_for_the_next_who_opens(ws: Workspace, place: Path) -> None:
+    ws.knowledge.add(file(place))
+    ws.close()
+    with open_workspace(place / "workspace") as other:
+        assert other.knowledge.search("robot", 1, ["file"])[0].title == "Runbook"
+
+
+def test_a_slip_finds_the_word_that_was_meant(ws: Workspace, place: Path) -> None:
+    ws.knowledge.add(file(place))
+    assert ws.knowledge.search("certifcates", 1, ["file"])[0].section == "Runbook > Certificates"
+
+
+def test_a_solution_is_kept_with_its_source_and_replaced_by_its_title(ws: Workspace) -> None:
+    ws.knowledge.add_text("Raise worker_connections.", "our incident of May", "Too many connections")
+    ws.knowledge.add_text("Raise worker_connections, then reload.", "our incident of June", "Too many connections")
+    hit = ws.knowledge.search("worker connections", 3, ["solution"])
+    assert [(one.title, one.source) for one in hit] == [("Too many connections", "our incident of June")]
+    with pytest.raises(BadInput):
+        ws.knowledge.add_text("  ", "nowhere")
+
+
+def test_man_pages_are_found_as_man_finds_them(ws: Workspace, place: Path) -> None:
+    folder = place / "man" / "man8"
+    (folder / "webserver.8").write_text(".so man8/nginx.8\n")
+    os.symlink("nginx.8.gz", folder / "httpd.8.gz")
+    for name in ("nginx", "nginx.8", "nginx(8)", "webserver", "httpd"):
+        found = knowledge_manuals.of_names([name])
+        assert [(one.title, one.about) for one in found.documents] == [("nginx(8)", "HTTP and reverse proxy server")]
+    assert len(knowledge_manuals.every().documents) == 1
+    for name in ("nosuch", "nginx(1)"):
+        with pytest.raises(NotFound):
+            knowledge_manuals.named(name)
+    with pytest.raises(BadInput):
+        knowledge_manuals.named("../nginx")
+
+
+def test_a_page_never_leads_out_of_its_folder(place: Path) -> None:
+    (place / "secret.1").write_text(".SH NAME\nsecret\n")
+    folder = place / "man" / "man8"
+    (folder / "out.8").write_text(".so ../../secret.1\n")
+    (folder / "round.8").write_text(".so man8/round.8\n")
+    for name in ("out", "round"):
+        found = knowledge_manuals.of_names([name])
+        assert (found.documents, len(found.problems)) == ([], 1)
+
+
+def test_a_packed_page_that_grows_beyond_measure_is_refused(place: Path) -> None:
+    (place / "man" / "man8" / "bomb.8.gz").write_bytes(gzip.compress(b"a" * (knowledge_files.LARGEST + 10)))
+    found = knowledge_manuals.of_names(["bomb"])
+    assert (found.documents, "larger" in found.problems[0].what) == ([], True)
+
+
+def test_a_package_tells_what_it_documents_and_not_its_history(ws: Workspace) -> None:
+    found = knowledge_packages.of_names(["nginx"])
+    assert [one.title for one in found.documents] == ["nginx: README.md"]
+    with pytest.raises(NotFound):
+        knowledge_packages.of_names(["nosuch"])
+
+
+def test_what_a_python_package_says_of_itself_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    found = knowledge_packages.of_names(["click"])
+    assert any(one.title.lower() == "click" and one.chunks for one in found.documents)
+
+
+def test_a_sync_reads_again_what_changed_and_adds_what_is_new(ws: Workspace, place: Path) -> None:
+    folder = place / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\nFirst.\n")
+    ws.knowledge.add(knowledge_files.added(folder))
+    ws.knowledge.add(knowledge_manuals.every())
+    ws.knowledge.add(file(place))
+    nothing = ws.knowledge.sync()
+    assert (nothing.operation, nothing.new, nothing.changed) == (None, (), ())
+    (folder / "a.md").write_text("# A\n\nSecond.\n")
+    (folder / "b.md").write_text("# B\n\nNew.\n")
+    (place / "man" / "man8" / "other.8").write_text(".TH O 8\n.SH NAME\nother \\- else\n")
+    (place / "runbook.md").write_text(RUNBOOK + "\nMore.\n")
+    done = ws.knowledge.sync()
+    assert {one.title for one in done.new} == {"B", "other(8)"}
+    assert {one.title for one in done.changed} == {"A", "Runbook"}
+    (place / "runbook.md").unlink()
+    gone = ws.knowledge.sync()
+    assert (gone.operation, len(gone.problems)) == (None, 1)
+    assert "Runbook" in titles(ws)
+
+
+def test_no_sync_brings_back_what_was_taken_away(ws: Workspace) -> None:
+    ws.knowledge.add(knowledge_manuals.every())
+    ws.knowledge.remove(["nginx(8)"])
+    assert ws.knowledge.sync().new == ()
+    ws.undo()
+    assert titles(ws) == ["nginx(8)"]
+
+
+def test_a_sync_adds_packages_installed_since_one_was_added(ws: Workspace, place: Path) -> None:
+    folder = place / "share" / "doc"
+
+    def install(name: str) -> None:
+        (folder / name).mkdir()
+        (folder / name / "README.md").write_text(f"# {name}\n\nHow to use {name}.\n")
+
+    install("there-before")
+    ws.knowledge.add(file(place))
+    assert (ws.knowledge.sync().operation, titles(ws)) == (None, ["Runbook"])
+    ws.knowledge.add(knowledge_packages.of_names(["nginx"]))
+    assert ws.knowledge.sync().new == ()
+    install("new")
+    (folder / "nginx" / "README.md").write_text("# nginx\n\nSites go into sites-enabled.\n")
+    done = ws.knowledge.sync()
+    assert [one.title for one in (*done.new, *done.changed)] == ["new: README.md", "nginx: README.md"]
+    (folder / "new" / "README.md").unlink()
+    (folder / "new").rmdir()
+    assert [problem.where for problem in ws.knowledge.sync().problems] == ["new"]
+    assert [one.title for one in ws.knowledge.add(knowledge_packages.every()).new] == ["there-before: README.md"]
+
+
+def test_who_adds_much_is_told_how_far_it_is(ws: Workspace, place: Path) -> None:
+    for number in range(50):
+        (place / "man" / "man8" / f"page{number}.8").write_text(f".TH P 8\n.SH NAME\npage{number} \\- says {number}\n")
+    told: list[tuple[str, int, int]] = []
+    ws.knowledge.add(knowledge_manuals.every(lambda *said: told.append(said)), tell=lambda *said: told.append(said))
+    assert {total for _, _, total in told} == {51}
+    assert {what for what, _, _ in told} == {"Reading man pages", "Indexing"}
+
+
+def test_the_pages_of_nanomem_itself_stay(ws: Workspace) -> None:
+    own = ws.knowledge.documents()[0]
+    assert ws.knowledge.chunks(own.id)
+    with pytest.raises(BadInput):
+        ws.knowledge.remove([own.id])
+
+
+def test_nothing_is_fetched_and_what_is_no_text_is_refused(place: Path) -> None:
+    with pytest.raises(BadInput, match="nothing is fetched"):
+        knowledge_files.added(Path("https://example.org/page"))
+    (place / "picture.md").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
+    for read in (knowledge_files.added, knowledge_files.saved_page):
+        with pytest.raises(BadInput):
+            read(place / "picture.md")
+    with pytest.raises(NotFound):
+        knowledge_files.added(place / "nosuch.md")
+
+
+def test_a_folder_leaves_out_links_and_hidden_files_and_tells_what_it_could_not_read(place: Path) -> None:
+    folder = place / "notes"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "a.md").write_text("hidden")
+    (folder / "bad.md").write_bytes(b"\0\0")
+    (folder / "good.txt").write_bytes(b"words \xff and more\n")
+    (folder / "program.py").write_text("print()")
+    os.symlink("/etc/passwd", folder / "link.md")
+    found = knowledge_files.added(folder)
+    assert [one.title for one in found.documents] == ["good.txt"]
+    assert found.documents[0].chunks[0].text == "words \ufffd and more"
+    assert [Path(problem.where).name for problem in found.problems] == ["bad.md"]
+
+
+def three(place: Path) -> Found:
+    """Three documents."""
+    return Found(
+        [one for name in "abc" for one in file(place, f"# {name}\n\nWords {name}.\n", f"{name}.md").documents], []
+    )
+
+
+def test_an_addition_that_was_killed_half_done_is_finished_by_who_opens_next(
+    ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knowledge_layer, "BATCH", 1)
+    written = KnowledgeLayer._write
+
+    def killed(*args: object) -> None:
+        if titles(ws):
+            os._exit(9)
+        written(*args)  # type: ignore[arg-type]
+
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(KnowledgeLayer, "_write", killed)
+        with contextlib.suppress(BaseException):
+            ws.knowledge.add(three(place))
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    with open_workspace(place / "workspace") as other:
+        other.store.settle()
+        assert [one.title for one in other.knowledge.documents(own=False)] == ["a", "b", "c"]
+
+
+def test_an_addition_that_fails_half_way_is_taken_back_and_a_sync_may_add_it_later(
+    ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = place / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# a\n\nWords.\n")
+    ws.knowledge.add(knowledge_files.added(folder))
+    for name in "bcd":
+        (folder / f"{name}.md").write_text(f"# {name}\n\nWords.\n")
+    monkeypatch.setattr(knowledge_layer, "BATCH", 1)
+    with monkeypatch.context() as broken:
+        put = knowledge_rows.put
+
+        def full(connection: sqlite3.Connection, workspace_id: str, one: KnowledgeDocument, chunks: list[Chunk]) -> int:
+            if one.title == "d":
+                raise DiskFull("no space left")
+            return put(connection, workspace_id, one, chunks)
+
+        broken.setattr(knowledge_rows, "put", full)
+        with pytest.raises(DiskFull):
+            ws.knowledge.add(knowledge_files.added(folder))
+    assert titles(ws) == ["a"]
+    assert {one.title for one in ws.knowledge.sync().new} >= {"b", "c", "d"}

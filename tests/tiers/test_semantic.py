@@ -1,0 +1,450 @@
+"""Records found by what they mean: what is embedded, that it stays in step, and that words stand in where it cannot."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput, MissingExtra, Refused
+from nanomem_tui.store import atomic
+from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.tiers.records import TierRecords
+from nanomem_tui.tiers.semantic import COLLECTIONS, SemanticAnswer
+from nanomem_tui.vectors.making import Maker
+from nanomem_tui.vectors.record_index import RamCollections
+from nanomem_tui.vectors.record_meaning import LOCK, RecordMeaning
+from nanomem_tui.vectors.record_rows import RecordRows
+from nanomem_tui.workspace import Workspace
+from tests.vectors.fakes import Words, unavailable
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    place = tmp_path / "home" / "workspace"
+    place.mkdir(parents=True)
+    return place
+
+
+@pytest.fixture
+def ws(place: Path) -> Iterator[Workspace]:
+    with open_workspace(place) as opened:
+        yield opened
+
+
+@pytest.fixture
+def words() -> Words:
+    return Words()
+
+
+@pytest.fixture
+def meaning(ws: Workspace, words: Words) -> Iterator[RecordMeaning]:
+    with closing(over(ws, words)) as made:
+        yield made
+
+
+def over(ws: Workspace, words: Words) -> RecordMeaning:
+    maker = Maker(words)
+    return RecordMeaning(ws.tier_database, ws.id, lambda: maker)
+
+
+def asked(ws: Workspace, meaning: RecordMeaning | None, query: str, *collections: str, n: int = 5) -> SemanticAnswer:
+    found = TierRecords(ws.tier_database, ws.id, ws.perform, lambda key: [], (lambda: meaning) if meaning else None)
+    return found.semantic_search(query, collections, n)
+
+
+def ids(answer: SemanticAnswer) -> list[str]:
+    return [hit.record.id for hit in answer.hits]
+
+
+def near(meaning: RecordMeaning, query: str, *kinds: str, limit: int = 5) -> list[str]:
+    found = meaning.nearest(query, kinds or [kind.name for kind in KINDS.values() if kind.embedded], limit, patience=60)
+    return [one.record.id for one in found]
+
+
+def incident(ws: Workspace, record_id: str, description: str, **fields: Any) -> None:
+    ws.records.store("incident", {"description": description, **fields}, record_id)
+
+
+# -- what is embedded ------------------------------------------------------------------------------------------------
+
+
+def test_just_the_six_kinds_of_text_are_embedded(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+    keep = ws.records.store
+    keep("goal", {"description": "Keep the site up", "result": "up again", "metadata": {"team": "ops"}})
+    keep("task", {"description": "Restart nginx", "output": {"said": "started"}, "agent": "sys", "error": "none yet"})
+    keep("tool-call", {"tool_name": "fs.read", "input": {"path": "/x"}, "output": "text", "reason": "to see the log"})
+    keep("tool-call", {"tool_name": "fs.read", "input": {"path": "/y"}})
+    keep("decision", {"context": "nginx 502", "chosen": "reload", "reasoning": "less disruptive", "outcome": "good"})
+    keep("procedure", {"name": "restart", "description": "How nginx is restarted", "steps": ["stop", "start"]})
+    incident(ws, "i", "502", symptoms=["slow", "errors"], root_cause="a port", resolution="moved", prevention="watch")
+    keep("pattern", {"trigger": "nginx down", "action": "restart nginx"})
+    keep("config-change", {"file_path": "/etc/nginx.conf", "content": "worker_processes 4;"})
+    keep("agent-state", {"agent_name": "sys", "state": {"busy": True}})
+    keep("event", {"category": "event", "data": {"said": "nginx"}})
+    assert meaning.sync() == 6
+    assert sorted(text for text in words.asked if text != "records") == [
+        "502\nslow errors\na port\nmoved",
+        "How nginx is restarted",
+        "Keep the site up",
+        "Restart nginx\nsaid started",
+        "less disruptive",
+        "to see the log",
+    ]
+    assert set(COLLECTIONS) == {"goals", "tasks", "tool_calls", "decisions", "procedures", "incidents"}
+
+
+def test_the_example_of_the_seed(ws: Workspace, meaning: RecordMeaning) -> None:
+    incident(
+        ws,
+        "before",
+        "nginx answers 502 after a restart",
+        root_cause="the port was taken",
+        resolution="moved php to 9001",
+    )
+    incident(ws, "disk", "the disk is full", resolution="logs rotated")
+    ws.records.store("decision", {"context": "502", "chosen": "wait", "reasoning": "a restart takes a minute"}, "wait")
+    ws.records.store("goal", {"description": "nginx without 502 after each restart"}, "goal")
+    query = "nginx returning 502 bad gateway after restart"
+    found = asked(ws, meaning, query, "incidents", "decisions", "procedures")
+    assert ids(found)[0] == "before"
+    assert "goal" not in ids(found)
+    assert found.by == "words and meaning"
+    assert found.hits[0].record.fields["resolution"] == "moved php to 9001"
+    assert "goal" in ids(asked(ws, meaning, query)), "without collections all of them are looked at"
+    assert ids(asked(ws, meaning, query, "goal")) == ["goal"], "a kind is its collection"
+    assert len(asked(ws, meaning, query, n=1).hits) == 1
+
+
+def test_both_ways_of_finding_make_the_score(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+    words.vector = lambda text: [1.0, 0.0] if "power" in text or "lights" in text else [0.0, 1.0]  # type: ignore[method-assign]
+    words.dimension = words.size = 2
+    incident(ws, "meant", "the lights went out")
+    incident(ws, "said", "power of attorney")
+    incident(ws, "other", "tea is cold")
+    found = asked(ws, meaning, "power")
+    assert ids(found) == ["said", "meant"], "what is far in meaning and shares no word is none"
+    by_id = {hit.record.id: hit for hit in found.hits}
+    assert by_id["said"].parts == {"lexical": 0.6, "meaning": 0.4, "distance": 0.0, "words": ["power"]}
+    assert by_id["meant"].parts == {"lexical": 0.0, "meaning": 0.4, "distance": 0.0, "words": []}
+    assert [round(hit.score, 6) for hit in found.hits] == [1.0, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("query", "collections", "number", "said"),
+    [
+        (" ", (), 5, "no usable question"),
+        ("x" * 20_001, (), 5, "no usable question"),
+        ("x", ("memories",), 5, "no such kind of record"),
+        ("x", (), 0, "give 1 to 100"),
+        ("x", (), 101, "give 1 to 100"),
+    ],
+)
+def test_what_cannot_be_asked(
+    ws: Workspace, meaning: RecordMeaning, query: str, collections: tuple[str, ...], number: int, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        asked(ws, meaning, query, *collections, n=number)
+
+
+# -- in step ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_changes_is_found_by_its_new_words_alone(ws: Workspace, meaning: RecordMeaning) -> None:
+    incident(ws, "i", "the cat is ill")
+    assert near(meaning, "cat ill") == ["i"]
+    incident(ws, "i", "the printer burns")
+    assert near(meaning, "printer burns") == ["i"]
+    found = meaning.nearest("the cat is ill", ["incident"], 5)
+    assert [one.distance < 0.5 for one in found] == [False]
+
+
+def test_one_that_changed_and_was_not_embedded_since_is_left_out(ws: Workspace, meaning: RecordMeaning) -> None:
+    incident(ws, "i", "the cat is ill")
+    incident(ws, "j", "the cat is well")
+    assert sorted(near(meaning, "cat")) == ["i", "j"]
+    with atomic.locked(ws.tier_database.path.with_name(LOCK)):  # another process is at it
+        incident(ws, "i", "the printer burns")
+        assert near(meaning, "cat") == ["j"]
+    assert near(meaning, "printer burns")[0] == "i"
+
+
+def test_what_changes_while_it_is_embedded_is_embedded_once_more(
+    ws: Workspace, meaning: RecordMeaning, words: Words
+) -> None:
+    incident(ws, "i", "the cat is ill")
+    meaning.sync()
+    incident(ws, "i", "the dog is ill")
+
+    def change(texts: Any) -> None:
+        if any("dog" in text for text in texts):
+            words.before = lambda _: None
+            incident(ws, "i", "the printer burns")
+
+    words.before = change
+    meaning.sync()
+    assert words.asked[-1] == "the printer burns"
+    assert near(meaning, "printer burns") == ["i"]
+    assert meaning.state()["total"] == 1
+
+
+def test_what_is_deleted_is_forgotten_and_comes_back_by_undo(ws: Workspace, meaning: RecordMeaning) -> None:
+    incident(ws, "i", "the cat is ill")
+    assert near(meaning, "cat") == ["i"]
+    ws.records.delete("incident", ["i"])
+    assert near(meaning, "cat") == []
+    assert meaning.state()["done"] == 0
+    ws.undo()
+    assert near(meaning, "cat") == ["i"]
+
+
+def test_a_record_that_moves_to_long_term_memory_keeps_its_vector(
+    ws: Workspace, meaning: RecordMeaning, words: Words
+) -> None:
+    from nanomem_tui.store import tier_rows
+
+    ws.records.store("goal", {"description": "feed the cat"}, "g")
+    assert near(meaning, "feed cat") == ["g"]
+    before = len(words.asked)
+    ws.tier_database.write(lambda c: tier_rows.move(c, ws.id, KINDS["goal"], "longterm", [1]))
+    assert ws.records.get("goal", "g").tier == "longterm"
+    assert near(meaning, "feed cat") == ["g"]
+    assert len(words.asked) == before
+
+
+def test_a_row_that_takes_the_place_of_the_newest_one_is_embedded(ws: Workspace, meaning: RecordMeaning) -> None:
+    incident(ws, "i", "the cat is ill")
+    meaning.sync()
+    ws.records.delete("incident", ["i"])
+    incident(ws, "j", "the dog is ill")
+    assert near(meaning, "dog ill") == ["j"]
+
+
+def test_what_another_process_embeds_is_taken_up(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+    incident(ws, "i", "the cat is ill")
+    assert near(meaning, "cat") == ["i"]
+    with open_workspace(ws.paths.workspace) as other, closing(over(other, Words())) as theirs:
+        incident(other, "j", "the cat is well")
+        assert theirs.sync() == 1
+        incident(other, "i", "the dog is ill")
+        assert theirs.sync() == 1
+    asked_before = list(words.asked)
+    with atomic.locked(ws.tier_database.path.with_name(LOCK)):
+        assert sorted(near(meaning, "cat")) == ["i", "j"]
+        with pytest.raises(Refused, match="another process embeds the records"):
+            meaning.sync()
+    assert words.asked == asked_before, "nothing was embedded twice"
+
+
+def test_another_model_begins_anew_and_the_old_vectors_go(ws: Workspace, meaning: RecordMeaning) -> None:
+    for number in range(3):
+        incident(ws, f"i{number}", f"the cat number {number} is ill")
+    assert meaning.sync() == 3
+    with closing(over(ws, Words("words-2", 64))) as other:
+        assert other.preview() == (0, 3)
+        assert other.sync() == 3
+        assert len(near(other, "cat")) == 3
+        assert RecordRows(ws.tier_database, ws.id).counts() == {"words-2": 3}
+        incident(ws, "i0", "the dog is ill")
+        assert near(other, "dog")[0] == "i0"
+    assert meaning.sync() == 3, "the first one is told of all that it missed"
+    assert near(meaning, "dog")[0] == "i0"
+
+
+def test_a_text_of_which_there_can_be_no_vector_is_asked_for_once(
+    ws: Workspace, meaning: RecordMeaning, words: Words
+) -> None:
+    words.bad["strange"] = float("nan")
+    incident(ws, "bad", "a strange thing")
+    incident(ws, "good", "a plain thing")
+    meaning.sync()
+    before = len(words.asked)
+    assert meaning.sync() == 0
+    assert len(words.asked) == before
+    assert near(meaning, "thing") == ["good"]
+    assert "bad" in ids(asked(ws, meaning, "strange thing")), "words find it"
+
+
+def test_anew_looks_at_all_and_everything_embeds_all(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+    incident(ws, "i", "the cat is ill")
+    incident(ws, "j", "the dog is ill")
+    meaning.sync()
+    ws.tier_database.write(lambda c: c.execute("DELETE FROM record_vectors WHERE id = 'i'"))
+    assert meaning.sync() == 0
+    assert meaning.sync(anew=True) == 1
+    assert meaning.sync(everything=True) == 2
+    words.broken = unavailable()
+    with pytest.raises(type(words.broken)):
+        meaning.sync(everything=True)
+    assert RecordRows(ws.tier_database, ws.id).counts() == {"words-1": 2}, "nothing was thrown away for it"
+
+
+def test_a_damaged_vector_is_left_out(ws: Workspace, meaning: RecordMeaning) -> None:
+    for record_id in ("short", "zero", "good"):
+        incident(ws, record_id, "the cat is ill")
+    meaning.sync()
+    ws.tier_database.write(lambda c: c.execute("UPDATE record_vectors SET vector = x'00' WHERE id = 'short'"))
+    ws.tier_database.write(lambda c: c.execute("UPDATE record_vectors SET vector = zeroblob(1024) WHERE id = 'zero'"))
+    with closing(over(ws, Words())) as fresh:
+        assert near(fresh, "cat") == ["good"]
+
+
+def test_the_newest_are_held_and_the_others_are_found_by_words(ws: Workspace, words: Words) -> None:
+    rows = RecordRows(ws.tier_database, ws.id)
+    with closing(over(ws, words)) as meaning:
+        for number in range(10):
+            incident(ws, f"i{number}", "the cat is ill", timestamp=f"2026-01-{number + 1:02}")
+        meaning.sync()
+        few = RamCollections(rows, words.dimension, words.name, most=4)
+        question = Maker(words).question("the cat is ill")
+        assert [one.id for one in few.nearest("incident", question, 10)] == ["i6", "i7", "i8", "i9"]
+        for number in range(10, 13):
+            incident(ws, f"i{number}", "the cat is ill", timestamp=f"2026-01-{number + 1:02}")
+        meaning.sync()
+        assert len(few.nearest("incident", question, 20)) <= 7
+        assert {one.id for one in few.nearest("incident", question, 20)} >= {"i10", "i11", "i12"}
+    assert len(asked(ws, None, "cat", n=20).hits) == 13
+
+
+# -- in batches ------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_embeds_some_and_the_next_one_goes_on(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+    for number in range(40):
+        incident(ws, f"i{number}", f"the cat number {number}")
+    meaning.nearest("cat", ["incident"], 5, patience=0)
+    some = len(words.asked)
+    assert 0 < some < 40, "newest first, a few at a time"
+    assert "the cat number 39" in words.asked
+    meaning.nearest("cat", ["incident"], 5, patience=0)
+    assert some < len(words.asked)
+    meaning.sync()
+    assert sorted(set(words.asked) - {"cat"}) == sorted(f"the cat number {number}" for number in range(40))
+    assert len(words.asked) == 41, "none twice"
+
+
+def test_progress_is_told_and_ends_at_all(ws: Workspace, meaning: RecordMeaning) -> None:
+    for number in range(150):
+        incident(ws, f"i{number}", f"the cat number {number}")
+    told: list[tuple[int, int]] = []
+    assert meaning.sync(lambda done, total: told.append((done, total))) == 150
+    assert told[-1] == (150, 150)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert len(told) > 1
+
+
+def test_the_thread_embeds_what_comes_until_it_is_told_to_stop(
+    ws: Workspace, meaning: RecordMeaning, words: Words
+) -> None:
+    import threading
+
+    seen = threading.Event()
+    words.before = lambda texts: seen.set() if any("later" in text for text in texts) else None
+    incident(ws, "i", "the cat is ill")
+    meaning.start()
+    incident(ws, "j", "later the dog")
+    assert seen.wait(60)
+    meaning.stop()
+    assert not meaning.state()["running"]
+    assert meaning.state()["problem"] == ""
+
+
+def test_a_killed_process_goes_on_where_it_was(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+    for number in range(300):
+        incident(ws, f"i{number}", f"the cat number {number}")
+    code = (
+        "import os, signal\n"
+        "from nanomem_tui import open_workspace\n"
+        "from tests.vectors.fakes import Words\n"
+        "from tests.tiers.test_semantic import over\n"
+        "words = Words()\n"
+        "words.before = lambda texts: os.kill(os.getpid(), signal.SIGKILL) if len(words.asked) > 150 else None\n"
+        f"ws = open_workspace({str(ws.paths.workspace)!r})\n"
+        "over(ws, words).sync()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    kept = RecordRows(ws.tier_database, ws.id).counts()["words-1"]
+    assert 150 <= kept < 300
+    assert meaning.sync() == 300 - kept
+    assert meaning.state()["done"] == meaning.state()["total"] == 300
+
+
+# -- without ---------------------------------------------------------------------------------------------------------
+
+
+def test_words_stand_in_and_it_is_said_why(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+    incident(ws, "i", "the cat is ill")
+    words.broken = unavailable()
+    found = asked(ws, meaning, "cat ill")
+    assert (ids(found), found.by) == (["i"], "words")
+    assert "nobody answers" in found.note
+    assert found.hits[0].score == 1.0
+    assert found.hits[0].parts["lexical"] == 1.0
+    words.broken = None
+    assert asked(ws, meaning, "cat ill").note == ""
+
+
+def test_what_failed_is_among_the_problems_of_the_workspace(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nanomem_tui.vectors import embedders
+
+    words = Words()
+    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: words)
+    incident(ws, "i", "the cat is ill")
+    words.before = lambda texts: setattr(words, "broken", None if texts == ["cat"] else unavailable())
+    assert ids(ws.records.semantic_search("cat")) == ["i"]
+    assert [problem.what for problem in ws.problems()] == ["nobody answers"]
+    words.before = lambda texts: setattr(words, "broken", None)
+    assert ws.records.semantic_search("cat").note == ""
+    assert ws.problems() == []
+
+
+def test_a_language_that_the_model_cannot_read_is_searched_by_words(ws: Workspace) -> None:
+    incident(ws, "i", "сервер упал")
+    with closing(over(ws, Words("all-MiniLM-L6-v2 test"))) as meaning:
+        found = asked(ws, meaning, "сервер упал")
+    assert ids(found) == ["i"]
+    assert "reads no word of this language" in found.note
+
+
+def test_where_nothing_is_recorded_nothing_is_made(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+    assert asked(ws, meaning, "cat").hits == ()
+    assert meaning.sync() == 0
+    assert meaning.state() == {
+        "model": "", "index": "", "done": 0, "total": 0, "running": False, "problem": ""
+    }  # fmt: skip
+    assert words.asked == []
+    assert not ws.paths.tiers_database.exists()
+
+
+def test_without_the_extra_words_find_and_one_line_says_so(ws: Workspace) -> None:
+    def missing() -> Maker:
+        raise MissingExtra("search by meaning needs numpy, which is not installed", "", "pip install it")
+
+    incident(ws, "i", "the cat is ill")
+    with closing(RecordMeaning(ws.tier_database, ws.id, missing)) as meaning:
+        found = asked(ws, meaning, "cat")
+    assert ids(found) == ["i"]
+    assert "pip install it" in found.note
+
+
+def test_the_real_model_finds_what_shares_no_word(ws: Workspace) -> None:
+    incident(ws, "web", "The web server refuses connections", resolution="restarted nginx")
+    incident(ws, "disk", "No space left on the volume", resolution="old logs removed")
+    incident(ws, "mail", "Newsletters arrive twice", resolution="the queue was emptied")
+    found = ws.records.semantic_search("storage is full", n_results=1)
+    assert ids(found) == ["disk"]
+    assert found.by == "words and meaning"
+    assert ids(ws.records.semantic_search("the homepage does not load", ["incidents"], 1)) == ["web"]

@@ -1,0 +1,185 @@
+"""Records found by meaning with their collections in a real Chroma or PostgreSQL: right, in step, never needed."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui.vectors import chosen, record_meaning
+from nanomem_tui.vectors.making import Maker
+from nanomem_tui.vectors.record_chroma import ChromaCollections
+from nanomem_tui.vectors.record_meaning import RecordMeaning
+from nanomem_tui.workspace import Workspace
+from tests.conftest import need
+from tests.tiers.test_semantic import asked, ids, incident, near, place, ws
+from tests.vectors.fakes import Words
+from tests.vectors.test_pgvector import Server, database, server, url
+
+__all__ = ["database", "place", "server", "url", "ws"]
+pytestmark = pytest.mark.vectors
+
+Over = Callable[..., RecordMeaning]
+
+
+@pytest.fixture(params=["chroma", "pgvector"])
+def over(ws: Workspace, request: pytest.FixtureRequest) -> Iterator[Over]:
+    """`over(words)`: search by meaning over the records, with an index outside."""
+    settings: dict[str, Any] = {"vector_index": request.param}
+    if request.param == "chroma":
+        need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
+    else:
+        settings["pgvector_url"] = request.getfixturevalue("url")
+    made: list[RecordMeaning] = []
+
+    def over(words: Words, **more: Any) -> RecordMeaning:
+        for one in made:
+            one.close()  # one process uses a folder of Chroma
+        maker = Maker(words)
+        wanted = ws.settings._replace(**settings, **more)
+        outside = chosen.records_outside_of(ws.store, wanted)
+        made.append(RecordMeaning(ws.tier_database, ws.id, lambda: maker, outside))
+        return made[-1]
+
+    yield over
+    for one in made:
+        one.close()
+
+
+def test_each_kind_is_found_in_its_own_collection(ws: Workspace, over: Over) -> None:
+    incident(ws, "i", "the cat is ill")
+    ws.records.store("goal", {"description": "feed the cat"}, "g")
+    ws.records.store("tool-call", {"tool_name": "look", "input": {}, "reason": "is the cat there"}, "t")
+    meaning = over(Words())
+    assert meaning.sync() == 3
+    assert sorted(near(meaning, "cat")) == ["g", "i", "t"]
+    assert near(meaning, "cat", "goal") == ["g"]
+    found = asked(ws, meaning, "cat ill", "incidents", "goals")
+    assert (ids(found)[0], found.note) == ("i", "")
+    assert meaning.state()["index"] in ("chroma", "pgvector")
+    assert meaning.state()["problem"] == ""
+
+
+def test_the_collections_are_called_as_the_seed_calls_them(ws: Workspace, tmp_path: Path) -> None:
+    need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
+    import chromadb
+    from chromadb.config import Settings
+
+    from nanomem_tui.vectors.chroma_client import records_place_of
+
+    incident(ws, "i", "the cat is ill")
+    words = Words()
+    wanted = ws.settings._replace(vector_index="chroma")
+    maker = Maker(words)
+    with closing(
+        RecordMeaning(ws.tier_database, ws.id, lambda: maker, chosen.records_outside_of(ws.store, wanted))
+    ) as m:
+        m.sync()
+    folder = records_place_of(wanted, ws.paths).folder
+    assert folder is not None
+    assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
+    client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+    try:
+        names = {one.name for one in client.list_collections()}
+        held = client.get_collection("incidents", embedding_function=None).get()
+    finally:
+        client.close()
+    assert names == {"goals", "tasks", "tool_calls", "decisions", "procedures", "incidents"}
+    assert held["ids"] == ["i"]
+    assert held["documents"] == [None], "the words of a record stay in the database"
+
+
+def test_it_stays_in_step_with_what_changes_and_goes(ws: Workspace, over: Over) -> None:
+    meaning = over(Words())
+    incident(ws, "i", "the cat is ill")
+    incident(ws, "j", "the cat is well")
+    assert sorted(near(meaning, "cat")) == ["i", "j"]
+    incident(ws, "i", "the printer burns")
+    assert near(meaning, "printer burns")[0] == "i"
+    ws.records.delete("incident", ["j"])
+    assert near(meaning, "cat") == ["i"]
+    again = over(Words())
+    assert near(again, "printer burns") == ["i"]
+    assert again.sync() == 0
+
+
+def test_an_index_that_is_new_gets_what_was_embedded_before(ws: Workspace, over: Over) -> None:
+    incident(ws, "i", "the cat is ill")
+    maker = Maker(Words())
+    with closing(RecordMeaning(ws.tier_database, ws.id, lambda: maker)) as rows:
+        assert rows.sync() == 1
+    words = Words()
+    meaning = over(words)
+    assert near(meaning, "cat") == ["i"]
+    assert words.asked == ["cat"], "no text was embedded twice"
+    assert meaning.sync(anew=True) == 0
+    assert near(meaning, "cat") == ["i"]
+
+
+def test_a_search_does_not_wait_until_a_new_index_has_everything(
+    ws: Workspace, over: Over, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        incident(ws, f"i{number}", "the cat is ill")
+    maker = Maker(Words())
+    with closing(RecordMeaning(ws.tier_database, ws.id, lambda: maker)) as rows:
+        assert rows.sync() == 20
+    monkeypatch.setattr(record_meaning, "PART", 8)
+    meaning = over(Words())
+    assert [len(meaning.nearest("cat", ["incident"], 50, patience=0)) for _ in range(3)] == [8, 16, 20]
+
+
+def test_another_model_has_the_collections_to_itself(ws: Workspace, over: Over) -> None:
+    incident(ws, "i", "the cat is ill")
+    assert over(Words()).sync() == 1
+    other = over(Words("words-2", 64))
+    assert other.sync() == 1
+    assert near(other, "cat") == ["i"]
+    first = over(Words())
+    assert first.sync() == 1
+    assert near(first, "cat") == ["i"]
+
+
+def test_without_it_words_find_and_it_is_said_why(ws: Workspace, over: Over, tmp_path: Path) -> None:
+    incident(ws, "i", "the cat is ill")
+    (tmp_path / "file").write_text("no folder")
+    broken = {"chroma_path": str(tmp_path / "file" / "chroma"), "pgvector_url": f"postgresql:///x?host={tmp_path}"}
+    name = "pgvector" if "pgvector" in str(over.__closure__) else "chroma"
+    wanted = ws.settings._replace(vector_index=name, **broken)
+    maker = Maker(Words())
+    outside = chosen.records_outside_of(ws.store, wanted)
+    with closing(RecordMeaning(ws.tier_database, ws.id, lambda: maker, outside)) as meaning:
+        found = asked(ws, meaning, "cat ill")
+        assert (ids(found), found.by) == (["i"], "words")
+        assert found.note
+        assert len(found.note.splitlines()) == 1
+        assert meaning.problems()
+
+
+def test_one_process_uses_a_folder_of_chroma(ws: Workspace, tmp_path: Path) -> None:
+    need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
+    from nanomem_tui.errors import Refused
+    from nanomem_tui.vectors.chroma_client import Place
+
+    with closing(ChromaCollections(Place(tmp_path / "c"), ws.id, "m")) as first:
+        assert first.is_new
+        with pytest.raises(Refused, match="another process"):
+            ChromaCollections(Place(tmp_path / "c"), ws.id, "m")
+    with closing(ChromaCollections(Place(tmp_path / "c"), ws.id, "m")) as again:
+        assert not again.is_new
+
+
+def test_a_server_that_went_away_is_asked_again(ws: Workspace, url: str, server: Server, database: str) -> None:
+    incident(ws, "i", "the cat is ill")
+    wanted = ws.settings._replace(vector_index="pgvector", pgvector_url=url)
+    maker = Maker(Words())
+    with closing(
+        RecordMeaning(ws.tier_database, ws.id, lambda: maker, chosen.records_outside_of(ws.store, wanted))
+    ) as m:
+        assert near(m, "cat") == ["i"]
+        server.run("postgres", f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
+        assert near(m, "cat") == ["i"]
