@@ -1,129 +1,97 @@
-"""The two tools that a model may call through a server: `memory_search` and `memory_recall`. There is none that writes.
+"""The tools that a model may call through a server. None of them changes the memory: one may propose, if it is let.
 
-Owns their schemas, the check of what a model passes, and the form of an answer: fenced, labelled as data, in a budget.
-Whose memory they see is settled when they are made, never by who calls them. Knows no protocol.
+Owns the form of an answer: fenced, labelled as data, in a budget. Whose memory they see is settled when they are made,
+never by who calls them. Knows no protocol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
 
 from nanomem_tui import errors
-from nanomem_tui.attach.tool import DESCRIPTION, NOTHING
+from nanomem_tui.attach.tool import NOTHING
 from nanomem_tui.facts.search import LIMIT, Answer, Found
-from nanomem_tui.memory import prompt
+from nanomem_tui.memory import prompt, proposing
+from nanomem_tui.memory.proposing import Proposals
 from nanomem_tui.memory.questions import Question
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience, layers
+from nanomem_tui.server import arguments
+from nanomem_tui.server.arguments import Arguments
+from nanomem_tui.server.declared import (
+    CONTEXT,
+    EARLIER,
+    KNOWLEDGE,
+    MAX_MESSAGE,
+    MAX_NAME,
+    MAX_QUERY,
+    MOST,
+    MOST_TOKENS,
+    PROPOSE,
+    RECALL,
+    SEARCH,
+    TOOLS,
+)
 from nanomem_tui.settings import OFF
+from nanomem_tui.store.knowledge_values import KnowledgeHit
 from nanomem_tui.text import counted, one_line
+from nanomem_tui.tiers.context_block import entry
+from nanomem_tui.tiers.context_values import TIERS
 from nanomem_tui.workspace import Workspace
 
-MOST = 20
-"""Results of one answer."""
+NOTHING_KNOWN = "Nothing is known that helps with that."
+"""Where no tier has anything to say of a task."""
+
 LINE = 400
 """Characters of one result."""
+REFERENCE, PASSAGE = 12_000, 3_000
+"""Characters of passages of documents together, and of one of them."""
 LOOKED_AT = 20_000
 """Characters of a text that are looked at for those."""
-MAX_QUERY, MAX_MESSAGE, MAX_NAME = 1_000, 20_000, 300
-
-
-class Tool(NamedTuple):
-    """What a model is told about a tool; `parameters` is a JSON schema."""
-
-    name: str
-    title: str
-    description: str
-    parameters: Mapping[str, Any]
-
-
-def _text(description: str, most: int) -> dict[str, Any]:
-    return {"type": "string", "description": description, "maxLength": most}
-
-
-TOOLS = (
-    Tool(
-        "memory_search",
-        "Search the memory",
-        "Look up facts that are remembered about this user. With a domain or a category (or both): the facts filed "
-        "there, ordered by the query if one is given. Without: whatever is nearest in meaning to the query. Read-only. "
-        "A domain that is not known is answered with the names of those that are.",
-        {
-            "type": "object",
-            "properties": {
-                "query": _text("What to look for, in a few words.", MAX_QUERY),
-                "domain": _text("Only facts of this domain, such as Work or Health.", MAX_NAME),
-                "category": _text("Only facts of this category, such as Contact.", MAX_NAME),
-                "limit": {
-                    "type": "integer",
-                    "description": f"How many at most (1-{MOST}).",
-                    "minimum": 1,
-                    "maximum": MOST,
-                    "default": LIMIT,
-                },
-            },
-            "additionalProperties": False,
-        },
-    ),
-    Tool(
-        "memory_recall",
-        "Recall for a message",
-        f"{DESCRIPTION} Give the user's message as it is; lessons from earlier mistakes that fit it come too.",
-        {
-            "type": "object",
-            "properties": {
-                "query": {**_text("The message, in the user's own words.", MAX_MESSAGE), "minLength": 1},
-                "limit": {
-                    "type": "integer",
-                    "description": f"How many memories at most (1-{MOST}).",
-                    "minimum": 1,
-                    "maximum": MOST,
-                },
-            },
-            "required": ["query"],
-            "additionalProperties": False,
-        },
-    ),
-)
 
 
 class Tools:
     """The tools over one workspace, for one audience (`Audience()`: the owner, who sees everything).
 
-    To be called from one thread at a time.
+    `writes`: a model may propose memories, which wait in the inbox. To be called from one thread at a time.
     """
 
-    def __init__(self, ws: Workspace, audience: Audience) -> None:
+    def __init__(self, ws: Workspace, audience: Audience, *, writes: bool = False) -> None:
         """Raises BadInput for an audience that cannot be."""
         layers(audience)
         self._ws = ws
         self._audience = audience
+        self._proposals = Proposals(ws.store, ws.perform, audience)
+        answers: dict[str, Callable[[Arguments], str]] = {
+            SEARCH.name: self._search,
+            RECALL.name: self._recall,
+            CONTEXT.name: self._context,
+            KNOWLEDGE.name: self._knowledge,
+            PROPOSE.name: self._propose,
+        }
+        self._answers = answers
+        owner = audience.is_owner
+        self.listed = tuple(tool for tool in TOOLS if (writes or not tool.writes) and (owner or not tool.owners))
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+    def call(self, name: str, given: Arguments) -> str:
         """The answer of a tool, as a model reads it. Raises NanomemError, BadInput for what cannot be asked."""
-        tool = next((tool for tool in TOOLS if tool.name == name), None)
+        tool = next((tool for tool in self.listed if tool.name == EARLIER.get(name, name)), None)
         if tool is None:
-            raise errors.BadInput("no such tool", one_line(name, 60), f"one of {', '.join(one.name for one in TOOLS)}")
-        known = tool.parameters["properties"]
-        if name == "memory_recall" and "query" not in arguments and "message" in arguments:
-            arguments = {"query" if key == "message" else key: value for key, value in arguments.items()}
-        unknown = [one_line(str(key), 60) for key in arguments if key not in known]
-        if unknown:
-            raise errors.BadInput("unknown argument", ", ".join(unknown), f"{name} takes {', '.join(known)}")
+            if any(tool.name == name for tool in TOOLS):
+                raise errors.Refused("not offered here", name)  # how to switch it on is not for a model to know
+            offered = ", ".join(one.name for one in self.listed)
+            raise errors.BadInput("no such tool", one_line(name, 60), f"one of {offered}")
+        takes = tool.parameters["properties"]
+        if tool is RECALL and "query" not in given and "message" in given:
+            given = {"query" if key == "message" else key: value for key, value in given.items()}
+        arguments.known(given, takes, tool.name)
         if not self._ws.settings.memory_enabled:
             raise errors.Refused(OFF)
-        if name == "memory_recall":
-            limit = None if arguments.get("limit") is None else _number(arguments, "limit", MOST, MOST)
-            return self._recall(_string(arguments, "query", MAX_MESSAGE), limit)
-        return self._search(
-            _string(arguments, "query", MAX_QUERY),
-            _string(arguments, "domain", MAX_NAME),
-            _string(arguments, "category", MAX_NAME),
-            _number(arguments, "limit", LIMIT, MOST),
-        )
+        return self._answers[tool.name](given)
 
-    def _recall(self, message: str, limit: int | None) -> str:
+    def _recall(self, given: Arguments) -> str:
+        limit = None if given.get("limit") is None else arguments.number(given, "limit", MOST, MOST)
+        message = arguments.text(given, "query", MAX_MESSAGE)
         if not message:
             raise errors.BadInput("the message is empty", "query", "give the user's words")
         shown = self._ws.engine.look(Question(message, audience=self._audience, limit=limit))
@@ -132,7 +100,10 @@ class Tools:
         items = [hit.item for hit in shown.hits]
         return prompt.render(items, shown.lessons, max_chars=self._budget).text or NOTHING
 
-    def _search(self, query: str, domain: str, category: str, limit: int) -> str:
+    def _search(self, given: Arguments) -> str:
+        query = arguments.text(given, "query", MAX_QUERY)
+        domain, category = (arguments.text(given, name, MAX_NAME) for name in ("domain", "category"))
+        limit = arguments.number(given, "limit", LIMIT, MOST)
         self._ws.store.load("item")
         self._ws.store.refresh()  # what others remembered since
         search = self._ws.memory_search
@@ -142,6 +113,35 @@ class Tools:
         if not answer.results:
             return " ".join(filter(None, (NOTHING, _rest(answer))))
         return self._fenced(map(_line, answer.results), _rest(answer))
+
+    def _context(self, given: Arguments) -> str:
+        task = arguments.text(given, "task", MAX_MESSAGE)
+        budget = self._ws.settings.context_max_tokens
+        most = arguments.number(given, "max_tokens", min(budget, MOST_TOKENS), MOST_TOKENS)
+        tiers = arguments.words(given, "tiers", TIERS)
+        found = self._ws.context.assemble(task, most, tiers, self._audience, framed=True)
+        told = [f"({one_line(note, 300)})" for note in found.notes]
+        if found.cut:
+            told.append(f"({counted(len(found.cut), 'finding')} left out: said already, or beyond the budget)")
+        return "\n".join([self._ws.context.block(found) or NOTHING_KNOWN, *told])
+
+    def _knowledge(self, given: Arguments) -> str:
+        query = arguments.text(given, "query", MAX_QUERY)
+        if not query:
+            raise errors.BadInput("the query is empty", "query", "say what to look for")
+        hits = self._ws.knowledge.search(query, arguments.number(given, "limit", LIMIT, MOST))
+        if not hits:
+            return "No document answers that."
+        return self._fenced(map(_passage, hits), budget=REFERENCE)
+
+    def _propose(self, given: Arguments) -> str:
+        text = arguments.text(given, "text", proposing.MAX_TEXT)
+        why = arguments.text(given, "why", proposing.MAX_WHY)
+        made = self._proposals.add(text, arguments.text(given, "kind", MAX_NAME) or "fact", why)
+        if made.known and made.item.enabled:
+            return "That is remembered already."
+        waits = "waits in the inbox already" if made.known else "waits in the inbox"
+        return f"That {waits} ({made.item.id}); it is not remembered until accepted."
 
     def _names(self, names: Mapping[str, Mapping[str, int]]) -> str:
         """Which domains and categories there are, where none was found."""
@@ -158,10 +158,10 @@ class Tools:
     def _budget(self) -> int:
         return self._ws.settings.recall_max_prompt_chars
 
-    def _fenced(self, lines: Iterable[str], rest: str = "") -> str:
-        """The lines that fit into the budget, between the marks of the block that a turn gets."""
+    def _fenced(self, lines: Iterable[str], rest: str = "", budget: int = 0) -> str:
+        """The lines that fit into the budget (0: that of recall), between the marks of the block that a turn gets."""
         kept: list[str] = []
-        left = self._budget
+        left = budget or self._budget
         out = 0
         for line in lines:
             fits = len(line) < left and not out
@@ -183,6 +183,14 @@ def _line(found: Found) -> str:
     return f"- [{place}] {_short(found.text, LINE)} ({', '.join(filter(None, about))})"
 
 
+def _passage(hit: KnowledgeHit) -> str:
+    """A passage of a document: where it stands, and what it says."""
+    place = f"{hit.title}, {hit.section}" if hit.section and hit.section != hit.title else hit.title
+    lines = f"line {hit.line_from}" if hit.line_from == hit.line_to else f"lines {hit.line_from}-{hit.line_to}"
+    text = hit.text if len(hit.text) <= PASSAGE else f"{hit.text[:PASSAGE].rstrip()}…"
+    return entry(one_line(f"{place} ({hit.source}, {lines})", 300), text)
+
+
 def _rest(answer: Answer) -> str:
     """How many facts there are beside those that are shown, and what kept meaning out of it."""
     shown = len(answer.results)
@@ -194,24 +202,3 @@ def _short(text: str, most: int = 60) -> str:
     """The beginning of a text of a memory, on one line and harmless."""
     line = prompt.plain(text[:LOOKED_AT])
     return line if len(line) <= most else f"{line[:most].rstrip()}…"
-
-
-def _string(arguments: Mapping[str, Any], name: str, most: int) -> str:
-    value = arguments.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise errors.BadInput("not a text", name, "give a string")
-    if len(value) > most:
-        raise errors.BadInput(f"{len(value):,} characters", name, f"give at most {most:,}")
-    return value.strip()
-
-
-def _number(arguments: Mapping[str, Any], name: str, otherwise: int, most: int) -> int:
-    value = arguments.get(name)
-    if value is None:
-        return otherwise
-    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if isinstance(value, bool) or not whole or not 1 <= value <= most:
-        raise errors.BadInput("no such number", name, f"give a whole number from 1 to {most}")
-    return int(value)

@@ -56,10 +56,10 @@ def test_the_agent_calls_memory_search_of_the_server_in_its_config(agent: Agent,
     tools, (filed, recalled, refused) = turns(
         agent,
         ("mcp_nanomem_memory_search", {"domain": "home"}),
-        ("mcp_nanomem_memory_recall", {"query": "who is my plumber?"}),
+        ("mcp_nanomem_recall", {"query": "who is my plumber?"}),
         ("mcp_nanomem_memory_search", {"query": " "}),
     )
-    assert {"mcp_nanomem_memory_search", "mcp_nanomem_memory_recall"} <= set(tools)
+    assert {"mcp_nanomem_memory_search", "mcp_nanomem_recall"} <= set(tools)
     assert FENCE_OPEN in filed
     assert "- [Home / Contact] plumber: Ivan, 555 0177 (" in filed
     assert "- [fact] plumber: Ivan, 555 0177" in recalled

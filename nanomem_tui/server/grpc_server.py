@@ -1,0 +1,228 @@
+"""The memory service on a unix socket of its user, or on 127.0.0.1 for who gives the token.
+
+Owns the process while it serves: who is let in, where each call is answered, deadlines, limits, and a stop that loses
+nothing. Must not know what an rpc does: see `grpc_service`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from nanomem_tui.errors import MissingExtra, Refused
+from nanomem_tui.server import grpc_place, token
+from nanomem_tui.server.grpc_threads import Threads
+from nanomem_tui.store import owners
+
+if TYPE_CHECKING:
+    from nanomem_tui.server.grpc_service import MemoryService
+    from nanomem_tui.workspace import Workspace
+
+SERVICE = "aios.memory.MemoryService"
+HOST = "127.0.0.1"
+AT_ONCE = 2_000
+"""Calls that are answered at the same time; more are refused."""
+WAITING_BYTES = 256 * 1024 * 1024
+"""Bytes of answers that wait for readers; more are refused."""
+THREADS = 16
+HANDOVER = 0.0005
+"""Seconds after which a thread that reckons lets another one have its turn: the loop must not wait for it."""
+GRACE = 5.0
+"""Seconds that the end waits for the calls that run."""
+
+
+class Listening(NamedTuple):
+    """Where to listen: a socket, a port of 127.0.0.1 (0: a free one) with its token, or both."""
+
+    socket: Path | None = None
+    port: int | None = None
+    token: str = ""
+
+
+def needed() -> None:
+    """Raise MissingExtra where the libraries of gRPC are not installed, or are older than our stubs."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # read when they are loaded: what goes wrong is said by us
+    try:
+        import grpc_health.v1.health  # noqa: F401
+        import grpc_reflection.v1alpha.reflection  # noqa: F401
+
+        from nanomem_tui.server import memory_pb2_grpc  # noqa: F401
+    except Exception as error:  # an old library says so in an error of its own
+        what = "the libraries of gRPC (grpcio 1.85.1 or later) are not installed"
+        raise MissingExtra(what, "nanomem serve grpc", "pip install 'nanomem-tui[grpc]'") from error
+
+
+class Server:
+    """The service of one workspace, listening. Use as an async context manager; leaving it ends it gracefully."""
+
+    def __init__(self, ws: Workspace, where: Listening) -> None:
+        self._ws = ws
+        self._where = where
+        self._servers: list[Any] = []
+        self._health: list[Any] = []
+        self._aside, self._alone = Threads(THREADS, "nanomem-rpc"), Threads(1, "nanomem-memory")
+        self._waiting = 0
+        self.addresses: list[str] = []
+
+    async def __aenter__(self) -> Self:
+        """Listen. Raises Refused in one line where that is not possible."""
+        from grpc_health.v1.health_pb2 import HealthCheckResponse
+
+        from nanomem_tui.server.grpc_service import MemoryService
+
+        service = MemoryService(self._ws)
+        try:
+            if self._where.socket is not None:
+                server = self._made(service, ())
+                with grpc_place.private():
+                    self._bind(server, grpc_place.target(self._where.socket), str(self._where.socket))
+                self._where.socket.chmod(0o600)
+                owners.inherit(self._where.socket, self._where.socket.parent)
+                self.addresses.append(f"unix:{self._where.socket}")
+            if self._where.port is not None:
+                server = self._made(service, (_guard(self._where.token),))
+                port = self._bind(server, f"{HOST}:{self._where.port}", f"{HOST}:{self._where.port}")
+                self.addresses.append(f"{HOST}:{port}")
+            for server, looked in zip(self._servers, self._health, strict=True):
+                await looked.set(SERVICE, HealthCheckResponse.SERVING)
+                await server.start()
+        except BaseException:
+            await self._end(0)
+            raise
+        return self
+
+    def _made(self, service: MemoryService, interceptors: Sequence[Any]) -> Any:
+        import grpc
+        from grpc_health.v1 import health, health_pb2_grpc
+        from grpc_reflection.v1alpha import reflection
+
+        from nanomem_tui.server import memory_pb2_grpc
+        from nanomem_tui.server.grpc_service import MOST_BYTES
+
+        options = [
+            ("grpc.so_reuseport", 0),  # a second server is refused the port
+            ("grpc.max_receive_message_length", MOST_BYTES),
+            ("grpc.max_send_message_length", MOST_BYTES),
+        ]
+        server = grpc.aio.server(interceptors=interceptors, options=options, maximum_concurrent_rpcs=AT_ONCE)
+        servicer = SimpleNamespace(**{name: self._call(name, rpc) for name, rpc in service.rpcs.items()})
+        memory_pb2_grpc.add_MemoryServiceServicer_to_server(servicer, server)
+        looked = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(looked, server)
+        reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+        self._servers.append(server)
+        self._health.append(looked)
+        return server
+
+    @staticmethod
+    def _bind(server: Any, target: str, told: str) -> int:
+        try:
+            return int(server.add_insecure_port(target))
+        except RuntimeError as error:
+            raise Refused("cannot listen there", told, "is it taken? name another") from error
+
+    def _call(self, name: str, rpc: Any) -> Callable[[Any, Any], Awaitable[Any]]:
+        """The rpc as gRPC calls it: on the loop or on a thread, its errors as a status."""
+        import grpc
+
+        from nanomem_tui.server import memory_pb2 as pb
+        from nanomem_tui.server.grpc_errors import status_of
+        from nanomem_tui.server.grpc_service import Stored
+
+        async def call(request: Any, context: Any) -> Any:
+            try:
+                where = rpc.where(request)
+                if where == "here":
+                    answer = rpc.work(request)
+                else:
+                    answer = await (self._aside if where == "aside" else self._alone).submit(rpc.work, request)
+                if isinstance(answer, Stored):
+                    if answer.id:
+                        context.set_trailing_metadata((("nanomem-id", answer.id),))
+                    return pb.Empty()
+                self._hold(answer.ByteSize(), context)
+            except Exception as error:  # noqa: BLE001  the border where an error becomes a status; the server goes on
+                code, line, told = status_of(error, name)
+            else:
+                return answer
+            await context.abort(getattr(grpc.StatusCode, code), line, told)
+            return None
+
+        return call
+
+    def _hold(self, size: int, context: Any) -> None:
+        """Count an answer until it is read, so that clients that do not read cannot fill the memory."""
+        if size < 65_536:  # what a call takes anyway
+            return
+        if self._waiting + size > WAITING_BYTES:
+            raise Refused("too many answers wait for their readers", "", "read them, and ask again")
+        self._waiting += size
+
+        def read(_: Any) -> None:
+            self._waiting -= size
+
+        context.add_done_callback(read)
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._end(GRACE)
+
+    async def _end(self, grace: float) -> None:
+        """Take no more calls, let those that run end, and wait for the threads: what they began to write is whole."""
+        for looked in self._health:
+            await looked.enter_graceful_shutdown()
+        await asyncio.gather(*(server.stop(grace) for server in self._servers))
+        for threads in (self._aside, self._alone):
+            await asyncio.to_thread(threads.close)
+
+
+def _guard(word: str) -> Any:
+    """Lets in who gives the token, and nobody else, to whatever service."""
+    import grpc
+
+    async def refuse(_: Any, context: Any) -> None:
+        line = "a token is needed (metadata `authorization: Bearer TOKEN`)"
+        await context.abort(grpc.StatusCode.UNAUTHENTICATED, line)
+
+    refused = grpc.stream_stream_rpc_method_handler(refuse)  # whatever was asked: it is not even read
+
+    class Guard(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # the library has no types
+        async def intercept_service(self, continuation: Any, details: Any) -> Any:
+            given = [text for name, text in details.invocation_metadata if name == "authorization"]
+            scheme, _, said = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+            if scheme.lower() == "bearer" and token.matches(said.strip(), word):
+                return await continuation(details)
+            return refused
+
+    return Guard()
+
+
+async def serve(ws: Workspace, where: Listening, began: Callable[[Sequence[str]], object]) -> None:
+    """Answer until SIGTERM or Ctrl-C. `began` is told the addresses. Raises Refused where it cannot listen."""
+    sys.setswitchinterval(HANDOVER)
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    async with Server(ws, where) as server:
+        began(server.addresses)
+        _begin(ws)
+        await told.wait()
+
+
+def _begin(ws: Workspace) -> None:
+    """What goes on beside the calls: checkpoints, what ages, measuring, the index of recall, vectors of records."""
+    from nanomem_tui.memory.by_meaning import HYBRID
+
+    ws.start_checkpoints()
+    ws.start_collecting()
+    ws.lifecycle.start()
+    if ws.settings.memory_enabled:
+        ws.recall.warm()
+    if ws.settings.recall_backend in HYBRID:
+        ws.record_meaning.start()

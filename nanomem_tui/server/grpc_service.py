@@ -1,0 +1,334 @@
+"""What each rpc of the memory service does, from message to message.
+
+Owns the calls of the workspace's parts and the size of an answer. Must not know a connection: see `grpc_server`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from nanomem_tui.errors import BadInput, NotFound, Refused
+from nanomem_tui.server import grpc_values as values
+from nanomem_tui.server import memory_pb2 as pb
+from nanomem_tui.store.tier_kinds import KINDS, Tier, kind_of
+from nanomem_tui.store.tier_tables import plain
+from nanomem_tui.text import one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.knowledge_values import KnowledgeHit
+    from nanomem_tui.store.tier_values import TierRecord
+    from nanomem_tui.tiers.records import TierHit
+    from nanomem_tui.workspace import Workspace
+
+MOST_BYTES = 4 * 1024 * 1024
+"""Bytes of a message, either way."""
+_ROOM = MOST_BYTES - 64 * 1024
+RECENT, PAGE, FOUND, TOKENS = 100, 50, 5, 4_000
+"""How many entries, records and hits, and how many tokens of context, where a client does not say."""
+MOST_RECENT, MOST_PAGE, MOST_FOUND, MOST_TOKENS = 10_000, 1_000, 100, 1_000_000
+MOST_LISTED = 20_000
+"""Goals or tasks that are looked at for one list."""
+KNOWLEDGE = "knowledge"
+"""The collection of what SearchKnowledge finds."""
+MIB, GIB = 2**20, 2**30
+SLICE = 100
+"""Records that are read at a time."""
+QUICK = 200
+"""So many entries are given without a thread."""
+Where = Literal["here", "aside", "alone"]
+"""Where an rpc is answered: on the loop, on a thread, on the one thread that uses the memory itself."""
+
+
+class Rpc(NamedTuple):
+    """How an rpc is answered: `work` from its request, at the place that `where` names for that request."""
+
+    work: Callable[[Any], Any]
+    where: Callable[[Any], Where]
+
+
+def _aside(_: Any) -> Where:
+    return "aside"
+
+
+def _alone(_: Any) -> Where:
+    return "alone"
+
+
+class MemoryService:
+    """The rpcs over one workspace. Each may be called from any thread."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+        _ = ws.records, ws.operational  # made here, not by two threads at once
+        stores = {
+            "StoreGoal": "goal",
+            "StoreTask": "task",
+            "StoreToolCall": "tool-call",
+            "StoreDecision": "decision",
+            "StorePattern": "pattern",
+            "StoreAgentState": "agent-state",
+            "StoreProcedure": "procedure",
+            "StoreIncident": "incident",
+            "StoreConfigChange": "config-change",
+        }
+        self.rpcs: Mapping[str, Rpc] = {
+            "PushEvent": Rpc(self._push_event, _aside),  # one that is critical, or for which there is no room, waits
+            "GetRecentEvents": Rpc(self._recent, lambda asked: "aside" if asked.count > QUICK else "here"),
+            "UpdateMetric": Rpc(self._update_metric, _aside),
+            "GetMetric": Rpc(self._metric, lambda _: "here"),
+            "GetSystemSnapshot": Rpc(self._snapshot, _aside),
+            **{name: Rpc(self._storing(kind), _aside) for name, kind in stores.items()},
+            "UpdateGoal": Rpc(self._update_goal, _aside),
+            "GetActiveGoals": Rpc(self._active_goals, _aside),
+            "GetTasksForGoal": Rpc(self._tasks, _aside),
+            "FindPattern": Rpc(self._find_pattern, _aside),
+            "UpdatePatternStats": Rpc(self._pattern_used, _aside),
+            "GetAgentState": Rpc(self._agent_state, _aside),
+            "QueryWorking": Rpc(lambda asked: self._query(asked, "working"), _aside),
+            "QueryLongTerm": Rpc(lambda asked: self._query(asked, "longterm"), _aside),
+            "SemanticSearch": Rpc(self._search, _alone),
+            "SearchKnowledge": Rpc(self._search_knowledge, _aside),
+            "AddKnowledge": Rpc(self._add_knowledge, _alone),
+            "AssembleContext": Rpc(self._assemble, _alone),
+        }
+
+    # -- operational memory -------------------------------------------------------------------------------------------
+
+    def _push_event(self, event: pb.Event) -> pb.Empty:
+        data = values.from_json(event.data_json, "data_json")
+        category = _needed(event.category, "category")
+        self._ws.operational.push(category, {} if data is None else data, event.source, critical=event.critical)
+        return pb.Empty()
+
+    def _recent(self, asked: pb.GetRecentRequest) -> pb.EventList:
+        count = _number(asked.count, "count", RECENT, MOST_RECENT)
+        since = values.iso(asked.since, "since")
+        found = self._ws.operational.recent(count, asked.category or None, asked.source or None, since)
+        events, more = _fitting(
+            pb.Event(
+                id=entry.id,
+                timestamp=values.seconds_of(entry.at),
+                category=entry.category,
+                source=entry.source,
+                data_json=values.to_json(entry.data, "data_json"),
+                critical=entry.critical,
+            )
+            for entry in found
+        )
+        return pb.EventList(events=events, more=more)
+
+    def _update_metric(self, told: pb.MetricUpdate) -> pb.Empty:
+        data = {"name": _needed(told.key, "key"), "value": told.value}
+        self._ws.operational.push("metric", {**data, "unit": told.unit} if told.unit else data, told.source)
+        return pb.Empty()
+
+    def _metric(self, asked: pb.MetricRequest) -> pb.MetricValue:
+        found = self._ws.operational.metric(_needed(asked.key, "key"))
+        if found is None:
+            raise NotFound("no such metric", one_line(asked.key, 80), "nobody told its value within the last hour")
+        at = values.seconds_of(found.at)
+        return pb.MetricValue(key=found.name, value=found.value, timestamp=at, unit=found.unit or "")
+
+    def _snapshot(self, _: pb.Empty) -> pb.SystemSnapshot:
+        operational = self._ws.operational
+        return _snapshot_of(operational.snapshot(), {metric.name: metric.value for metric in operational.metrics()})
+
+    # -- records ------------------------------------------------------------------------------------------------------
+
+    def _storing(self, kind: str) -> Callable[[Any], Stored]:
+        def store(message: Any) -> Stored:
+            given = "" if kind == "agent-state" else message.id
+            record = self._ws.records.store(kind, values.fields_of(kind, message), given)
+            return Stored("" if given else record.id)
+
+        return store
+
+    def _update_goal(self, told: pb.GoalUpdate) -> pb.Empty:
+        fields = {name: text for name, text in (("status", told.status), ("result", told.result)) if text}
+        self._ws.records.update("goal", _needed(told.id, "id"), fields)
+        return pb.Empty()
+
+    def _active_goals(self, _: pb.Empty) -> pb.GoalList:
+        found = self._ws.records.goals(limit=MOST_LISTED)
+        goals, more = _fitting(map(_message, found))
+        return pb.GoalList(goals=goals, more=more or len(found) >= MOST_LISTED)
+
+    def _tasks(self, asked: pb.GoalIdRequest) -> pb.TaskList:
+        found = self._ws.records.tasks_of(_needed(asked.goal_id, "goal_id"), MOST_LISTED + 1)
+        tasks, more = _fitting(map(_message, found[:MOST_LISTED]))
+        return pb.TaskList(tasks=tasks, more=more or len(found) > MOST_LISTED)
+
+    def _find_pattern(self, asked: pb.PatternQuery) -> pb.PatternResult:
+        found = self._ws.records.find_pattern(_needed(asked.trigger, "trigger"), asked.min_success_rate)
+        return pb.PatternResult(found=False) if found is None else pb.PatternResult(pattern=_message(found), found=True)
+
+    def _pattern_used(self, told: pb.PatternStatsUpdate) -> pb.Empty:
+        self._ws.records.pattern_used(_needed(told.id, "id"), told.success)
+        return pb.Empty()
+
+    def _agent_state(self, asked: pb.AgentStateRequest) -> pb.AgentState:
+        name = _needed(asked.agent_name, "agent_name")
+        record = self._ws.records.get("agent-state", name)
+        if record.id != name:  # a name that only begins so is another agent's
+            raise NotFound("no state of that agent", one_line(name, 80), "none was stored")
+        state: pb.AgentState = _message(record)
+        return state
+
+    def _query(self, asked: pb.QueryRequest, tier: Tier) -> pb.QueryResponse:
+        limit, offset = _number(asked.limit, "limit", PAGE, MOST_PAGE), _number(asked.offset, "offset", 0, 2**31)
+        since, until = values.iso(asked.since, "since") or "", values.iso(asked.until, "until") or ""
+        if asked.text:
+            found = iter(self._by_words(asked, tier, limit, since, until))
+        else:
+            kind = kind_of(_needed(asked.kind, "kind"))
+            where = values.where_of(kind, asked.where)
+            ask = partial(self._ws.records.of, kind.name, tier, where, since, until)
+            found = _in_slices(ask, limit + 1, offset)
+        records, more = _fitting(map(_record, itertools.islice(found, limit)))
+        return pb.QueryResponse(records=records, more=more or next(found, None) is not None)
+
+    def _by_words(self, asked: pb.QueryRequest, tier: Tier, limit: int, since: str, until: str) -> Sequence[TierRecord]:
+        if asked.offset:
+            raise BadInput("a search by words has no pages", "offset", "ask for more at once by `limit`")
+        if asked.where and not asked.kind:
+            raise BadInput("which fields there are depends on the kind", "where", "name a kind too")
+        kinds = [kind_of(asked.kind).name] if asked.kind else []
+        where = values.where_of(kind_of(asked.kind), asked.where) if kinds else {}
+        narrowed = bool(where or since or until)
+        hits = self._ws.records.search(asked.text, kinds, tier, MOST_PAGE if narrowed else limit + 1)
+        records = [hit.record for hit in hits]
+        records = [record for record in records if all(record.fields[name] == wanted for name, wanted in where.items())]
+        return [record for record in records if record.at >= since and (not until or record.at < until)][: limit + 1]
+
+    # -- searching ----------------------------------------------------------------------------------------------------
+
+    def _search(self, asked: pb.SearchRequest) -> pb.SearchResponse:
+        number = _number(asked.n_results, "n_results", FOUND, MOST_FOUND)
+        answer = self._ws.records.semantic_search(_needed(asked.query, "query"), list(asked.collections), number)
+        results, _ = _fitting(_result(hit) for hit in answer.hits if hit.score >= asked.min_relevance)
+        return pb.SearchResponse(results=results, note=one_line(answer.note, 300))
+
+    def _search_knowledge(self, asked: pb.SearchRequest) -> pb.SearchResponse:
+        number = _number(asked.n_results, "n_results", FOUND, MOST_FOUND)
+        sources = [name for name in asked.collections if name != KNOWLEDGE]
+        hits = self._ws.knowledge.search(_needed(asked.query, "query"), number, sources)
+        best = max((hit.score for hit in hits), default=0.0) or 1.0
+        found = ((hit, hit.score / best) for hit in hits)
+        results, _ = _fitting(_chunk(hit, share) for hit, share in found if share >= asked.min_relevance)
+        return pb.SearchResponse(results=results)
+
+    def _add_knowledge(self, entry: pb.KnowledgeEntry) -> pb.Empty:
+        tags = f"\n\nTags: {', '.join(entry.tags)}\n" if entry.tags else ""
+        text = _needed(entry.content, "content") + tags
+        self._ws.knowledge.add_text(text, entry.source, entry.title, actor="agent")
+        return pb.Empty()
+
+    def _assemble(self, asked: pb.ContextRequest) -> pb.ContextResponse:
+        task = _needed(asked.task_description, "task_description")
+        most = _number(asked.max_tokens, "max_tokens", TOKENS, MOST_TOKENS)
+        found = self._ws.context.assemble(task, most, list(asked.memory_tiers))
+        chunks, _ = _fitting(
+            pb.ContextChunk(
+                source=chunk.source, content=chunk.content, relevance=chunk.relevance, tokens=chunk.tokens, id=chunk.id
+            )
+            for chunk in found.chunks
+        )
+        total = sum(chunk.tokens for chunk in chunks)
+        return pb.ContextResponse(chunks=chunks, total_tokens=total, counted_by=found.counted_by)
+
+
+class Stored(NamedTuple):
+    """A record is kept; `id`: that which it was given, empty where the client named it."""
+
+    id: str
+
+
+def _message(record: TierRecord) -> Any:
+    return values.message_of(record.kind, record.id, record.fields)
+
+
+def _record(record: TierRecord) -> pb.Record:
+    json = values.to_json(record.to_json(), "record")
+    return pb.Record(kind=record.kind, id=record.id, tier=record.tier, json=json)
+
+
+def _result(hit: TierHit) -> pb.SearchResult:
+    record = hit.record
+    content = "\n".join(filter(None, (plain(record.fields.get(name)) for name in KINDS[record.kind].words)))
+    json = values.to_json(record.to_json(), "record")
+    return pb.SearchResult(
+        content=content, metadata_json=json, relevance=min(1.0, hit.score), collection=record.kind, id=record.id
+    )
+
+
+def _chunk(hit: KnowledgeHit, share: float) -> pb.SearchResult:
+    names = ("title", "source", "section", "line_from", "line_to", "kind", "document_id")
+    place = values.to_json({name: getattr(hit, name) for name in names}, "place")
+    return pb.SearchResult(content=hit.text, metadata_json=place, relevance=share, collection=KNOWLEDGE, id=hit.id)
+
+
+def _in_slices(ask: Callable[..., list[TierRecord]], limit: int, offset: int) -> Iterator[TierRecord]:
+    """Records as `ask` gives them, few of which are held at a time; each once, though the table grows meanwhile."""
+    seen: set[str] = set()
+    while limit > 0:
+        found = ask(limit=min(limit, SLICE), offset=offset)
+        yield from (record for record in found if record.id not in seen)
+        seen.update(record.id for record in found)
+        limit, offset = limit - len(found) if len(found) == SLICE else 0, offset + len(found)
+
+
+def _fitting(messages: Iterable[Any]) -> tuple[list[Any], bool]:
+    """The first messages that one answer has room for, and whether there are more."""
+    kept: list[Any] = []
+    room = _ROOM
+    for message in messages:
+        room -= message.ByteSize() + 8
+        if room < 0 and not kept:
+            size = _ROOM - room
+            raise Refused(
+                f"the record has {size:,} bytes, and a message 4 MB", message.id, "read it at the command line"
+            )
+        if room < 0:
+            return kept, True
+        kept.append(message)
+    return kept, False
+
+
+def _needed(text: str, name: str) -> str:
+    if not text.strip():
+        raise BadInput(f"`{name}` is empty", "", "give it")
+    return text
+
+
+def _number(number: int, name: str, otherwise: int, most: int) -> int:
+    if not 0 <= number <= most:
+        raise BadInput(f"`{name}` cannot be {number:,}", "", f"give at most {most:,}, or 0 for {otherwise:,}")
+    return number or otherwise
+
+
+def _snapshot_of(known: Mapping[str, Any], metrics: Mapping[str, float]) -> pb.SystemSnapshot:
+    """What is known, in the fields of the message where they have one; else what a client of aiOS measured."""
+
+    def of(name: str, unit: int, metric: str) -> float:
+        value = known.get(name)
+        return value / unit if value is not None else metrics.get(metric, 0.0)
+
+    gpus = (value for name, value in metrics.items() if name.startswith("gpu.") and name.endswith(("percent", "ation")))
+    return pb.SystemSnapshot(
+        cpu_percent=of("cpu_percent", 1, "cpu.usage"),
+        memory_used_mb=of("memory_used", MIB, "memory.used_mb"),
+        memory_total_mb=of("memory_total", MIB, "memory.total_mb"),
+        disk_used_gb=of("disk_used", GIB, "disk.used_gb"),
+        disk_total_gb=of("disk_total", GIB, "disk.total_gb"),
+        gpu_utilization=max(gpus, default=0.0),
+        active_tasks=_whole(known.get("active_tasks") or metrics.get("tasks.active", 0)),
+        active_agents=_whole(known.get("agents") or metrics.get("agents.active", 0)),
+        snapshot_json=values.to_json(known, "snapshot"),
+    )
+
+
+def _whole(number: float) -> int:
+    return int(max(0, min(number, 2**31 - 1)))
