@@ -115,14 +115,14 @@ def set_value(state: State, key: str, value: str, here: bool, dry_run: bool) -> 
 
 def _check_keys(text: str) -> None:
     """Raise BadInput for keys that the console would leave out: of no action, or of two."""
-    from nanomem_tui import settings
+    from nanomem_tui import setting_values
     from nanomem_tui.actions import BY_NAME
     from nanomem_tui.keymap import remap
 
-    wanted = settings.from_text("keys", text, "")
+    wanted = setting_values.from_text("keys", text, "")
     unknown = next((name for name in wanted if name not in BY_NAME), None)
     if unknown is not None:
-        fix = settings.nearest(unknown, tuple(BY_NAME), 0.7) or "docs/keys.md has them; nothing was written"
+        fix = setting_values.nearest(unknown, tuple(BY_NAME), 0.7) or "docs/keys.md has them; nothing was written"
         raise BadInput(f"there is no action `{unknown}`", "keys", fix)
     _, problems = remap(wanted)
     if problems:
@@ -131,14 +131,14 @@ def _check_keys(text: str) -> None:
 
 def _way_back(key: str, was: object, *, here: bool) -> str:
     """The command that makes a setting again what it was; "" where that cannot be set. `undo` knows no settings."""
-    from nanomem_tui import settings
+    from nanomem_tui import setting_values
 
     where = " --here" if here else ""
     if was is None:
         return f"nanomem config unset {key}{where}"
     text = was if isinstance(was, str) else json.dumps(was, ensure_ascii=False)
     try:
-        settings.from_text(key, text, "")
+        setting_values.from_text(key, text, "")
     except NanomemError:
         return ""
     return f"nanomem config set {key} {shlex.quote(text)}{where}"

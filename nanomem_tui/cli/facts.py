@@ -23,7 +23,7 @@ from nanomem_tui.text import one_line
 if TYPE_CHECKING:
     from nanomem_tui.facts.search import Found
     from nanomem_tui.facts.value_history import Value
-    from nanomem_tui.memory.fact_fields import Fact
+    from nanomem_tui.store.fact_fields import Fact
     from nanomem_tui.workspace import Workspace
 
 _CHANGES = "nanomem_tui.cli.facts_changes"

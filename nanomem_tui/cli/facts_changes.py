@@ -13,14 +13,14 @@ import click
 from nanomem_tui.cli import values, words
 from nanomem_tui.cli.facts import fact_lines
 from nanomem_tui.cli.memory_changes import ids_argument, warn
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import added, tell
 from nanomem_tui.cli.shared import Command, Words, agreed, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.errors import BadInput, NothingToDo, from_os_error
 
 if TYPE_CHECKING:
-    from nanomem_tui.memory.fact_fields import Fact
     from nanomem_tui.operations import Operation
+    from nanomem_tui.store.fact_fields import Fact
     from nanomem_tui.workspace import Workspace
 
 MAX_INPUT = 8_000_000
@@ -86,10 +86,10 @@ def set_(
             done = [operation]
     warn(state, warnings)
     body = {"fact": fact.to_json(), "warnings": list(warnings)}
-    if dry_run or not done:
-        tell(state, done, body, "It is so already.", dry_run=dry_run)
+    if done:
+        added(state, done[0], fact.id, body, dry_run=dry_run)
     else:
-        state.show({"operation": values.operation(done[0]), **body}, [f"{done[0].label}: {fact.id}"])
+        tell(state, [], body, "It is so already.", dry_run=dry_run)
 
 
 def _value(value: str | None, file: str | None) -> str | None:

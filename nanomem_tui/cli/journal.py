@@ -10,7 +10,7 @@ import click
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.memory_changes import warn
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import added, tell
 from nanomem_tui.cli.shared import (
     Group,
     Words,
@@ -120,10 +120,7 @@ def add(state: State, said: Sequence[str], text: str | None, day: str, session_k
         op, row, warnings = ws.journal.add(text, day, session_key=session_key)
     body = {"entry": values.journal_entry(row), "warnings": warnings}
     warn(state, warnings)
-    if dry_run:
-        tell(state, [op], body, dry_run=True)
-    else:
-        state.show({"operation": values.operation(op), **body}, [f"{op.label}: {row.id}"])
+    added(state, op, row.id, body, dry_run=dry_run)
 
 
 @journal.command()

@@ -10,7 +10,7 @@ import click
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.memory_answers import conflicts
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import added, tell
 from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
@@ -186,10 +186,7 @@ def add(
             trigger, better_action, bad_action, scope=scope, session_key=session_key, confidence=confidence
         )
         rows = _json(ws, [ws.lessons.get(change.key) for change in op.changes if change.layer == "lesson"])
-    if dry_run:
-        tell(state, [op], {"lesson": rows[0]}, dry_run=True)
-    else:
-        state.show({"operation": values.operation(op), "lesson": rows[0]}, [f"{op.label}: {rows[0]['id']}"])
+    added(state, op, rows[0]["id"], {"lesson": rows[0]}, dry_run=dry_run)
 
 
 @lessons.command()

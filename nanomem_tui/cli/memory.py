@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from nanomem_tui.store.values import Item
 
 _CHANGES = "nanomem_tui.cli.memory_changes"
-_CHANGING = ("add", "edit", "enable", "disable", "delete", "flush", "compact", "prune", "reindex")
+_CHANGING = ("add", "edit", "enable", "disable", "delete", "flush", "compact", "prune")
 _JOINING = "nanomem_tui.cli.memory_joining"
 _TRANSFER = "nanomem_tui.cli.transfer"
 _LATE = {
     **{name: f"{_CHANGES}:{name}" for name in _CHANGING},
     **{name: f"{_JOINING}:{name}" for name in ("merge", "pin", "unpin")},
+    "reindex": "nanomem_tui.cli.reindex:reindex",
     "restore": f"{_TRANSFER}:restore",
     "backfill": f"{_TRANSFER}:backfill",
     "import": f"{_TRANSFER}:import_",
@@ -100,7 +101,7 @@ def show(state: State, item_id: str) -> None:
     """
     from nanomem_tui.cli.facts import fact_pairs
     from nanomem_tui.memory import retention
-    from nanomem_tui.memory.fact_fields import fact_of
+    from nanomem_tui.store.fact_fields import fact_of
 
     with state.open() as ws:
         ws.store.load("item")

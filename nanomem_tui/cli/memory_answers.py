@@ -79,6 +79,15 @@ def _turns_line(counters: dict[str, int]) -> str:
     )
 
 
+def _records_line(tiers: dict[str, Any]) -> str:
+    if not tiers.get("bytes"):
+        return ""
+    about = "" if tiers["exact"] else "up to "
+    return (
+        f"{about}{tiers['working']:,} in working memory, {tiers['longterm']:,} long-term ({words.size(tiers['bytes'])})"
+    )
+
+
 def _status_lines(found: dict[str, Any]) -> list[str]:
     def count(part: str, name: str, one: str = "", many: str = "") -> str:
         value = (found.get(part) or {}).get(name)
@@ -116,6 +125,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
             ("Reflections", str(found["reflections"] or "")),
             ("Tokens", _usage_line(found["usage"] or {})),
             ("Vectors", _vectors_line(found["vectors"] or {}, items.get("enabled"))),
+            ("Records", _records_line(found["tiers"] or {})),
             ("Backfill", _backfill_line(found["backfill"] or {})),
             ("Checkpoint", f"{count('checkpoint', 'dirty', 'change')} waiting, last {last}"),
             ("Database", database),

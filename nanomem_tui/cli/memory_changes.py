@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +10,7 @@ import click
 
 from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.planned import SHOWN, tell
+from nanomem_tui.cli.planned import SHOWN, added, tell
 from nanomem_tui.cli.shared import Command, Count, Words, agreed, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 
@@ -64,10 +63,7 @@ def add(
         )
     body = {"item": values.item(row), "warnings": list(warnings)}
     warn(state, warnings)
-    if dry_run:
-        tell(state, [op], body, dry_run=True)
-    else:
-        state.show({"operation": values.operation(op), **body}, [f"{op.label}: {row.id}"])
+    added(state, op, row.id, body, dry_run=dry_run)
 
 
 def warn(state: State, warnings: Sequence[str]) -> None:
@@ -240,80 +236,6 @@ def flush(state: State, dry_run: bool) -> None:
     line = f"Wrote {words.counted(result['rows'], 'row')} of {words.counted(result['operations'], 'operation')}"
     exported = f", exported {', '.join(result['exported'])}" if result["exported"] else ""
     state.show(result, [f"{line} in {result['ms']:.0f} ms{exported}."])
-
-
-@click.command(cls=Command)
-@click.option("--vectors", is_flag=True, help="What finds by meaning, in place of what finds by words.")
-@click.option("--anew", is_flag=True, help="--vectors: throw away those that are there, and embed everything.")
-@click.option("--dry-run", is_flag=True, help="Say how the index is and write nothing.")
-@pass_state
-def reindex(state: State, vectors: bool, anew: bool, dry_run: bool) -> None:
-    """Make the search index anew from the items: after damage, or when a search misses what is there.
-
-    With --vectors every item that has no vector gets one, and an index in Chroma or PostgreSQL is made anew. Vectors
-    that are no vectors are replaced; those that are and say something else than their texts only with --anew.
-
-    \b
-    Example:
-      nanomem memory reindex
-      nanomem memory reindex --vectors
-      nanomem memory reindex --vectors --anew
-    """
-    if anew and not vectors:
-        raise click.UsageError("--anew goes with --vectors", click.get_current_context())
-    if vectors:
-        _embed(state, anew=anew, dry_run=dry_run)
-        return
-    with state.open() as ws:
-        from nanomem_tui.store import reindex as index
-
-        found = index.state(ws.store) if dry_run else index.rebuild(ws.store)
-        here = ws.store.has_database
-    how = f"{found.indexed:,} of {words.counted(found.items, 'item')} in the index"
-    if not here:
-        line = "No database yet: a search reads the items themselves."
-    elif dry_run:
-        line = f"{how}: nothing has to be done." if found.current else f"{how}: would be made anew."
-    else:
-        line = f"The search index is new: {how}."
-    body = {"operation": None, "index": found._asdict()}
-    state.show({**body, "dry_run": True} if dry_run else body, [line])
-
-
-def _embed(state: State, *, anew: bool, dry_run: bool) -> None:
-    with state.open() as ws, output.Progress() as progress:
-        if not ws.store.has_database:
-            line = "No database yet: vectors are kept from the first change on."
-            state.show({"operation": None, "vectors": None}, [line])
-            return
-        embedded = 0
-        if dry_run:
-            done, total = ws.meaning.preview()
-            found: dict[str, Any] = {
-                "model": ws.meaning.model,
-                "index": ws.settings.vector_index,
-                "done": done,
-                "total": total,
-            }
-        else:
-            embedded = ws.meaning.sync(
-                lambda done, total: progress("embedding", done, total), anew=True, everything=anew
-            )
-            found = ws.meaning.state()
-            if anew:
-                ws.passage_vectors.clear()
-            ws.conversations.patience = math.inf
-            ws.conversations.recall(".", limit=1)  # embeds what was said and noted, where meaning counts
-        told = ws.meaning.problems()
-    how = f"{found['done']:,} of {words.counted(found['total'], 'item')} with a vector of {found['model']}"
-    if dry_run:
-        rest = "nothing has to be" if found["done"] == found["total"] else "the others would be"
-        line = f"{how}: {'all would be' if anew else rest} embedded{' anew' if anew else ''}."
-    else:
-        line = f"{how}, {embedded:,} embedded now; searched in {found['index']}."
-    body = {name: found[name] for name in ("model", "index", "done", "total")}
-    state.show({"operation": None, "vectors": body, "embedded": embedded, "dry_run": dry_run}, [line])
-    output.notes([f"Note: {problem.text()}" for problem in told])
 
 
 @click.command(cls=Command)

@@ -42,6 +42,23 @@ def tell(
     state.show({**found, **body}, lines or [otherwise])
 
 
+def added(
+    state: State,
+    operation: Operation,
+    row_id: str,
+    body: Mapping[str, Any],
+    more: Sequence[str] = (),
+    *,
+    dry_run: bool,
+) -> None:
+    """Print that something was added, with its id and what `more` there is to say; `dry_run`: what would be added."""
+    if dry_run:
+        tell(state, [operation], body, dry_run=True)
+    else:
+        told = [f"{operation.label}: {row_id}", *more]
+        state.show({"operation": values.operation(operation), **body}, told)
+
+
 def planned(operations: Sequence[Operation]) -> list[str]:
     """What operations would change, in words."""
     lines: list[str] = []
@@ -58,8 +75,16 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
     before, after = change.before, change.after
     if change.layer == "record":
         before, after = _spread(before), _spread(after)
-    name = "" if alone and change.layer in ("item", "lesson", "record") else f"{change.key}: "
-    if change.layer == "file":
+    name = "" if alone and change.layer in ("item", "lesson", "record", "tier") else f"{change.key}: "
+    if change.layer == "tier":
+        yield from (f"{name}{line}" for line in _of_record(change, alone=alone))
+    elif change.layer == "lifecycle":
+        told = after or before or {}
+        counts = ", ".join(
+            counted(n, kind.replace("-", " ")) for kind, n in (told.get("rows") or told["counts"]).items()
+        )
+        yield f"{name}{counts} {'go back' if after is None else 'go'}"
+    elif change.layer == "file":
         yield f"{name}{_document(before)} → {_document(after)}"
         yield from _lines_changed(before, after)
     elif change.layer == "session":
@@ -75,12 +100,14 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
     elif change.layer == "pending":
         yield from (f"{name}{line}" for line in _pending(before, after))
     elif after is None:
-        yield f"{name}goes: {_value(_words_of(before or {}))}"
+        yield f"{name}goes: {shown_value(_words_of(before or {}))}"
     elif before is None and not alone:
-        yield f"{name}{after.get('kind') or 'lesson'}: {_value(_words_of(after))}"
+        yield f"{name}{after.get('kind') or 'lesson'}: {shown_value(_words_of(after))}"
     elif before is None:
-        yield from (f"{name}{field}: {_value(after[field])}" for field in NEW if after.get(field) not in (None, ""))
-        yield from (f"{name}{field}: {_value(value)}" for field, value in _filed(after).items())
+        yield from (
+            f"{name}{field}: {shown_value(after[field])}" for field in NEW if after.get(field) not in (None, "")
+        )
+        yield from (f"{name}{field}: {shown_value(value)}" for field, value in _filed(after).items())
     else:
         fields = {**before, **after} if change.layer == "record" else after
         changed = [field for field in fields if field not in SILENT and after.get(field) != before.get(field)]
@@ -89,10 +116,27 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
             if field == "is_deleted":
                 yield name + ("there → deleted" if new else "deleted → back")
             else:
-                yield f"{name}{field}: {_value(old)} → {_value(new)}"
+                yield f"{name}{field}: {shown_value(old)} → {shown_value(new)}"
         filed, now = (_filed(row) for row in (before, after))
         for field in [field for field in FILED if filed.get(field) != now.get(field)]:
-            yield f"{name}{field}: {_value(filed.get(field))} → {_value(now.get(field))}"
+            yield f"{name}{field}: {shown_value(filed.get(field))} → {shown_value(now.get(field))}"
+
+
+def _of_record(change: Change, *, alone: bool) -> Iterator[str]:
+    """What becomes of a record of an agent's work."""
+    from nanomem_tui.store.tier_layer import record_of
+
+    before, after = (record_of(change.key, value) if value else None for value in (change.before, change.after))
+    old, new = (record.fields if record else {} for record in (before, after))
+    if before is not None and after is None:
+        yield f"goes: {shown_value(before.title)}"
+    elif after is not None and before is None and not alone:
+        yield shown_value(after.title)
+    elif before is None:
+        yield from (f"{field}: {shown_value(value)}" for field, value in new.items() if value not in (None, ""))
+    else:
+        changed = [field for field in new if new[field] != old[field]]
+        yield from (f"{field}: {shown_value(old[field])} → {shown_value(new[field])}" for field in changed)
 
 
 def _filed(row: Mapping[str, Any]) -> dict[str, str]:
@@ -119,10 +163,10 @@ def _pending(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) 
     """What becomes of the recovered turns of a session: each row is when it began, what was asked, and whether it was
     answered since."""
     old, new = ([(row[0], row[1], row[2:3] == [True]) for row in _rows(value)] for value in (before, after))
-    yield from (f"pending: {_value(text)}" for at, text, done in new if not done and (at, text, done) not in old)
-    yield from (f"answered: {_value(text)}" for at, text, done in new if done and (at, text, done) not in old)
+    yield from (f"pending: {shown_value(text)}" for at, text, done in new if not done and (at, text, done) not in old)
+    yield from (f"answered: {shown_value(text)}" for at, text, done in new if done and (at, text, done) not in old)
     left = {(at, text) for at, text, _ in new}
-    yield from (f"no longer pending: {_value(text)}" for at, text, _ in old if (at, text) not in left)
+    yield from (f"no longer pending: {shown_value(text)}" for at, text, _ in old if (at, text) not in left)
 
 
 def _rows(value: Mapping[str, Any] | None) -> list[list[Any]]:
@@ -159,9 +203,14 @@ def _messages(value: Mapping[str, Any] | None) -> str:
     return counted(int((value or {}).get("messages", 0)), "message")
 
 
-def _value(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """A value of a field, on one line."""
     if isinstance(value, str):
         return quoted(value, WIDE)
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, (dict, list)):
+        import json
+
+        return one_line(json.dumps(value, ensure_ascii=False), WIDE)
     return "none" if value is None else f"{value}"

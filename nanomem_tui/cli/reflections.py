@@ -10,7 +10,7 @@ import click
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.memory_changes import warn
-from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.planned import added, tell
 from nanomem_tui.cli.shared import (
     Group,
     Words,
@@ -112,10 +112,7 @@ def add(state: State, tool: str, args: str, error: str, insight: str, session_ke
         op, row, warnings = ws.reflections.add(tool, args, error, insight, session_key)
     body = {"reflection": values.reflection(row), "warnings": warnings}
     warn(state, warnings)
-    if dry_run:
-        tell(state, [op], body, dry_run=True)
-    else:
-        state.show({"operation": values.operation(op), **body}, [f"{op.label}: {row.id}"])
+    added(state, op, row.id, body, dry_run=dry_run)
 
 
 @reflections.command()
@@ -211,12 +208,8 @@ def lesson(state: State, reflection_id: str, scope: str, dry_run: bool) -> None:
         op, made = ws.reflections.lesson(reflection_id, scope)
         row = ws.reflections.get(reflection_id)
         rows = {"reflection": values.reflection(row), "lesson": values.lesson(made, ws.lessons.effective(made))}
-    if dry_run:
-        tell(state, [op], rows, dry_run=True)
-    else:
-        told = [f"{op.label}: {made.id}"]
-        told += [f"to have it given: nanomem inbox accept {made.id}"] if made.waits else []
-        state.show({"operation": values.operation(op), **rows}, told)
+    more = [f"to have it given: nanomem inbox accept {made.id}"] if made.waits else []
+    added(state, op, made.id, rows, more, dry_run=dry_run)
 
 
 def _table(rows: Sequence[Record]) -> list[str]:

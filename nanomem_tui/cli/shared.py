@@ -70,6 +70,27 @@ class Words(_TextType):
         return text
 
 
+MAX_INPUT = 8_000_000
+"""Bytes of one JSON object."""
+
+
+def json_object(data: bytes, where: str, like: str) -> dict[str, Any]:
+    """The JSON object in what was given; `like`: one, as an example. Raises BadInput."""
+    import json
+
+    if len(data) > MAX_INPUT:
+        raise errors.BadInput(f"more than {MAX_INPUT:,} bytes", where, "cut the texts")
+    try:
+        value = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise errors.BadInput(f"byte {error.start} is no UTF-8", where, "give one JSON object in UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise errors.BadInput(f"no JSON ({error})", where, "give one JSON object") from None
+    if not isinstance(value, dict):
+        raise errors.BadInput("not a JSON object", where, f"give {like}")
+    return value
+
+
 MOST = 2**31 - 1
 """More than there can be of anything: what is beyond it says the same."""
 

@@ -54,8 +54,8 @@ def import_(
     yes: bool,
     dry_run: bool,
 ) -> None:
-    """Take memories from a file of another system, a Chroma folder, Markdown, or an export, or from all such files in a
-    folder; none is ever written. What a folder holds and is not taken is told.
+    """Take memories, and records of an agent's work, from a file of another system, a Chroma folder, Markdown, or an
+    export, or from all such files in a folder; none is ever written. What a folder holds and is not taken is told.
 
     Without PATH: from the one database of another system that lies in the agent's home or is named by `memory.dbPath`.
     One operation; `nanomem undo` takes it back.

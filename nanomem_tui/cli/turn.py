@@ -5,7 +5,6 @@ Owns the reading of stdin and the lines of the protocol. Must not decide anythin
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,14 +13,13 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import failures, output
-from nanomem_tui.cli.shared import Group, pass_state
+from nanomem_tui.cli.shared import MAX_INPUT, Group, json_object, pass_state
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
-MAX_INPUT = 8_000_000
-"""Bytes of one JSON object."""
+_LIKE = '{"session_key": …, "text": …}'
 
 
 @click.group("turn", cls=Group, invoke_without_command=True)
@@ -95,7 +93,7 @@ def serve(state: State) -> None:
 def _answer_once(state: State, do: str) -> None:
     if output.can_ask():
         raise errors.BadInput("nothing on stdin", "", f"give one JSON object: nanomem turn {do} < turn.json")
-    body = _object(sys.stdin.buffer.read(MAX_INPUT + 1))
+    body = json_object(sys.stdin.buffer.read(MAX_INPUT + 1), "stdin", _LIKE)
     with state.open(starting=True) as ws:
         answer = _do(ws, do, body)
     output.document(answer)
@@ -118,7 +116,7 @@ def _served(ws: Workspace, line: bytes) -> tuple[dict[str, Any], bool]:
     """The answer to one line, and whether it was the last."""
     do: Any = None
     try:
-        body = _object(line)
+        body = json_object(line, "stdin", _LIKE)
         do = body.get("do")
         return _do(ws, str(do), body), do == "stop"
     except Exception as error:  # noqa: BLE001  # the border where an error becomes an answer; the engine goes on
@@ -142,20 +140,6 @@ def _do(ws: Workspace, do: str, body: dict[str, Any]) -> dict[str, Any]:
     if do == "stop":
         return {"stopped": True}
     raise errors.BadInput(f"unknown request `{do}`", "do", "one of begin, end, turn, recall, flush, stop")
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    if len(data) > MAX_INPUT:
-        raise errors.BadInput(f"more than {MAX_INPUT:,} bytes", "stdin", "cut the texts")
-    try:
-        value = json.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise errors.BadInput(f"byte {error.start} is no UTF-8", "stdin", "give one JSON object in UTF-8") from None
-    except (ValueError, RecursionError) as error:
-        raise errors.BadInput(f"no JSON ({error})", "stdin", "give one JSON object") from None
-    if not isinstance(value, dict):
-        raise errors.BadInput("not a JSON object", "stdin", 'give {"session_key": …, "text": …}')
-    return value
 
 
 def _number(body: dict[str, Any], name: str) -> int | None:

@@ -10,7 +10,6 @@ that it could never be captured.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -22,7 +21,7 @@ from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_wait
 from nanomem_tui.operations import new_key
 from nanomem_tui.sentences import split
 from nanomem_tui.settings import Settings
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, dumped
 
 ROLES = ("user", "assistant", "tool")
 MAX_MESSAGE = 4_000
@@ -307,7 +306,7 @@ def _row(
         source="explicit_user" if candidate.explicit else "auto_heuristic",
         source_message_id=origin.message_id,
         source_role=candidate.role,
-        meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True),
+        meta_json=dumped(meta),
         created_at=at,
         updated_at=at,
         expires_at=expires,

@@ -8,13 +8,12 @@ such a thing at all tells by silence that it was heeded: a lesson of all chats i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.store.values import Lesson
+from nanomem_tui.store.values import Lesson, dumped
 
 Verdict = Literal["validated", "neutral", "harmful"]
 Outcome = Literal["followed", "recurred", ""]
@@ -123,4 +122,4 @@ def _counted(record: Efficacy, outcome: Outcome) -> Efficacy:
 def with_record(lesson: Lesson, record: Efficacy) -> Lesson:
     """The lesson with another record."""
     meta = {**lesson.meta, "efficacy": record._asdict()}
-    return lesson._replace(meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+    return lesson._replace(meta_json=dumped(meta))

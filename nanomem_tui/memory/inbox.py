@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.memory import fact_fields, forgetting, labels
+from nanomem_tui.memory import forgetting, labels
+from nanomem_tui.memory.known_facts import KnownFacts
 from nanomem_tui.memory.scopes import accepted
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
-from nanomem_tui.store import lookup
+from nanomem_tui.store import fact_fields, lookup
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Row, lesson_key
@@ -52,6 +53,7 @@ class Inbox:
     def __init__(self, store: MemoryStore, perform: Perform) -> None:
         self._store = store
         self._perform = perform
+        self._known = KnownFacts(store)
 
     def list(self) -> list[Waiting]:
         """Everything that waits, the newest first."""
@@ -138,7 +140,8 @@ class Inbox:
     def _known_fact(self, row: Item) -> Item | None:
         """The row of the fact that one which waits gives another value; None when it is new, or no fact."""
         one = fact_fields.identity_of_item(row)
-        return fact_fields.holder(self._store.snapshot.items.values(), one) if one is not None else None
+        known = self._known.get(one) if one is not None else None
+        return known.item if known is not None else None
 
     def _expires(self, row: Item) -> str | None:
         from nanomem_tui.memory import retention

@@ -6,7 +6,6 @@ that it shows read-only.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -14,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.memory import cap, fact_fields, retention, scopes
+from nanomem_tui.memory import cap, retention, scopes
 from nanomem_tui.memory.expected import as_shown
-from nanomem_tui.memory.fact_fields import with_value
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Operation, Perform, new_key, new_operation
-from nanomem_tui.store import lookup
+from nanomem_tui.store import fact_fields, lookup
+from nanomem_tui.store.fact_fields import with_value
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import KINDS, Hit, Item, active
+from nanomem_tui.store.values import KINDS, Hit, Item, active, dumped
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -372,7 +371,7 @@ def _settled(row: Item, fields: Iterable[str]) -> str:
     if "conflict" not in meta or conflict == meta["conflict"]:
         return row.meta_json
     del meta["conflict"]
-    return json.dumps({**meta, **({"conflict": conflict} if conflict else {})}, ensure_ascii=False, sort_keys=True)
+    return dumped({**meta, **({"conflict": conflict} if conflict else {})})
 
 
 def checked(text: str, where: str = "--text") -> str:

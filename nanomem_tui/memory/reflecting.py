@@ -8,11 +8,10 @@ row that counts them. A row that a person deleted stays deleted. Pure.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
 
 from nanomem_tui.memory.learning import Taught, ToolResult, shorten
-from nanomem_tui.store.values import Record
+from nanomem_tui.store.values import Record, dumped
 
 KIND = "reflection"
 ARGUMENTS, HEAD = 500, 400
@@ -38,8 +37,8 @@ def reflected(
     first = row or Record(
         id_of(lesson.key), KIND, event.tool, lesson.better_action, lesson.session_key, "agent", created_at=at
     )
-    after = first._replace(at=at, updated_at=at, meta_json=_dump(meta))
-    linked = lesson._replace(meta_json=_dump({**lesson.meta, "reflection": after.id}))
+    after = first._replace(at=at, updated_at=at, meta_json=dumped(meta))
+    linked = lesson._replace(meta_json=dumped({**lesson.meta, "reflection": after.id}))
     return after, taught._replace(lesson=linked)
 
 
@@ -53,7 +52,3 @@ def _arguments(text: str) -> str:
     from nanomem_tui.memory import injection, secrets
 
     return "" if injection.reason(text) else shorten(secrets.mask(text), ARGUMENTS, HEAD)
-
-
-def _dump(meta: dict[str, object]) -> str:
-    return json.dumps(meta, ensure_ascii=False, sort_keys=True)

@@ -13,7 +13,6 @@ chat, or under no name.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -22,7 +21,7 @@ from urllib.parse import quote
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.store.exchange import global_scope
-from nanomem_tui.store.values import SCOPE_TYPES, Item, Lesson
+from nanomem_tui.store.values import SCOPE_TYPES, Item, Lesson, dumped
 
 R = TypeVar("R", Item, Lesson)
 Layer = Literal["chat", "user", "global", "owner"]
@@ -173,13 +172,13 @@ def is_waiting(item: Item) -> bool:
 def waiting(row: R, why: str, **details: object) -> R:
     """The item or lesson as it waits in the inbox, with the reason and what else the person should know."""
     meta = {**row.meta, "inbox": {"why": why, **details}}
-    return row._replace(enabled=False, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+    return row._replace(enabled=False, meta_json=dumped(meta))
 
 
 def accepted(row: R) -> R:
     """The item or lesson once a person accepted it: active, and no longer in the inbox."""
     meta = {name: value for name, value in row.meta.items() if name != "inbox"}
-    return row._replace(enabled=True, meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+    return row._replace(enabled=True, meta_json=dumped(meta))
 
 
 def _channel(channel: str | None, scope: str) -> str:

@@ -92,8 +92,8 @@ def test_one_command_waits_once_for_a_lock(
 ) -> None:
     connect, asked = database.connect, []
 
-    def traced(path: Path) -> sqlite3.Connection:
-        connection = connect(path)
+    def traced(path: Path, *, shrinks: bool = False) -> sqlite3.Connection:
+        connection = connect(path, shrinks=shrinks)
         connection.set_trace_callback(asked.append)
         return connection
 

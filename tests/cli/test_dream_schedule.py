@@ -21,7 +21,7 @@ from tests.cli.conftest import Run
 from tests.model.server import KEY, Asked, ModelServer, Reply, says, status
 from tests.store.git_samples import needs_git
 
-pytestmark = needs_git
+pytestmark = [needs_git, pytest.mark.slow]
 ENTRY = {"cursor": 1, "timestamp": "2026-04-03 00:02", "content": "- [durable] User likes tea"}
 
 

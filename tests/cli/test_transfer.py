@@ -63,6 +63,7 @@ def test_a_long_import_tells_a_terminal_how_far_it_is(
     assert (result.code, result.err) == (0, "")
     assert said == [
         ("Reading longterm.db", 0, 0),
+        ("Looking for secrets:", 0, 185),
         ("Comparing rows:", 0, 185),
         ("Writing 185 rows", 0, 0),
         ("Saving 185 rows", 0, 0),

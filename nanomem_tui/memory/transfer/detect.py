@@ -22,10 +22,14 @@ from nanomem_tui.settings import Settings
 FORBIDDEN = "reply_context.db"
 MAX_FILE = 512 * 1024 * 1024
 _SQLITE = b"SQLite format 3\0"
-_RANKS = ("nanomem-db", "jsonl", "json", "scoped-db", "ltm-snapshot", "lessons", "facts-db", "chroma", "markdown")
+_RANKS = ("nanomem-db", "jsonl", "json", "scoped-db", "ltm-snapshot", "lessons", "facts-db", "chroma", "markdown",
+          "working-db", "longterm-db")  # fmt: skip
 """The formats, those that hold most of a row first: of a row that comes twice the first is taken."""
 _UNKNOWN = "not a format that is known"
-_KNOWN = "LTM_SNAPSHOT.json, LESSONS.jsonl, longterm.db, memory.db, a Chroma folder, Markdown, or an export of nanomem"
+_KNOWN = (
+    "LTM_SNAPSHOT.json, LESSONS.jsonl, longterm.db, memory.db, working.db, a Chroma folder, Markdown, or an export of "
+    "nanomem"
+)
 
 
 class Candidate(NamedTuple):
@@ -130,6 +134,10 @@ def _read_database(path: Path, where: str, paths: Paths, workspace_id: str, sour
         return scoped.read(path, where, workspace_id, foreign.folder_id(paths), source_workspace)
     if kind == "facts":
         return facts.read(path, where, workspace_id)
+    if kind in ("working", "longterm-records"):
+        from nanomem_tui.memory.transfer import work  # who only looks which files there are has no use for it
+
+        return work.read(path, where, "working-db" if kind == "working" else "longterm-db")
     if kind == "chroma" or path.name == chroma_folder.NAME:
         return chroma.read(path, where, workspace_id)
     if kind is None:

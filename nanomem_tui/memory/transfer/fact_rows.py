@@ -6,18 +6,17 @@ item: the newest value stands, the others go into its history. Pure.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Problem
-from nanomem_tui.memory.fact_fields import checked_name, fact_of, id_of, identity, text_of
 from nanomem_tui.memory.secrets import mask
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found
-from nanomem_tui.store.values import KINDS, Item
+from nanomem_tui.store.fact_fields import checked_name, fact_of, id_of, identity, text_of
+from nanomem_tui.store.values import KINDS, Item, dumped
 from nanomem_tui.text import counted, one_line
 
 EARLIER = "earlier"
@@ -100,7 +99,7 @@ def veiled(item: Item) -> Item:
 def _set_earlier(item: Item, told: list[Any] | None) -> Item:
     fact = {name: value for name, value in item.meta["fact"].items() if name != EARLIER}
     meta = {**item.meta, "fact": {**fact, **({EARLIER: told} if told else {})}}
-    return item._replace(meta_json=json.dumps(meta, ensure_ascii=False, sort_keys=True))
+    return item._replace(meta_json=dumped(meta))
 
 
 def shown(name: object) -> str:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanomem_tui.formats.foreign_tables import tables
-from nanomem_tui.memory.fact_fields import fact_of
 from nanomem_tui.memory.imported_chats import in_order
 from nanomem_tui.memory.transfer import fact_rows, record_rows
 from nanomem_tui.memory.transfer.fact_rows import OWN, FactRow, names_there
 from nanomem_tui.memory.transfer.record_rows import COUNTS, TABLES, clock_there
 from nanomem_tui.memory.transfer.values import Reading
+from nanomem_tui.store.fact_fields import fact_of
 from nanomem_tui.store.values import Item, Record
 from nanomem_tui.text import one_line
 

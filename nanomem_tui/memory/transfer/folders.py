@@ -18,7 +18,7 @@ from nanomem_tui.text import counted
 
 CHROMA = "chroma"
 """The folder in an agent's home where the crystallized system keeps its index of vectors."""
-NAMES = ("LTM_SNAPSHOT.json", "LESSONS.jsonl", "longterm.db", "memory.db")
+NAMES = ("LTM_SNAPSHOT.json", "LESSONS.jsonl", "working.db", "longterm.db", "memory.db")
 PLACES = ("", "memory", "workspace/memory", ".nanobot", ".nanobot/memory", ".nanobot/workspace/memory", "home/.nanobot")
 """Where such files lie in a folder: it may be a workspace, an agent's home, or what a home was packed into."""
 

@@ -19,6 +19,7 @@ from nanomem_tui.formats import jsonl
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.fact_rows import EARLIER, with_earlier
 from nanomem_tui.memory.transfer.values import Found, Reading
+from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Record
 
 MARK = "nanomem"
@@ -133,7 +134,7 @@ def _swap(checked: tuple[AnyRow, str], place: str) -> tuple[AnyRow, str, str]:
 
 
 def _reading(name: str, found: Sequence[Found], problems: Sequence[Problem]) -> Reading:
-    active = [one for one in found if not one.row.is_deleted]
+    active = [one for one in found if isinstance(one.row, TierRecord) or not one.row.is_deleted]
     return Reading(name, active, problems, ours=True, deleted=len(found) - len(active))
 
 

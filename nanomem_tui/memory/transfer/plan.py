@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nanomem_tui.memory.fact_fields import Fact, fact_of, identity_of_item, text_of, with_fields, with_value
 from nanomem_tui.memory.transfer.fact_rows import with_earlier_of
 from nanomem_tui.memory.transfer.plan_records import RecordPlanner
-from nanomem_tui.memory.transfer.values import DOES, Choices, Entry, Found, Reading
+from nanomem_tui.memory.transfer.values import DOES, TWICE, Choices, Entry, Reading, layer_of
+from nanomem_tui.memory.transfer.work import Here, WorkPlanner
+from nanomem_tui.store.fact_fields import Fact, fact_of, identity_of_item, text_of, with_fields, with_value
 from nanomem_tui.store.snapshot import Snapshot
-from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Record, Row, layer_of
+from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Record, Row
 from nanomem_tui.text import normalised, one_line
 
 COUNTED = frozenset({"hits", "last_accessed_at", "last_applied_at", "updated_at", "expires_at", "revision"})
 """Fields that move by use: a difference in them alone is no conflict."""
 NAMES = ("domain", "category", "key")
 """By what a fact is known."""
-TWICE = "that id comes twice"
 Flag = Callable[[Row], str]
 """Why a row should wait for a person; empty when it need not."""
 
@@ -25,10 +26,12 @@ Flag = Callable[[Row], str]
 class Planner:
     """Decides row by row over one or more readings; what an earlier row brings counts as there for a later one."""
 
-    def __init__(self, snapshot: Snapshot, choices: Choices) -> None:
+    def __init__(self, snapshot: Snapshot, choices: Choices, work: Here) -> None:
+        """`work`: what is here of the records of an agent's work that come."""
         self._snapshot = snapshot
         self._tables = [(kind, snapshot.table(layer)) for layer, kind in ROW_TYPES.items()]
         self._choices = choices
+        self._work = WorkPlanner(work, choices)
         self._texts: dict[tuple[str, ...], Row] = {}
         self._gone: dict[tuple[str, ...], Row] = {}
         self._coming: dict[str, AnyRow] = {}
@@ -47,23 +50,34 @@ class Planner:
         records = RecordPlanner(self._snapshot.records, self._choices, reading, standing)
         for found in reading.rows:
             row = found.row
-            entry = self._entry(found, reading, flag) if not isinstance(row, Record) else self._record(found, records)
-            if not isinstance(row, Record) and words.setdefault(row.id, key_of(row)) != key_of(row):
-                why = "that id comes twice, with other words: the first is taken"
-                entry = Entry("conflict", masked(row), found.place, why, entry.present)
+            if isinstance(row, TierRecord):
+                entry = self._work.entry(row, found.place, found.given)
+            elif isinstance(row, Record):
+                entry = self._record(row, found.place, records)
+            else:
+                entry = self._entry(row, found.place, reading, flag)
+                if words.setdefault(row.id, key_of(row)) != key_of(row):
+                    why = "that id comes twice, with other words: the first is taken"
+                    entry = Entry("conflict", masked(row), found.place, why, entry.present)
             if found.note:
                 entry = entry._replace(why="; ".join(filter(None, (entry.why, found.note))))
-            if entry.verdict in DOES:
-                self._coming[entry.row.id] = entry.row
-                if not isinstance(entry.row, Record):
-                    for key in (key_of(entry.row), known_as(entry.row)):
-                        self._texts.setdefault(key, entry.row)
+            self._comes(entry)
             yield entry
 
-    def _record(self, found: Found, records: RecordPlanner) -> Entry:
-        if found.row.id in self._coming:
-            return Entry("same", found.row, found.place, TWICE, self._coming[found.row.id])
-        return self._taken(found.row, found.place) or records.entry(found)
+    def _comes(self, entry: Entry) -> None:
+        """What a row brings counts as there for a later one."""
+        row = entry.row
+        if entry.verdict not in DOES or isinstance(row, TierRecord):
+            return
+        self._coming[row.id] = row
+        if not isinstance(row, Record):
+            for key in (key_of(row), known_as(row)):
+                self._texts.setdefault(key, row)
+
+    def _record(self, row: Record, place: str, records: RecordPlanner) -> Entry:
+        if row.id in self._coming:
+            return Entry("same", row, place, TWICE, self._coming[row.id])
+        return self._taken(row, place) or records.entry(row, place)
 
     def _taken(self, row: AnyRow, place: str) -> Entry | None:
         """The verdict on a row whose id another kind of row has here; None when none has."""
@@ -72,9 +86,7 @@ class Planner:
             return Entry("conflict", row, place, "that id is taken by another kind of row")
         return None
 
-    def _entry(self, found: Found, reading: Reading, flag: Flag) -> Entry:
-        row, place = found.row, found.place
-        assert not isinstance(row, Record)
+    def _entry(self, row: Row, place: str, reading: Reading, flag: Flag) -> Entry:
         if row.id in self._coming:
             return Entry("same", row, place, TWICE, self._coming[row.id])
         present: Any = self._fact(row) or self._snapshot.table(layer_of(row)).get(row.id)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from nanomem_tui.memory.transfer.record_rows import COUNTS
-from nanomem_tui.memory.transfer.values import Choices, Entry, Found, Reading
+from nanomem_tui.memory.transfer.values import Choices, Entry, Reading
 from nanomem_tui.store.values import Record
 
 COMPARED = ("about", "text", "at")
@@ -34,10 +34,8 @@ class RecordPlanner:
             if row.id not in theirs and not (row.is_deleted and row.id in choices.undone):
                 (self._gone if row.is_deleted else self._equal)[self._key(row)].append(row)
 
-    def entry(self, found: Found) -> Entry:
+    def entry(self, row: Record, place: str) -> Entry:
         """The verdict on one record, whose id has not come before."""
-        row, place = found.row, found.place
-        assert isinstance(row, Record)
         present = self._ours.get(row.id)
         if present is not None and not present.is_deleted:
             return self._met(row, place, present)

@@ -5,7 +5,6 @@ Pure. What cannot be put right is refused with a reason; what can is put right a
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from typing import Any
 from nanomem_tui import clock
 from nanomem_tui.memory.items import MAX_TEXT
 from nanomem_tui.store.exchange import MOST, global_scope
-from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Item, Lesson, Record
+from nanomem_tui.store.values import KINDS, SCOPE_TYPES, Item, Lesson, Record, dumped
 
 MAX_ID = 200
 MAX_FIELD = 2_000
@@ -211,7 +210,7 @@ def _time(raw: Mapping[str, Any], name: str, notes: list[str], *, ours: bool) ->
 def _meta(raw: Mapping[str, Any], notes: list[str]) -> str:
     value = raw.get("meta_json")
     if value is None and isinstance(raw.get("meta"), dict):
-        value = json.dumps(raw["meta"], ensure_ascii=False, sort_keys=True)
+        value = dumped(raw["meta"])
     if value is None:
         return "{}"
     if not isinstance(value, str) or len(value) > MAX_META or not utf8(value):

@@ -21,7 +21,7 @@ from nanomem_tui.formats.foreign_tables import Raw, tables
 from nanomem_tui.memory.transfer import rows
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.exchange import global_scope
-from nanomem_tui.store.values import AnyRow, Item, Lesson, Record
+from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, dumped
 
 TABLE = "memory_entries"
 LOST = "lessons, what is disabled, and the earlier values of facts; hits, pin and session only nanomem reads back"
@@ -123,7 +123,7 @@ def _unpacked(raw: dict[str, Any]) -> dict[str, Any]:
         return raw
     found = {name: own[name] for name in NO_COLUMN if name in own}
     original = own.get("meta_json")
-    text = original if isinstance(original, str) else json.dumps(meta, ensure_ascii=False, sort_keys=True)
+    text = original if isinstance(original, str) else dumped(meta)
     return {**raw, **found, "meta_json": text}
 
 
@@ -201,4 +201,4 @@ def _packed(item: Item) -> str:
             own[name] = bool(value) if name == "pinned" else value
     if not own:
         return item.meta_json
-    return json.dumps({**item.meta, OWN: {**own, "meta_json": item.meta_json}}, ensure_ascii=False, sort_keys=True)
+    return dumped({**item.meta, OWN: {**own, "meta_json": item.meta_json}})

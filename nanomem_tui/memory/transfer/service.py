@@ -10,43 +10,44 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NothingToDo, Problem, Refused, from_os_error
 from nanomem_tui.memory import backfill, cap, foreign, retention
 from nanomem_tui.memory.sessions import Sessions
-from nanomem_tui.memory.transfer import detect, standing
+from nanomem_tui.memory.transfer import detect, standing, veil, work
 from nanomem_tui.memory.transfer.detect import Candidate
 from nanomem_tui.memory.transfer.plan import Planner
-from nanomem_tui.memory.transfer.record_rows import masked, orders
 from nanomem_tui.memory.transfer.values import (
     NOUNS,
+    STEP,
     Choices,
     Entry,
     Exported,
-    Found,
     ImportPlan,
+    ImportRow,
     Prefer,
     Reading,
+    Tell,
     by_noun,
     kind_of,
+    layer_of,
 )
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, markers
+from nanomem_tui.store import atomic, markers, tier_layer
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
-from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
+from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.values import Item, Lesson, Record, Row
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.tier_database import TierDatabase
 
 KIND = "memory.import"
 FORMATS = ("jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
-READS_AS = "reads as an order to the model"
-STEP = 500
-"""Rows after which it is told how far an import is."""
-Tell = Callable[[str, int, int], object]
-"""Hears what is done now, how much of it is done, and how much there is (0: nobody knows)."""
 WIDE = frozenset({"jsonl", "scoped-db"})
 """The formats that know scopes: what belongs to a chat or a person stays theirs there."""
 WITH_RECORDS = frozenset({"jsonl", "facts-db"})
@@ -72,6 +73,7 @@ class Transfer:
         perform: Perform,
         sessions: Callable[[], Sessions],
         earlier: Callable[[Sequence[Item]], Mapping[str, Sequence[Mapping[str, Any]]]],
+        tiers: TierDatabase,
     ) -> None:
         self._store = store
         self._paths = paths
@@ -79,6 +81,7 @@ class Transfer:
         self._perform = perform
         self._sessions = sessions
         self.earlier = earlier
+        self._tiers = tiers
 
     # -- import -----------------------------------------------------------------------------------------------------
 
@@ -115,21 +118,23 @@ class Transfer:
         problems: list[Problem] = []
         notes: list[str] = []
         refused = Counter[str]()
-        there = standing.find(self._sessions, [found.row for _, reading in read for found in reading.rows])
+        rows = [found.row for _, reading in read for found in reading.rows]
+        there = standing.find(self._sessions, rows)
+        recorded = self._recorded(rows)
         with snapshot.lock:
-            planner = Planner(snapshot, Choices(prefer, restore, undone))
+            planner = Planner(snapshot, Choices(prefer, restore, undone), recorded)
             for reading in (self._dated(reading) for _, reading in read):
                 total = len(reading.rows)
                 believed = trust or reading.trusted
-                shown = reading if believed else _veiled(reading)
-                for entry in planner.entries(shown, _nothing if believed else _held, there):
+                shown = reading if believed else veil.veiled(reading, tell)
+                for entry in planner.entries(shown, veil.nothing if believed else veil.held, there):
                     if len(entries) % STEP == 0:
                         tell("Comparing rows:", len(entries), total)
                     entries.append(entry)
                 problems += [problem._replace(fix="") for problem in reading.problems]  # nobody writes that file
                 notes += reading.notes
                 refused.update(reading.refused)
-            notes += [*self._expired(entries), *_ordered(entries)]
+            notes += [*self._expired(entries), *veil.ordered(entries)]
             coming = (entry.row for entry in entries if entry.verdict in ("new", "update"))
             items = (row for row in coming if isinstance(row, Item))
             over = cap.overflow(snapshot.items, items, self._settings.max_items)
@@ -167,7 +172,7 @@ class Transfer:
             return reading
         now = clock.now()
 
-        def dated(row: AnyRow) -> AnyRow:
+        def dated(row: ImportRow) -> ImportRow:
             if not isinstance(row, Item):
                 return row
             return row._replace(expires_at=retention.expires_at(row.kind, now, self._settings))
@@ -185,6 +190,14 @@ class Transfer:
         if number == 1:
             return (f"1 is past its expiry: it comes in as expired and is not recalled; {fate}.",)
         return (f"{number:,} are past their expiry: they come in as expired and are not recalled; {fate}.",)
+
+    def _recorded(self, rows: Iterable[ImportRow]) -> work.Here:
+        """What is here of the records of an agent's work that come."""
+        coming = [row for row in rows if isinstance(row, TierRecord)]
+        if not coming:
+            return work.Here()
+        deleted = self._store.journal.taken_away(tier_layer.NAME)
+        return work.Here(work.here(self._tiers, self._store.workspace_id, coming), deleted)
 
     def records(self) -> list[Record]:
         """The records that are not deleted, in no order."""
@@ -296,56 +309,14 @@ def _told_to_all(items: Iterable[Item]) -> tuple[str, ...]:
     return (f"{whose} to one chat or person, which the file does not say: who imports it tells all.",) if number else ()
 
 
-def _nothing(_row: Row) -> str:
-    return ""
-
-
-def _held(row: Row) -> str:
-    from nanomem_tui.memory import safety
-
-    words = row.text if isinstance(row, Item) else f"{row.trigger}\n{row.bad_action}\n{row.better_action}"
-    return safety.held(words)
-
-
-def _veiled(reading: Reading) -> Reading:
-    """The reading with a name in place of each secret in its records and earlier values: nobody looks at those one by
-    one."""
-    from nanomem_tui.memory.transfer import fact_rows
-
-    def veiled(found: Found) -> Found:
-        if isinstance(found.row, Item):
-            return found._replace(row=fact_rows.veiled(found.row))
-        if not isinstance(found.row, Record):
-            return found
-        row = masked(found.row)
-        notes = [found.note, "a secret in it is written as its name" if row != found.row else "", _ordering(row)]
-        return found._replace(row=row, note="; ".join(filter(None, notes)))
-
-    return reading._replace(rows=[veiled(found) for found in reading.rows])
-
-
-def _ordering(row: Record) -> str:
-    why = orders(row)
-    return f"{READS_AS}: it {why}" if why else ""
-
-
-def _ordered(entries: Iterable[Entry]) -> tuple[str, ...]:
-    """How many records come in that read as orders to the model, if there are any."""
-    rows = [entry for entry in entries if isinstance(entry.row, Record) and READS_AS in entry.why]
-    kinds = Counter(kind_of(entry.row) for entry in rows if entry.verdict in ("new", "update"))
-    number = kinds.total()
-    if not number:
-        return ()
-    what = "reads as an order" if number == 1 else "read as orders"
-    they = "it comes in as a record" if number == 1 else "they come in as records"
-    return (f"{by_noun(kinds)} {what} to the model: {they}, and a lesson from such a one waits in the inbox.",)
-
-
 def _change(entry: Entry) -> Change:
-    layer = layer_of(entry.row)
-    if entry.verdict == "update":
-        return change_of(layer, entry.present, entry.row)
     row = entry.row
+    if isinstance(row, TierRecord):
+        return tier_layer.change(entry.present if isinstance(entry.present, TierRecord) else None, row)
+    layer = layer_of(row)
+    assert not isinstance(entry.present, TierRecord)
+    if entry.verdict == "update":
+        return change_of(layer, entry.present, row)
     if entry.verdict == "inbox" and not isinstance(row, Record):
         row = _waiting(row, entry.why)
     change = change_of(layer, None, row)

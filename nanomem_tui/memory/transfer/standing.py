@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.sessions import Sessions
-from nanomem_tui.store.values import AnyRow, Record
+from nanomem_tui.memory.transfer.values import ImportRow
+from nanomem_tui.store.values import Record
 
 
-def find(sessions: Callable[[], Sessions], rows: Iterable[AnyRow]) -> dict[str, str]:
+def find(sessions: Callable[[], Sessions], rows: Iterable[ImportRow]) -> dict[str, str]:
     """The ids of the messages of chats that the agent's own transcript of the same key holds whole, with that key."""
     chats: dict[str, list[Record]] = defaultdict(list)
     for row in rows:

@@ -14,14 +14,24 @@ from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.errors import Problem
 from nanomem_tui.memory.cap import Overflow
-from nanomem_tui.memory.fact_fields import fact_of
-from nanomem_tui.store.values import AnyRow, Item, Record, layer_of
+from nanomem_tui.store import tier_layer
+from nanomem_tui.store.fact_fields import fact_of
+from nanomem_tui.store.tier_kinds import RECORD_KINDS
+from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.store.values import AnyRow, Item, Record
+from nanomem_tui.store.values import layer_of as layer_of_row
 from nanomem_tui.text import counted
 
+ImportRow = AnyRow | TierRecord
 Verdict = Literal["new", "update", "inbox", "same", "conflict", "deleted"]
 DOES = frozenset({"new", "update", "inbox"})
 """The verdicts that change something here."""
 Prefer = Literal["ours", "theirs", "newer"]
+TWICE = "that id comes twice"
+STEP = 500
+"""Rows after which it is told how far an import is."""
+Tell = Callable[[str, int, int], object]
+"""Hears what is done now, how much of it is done, and how much there is (0: nobody knows)."""
 NOUNS: Mapping[str, tuple[str, str]] = {
     "item": ("item", "items"),
     "lesson": ("lesson", "lessons"),
@@ -30,6 +40,7 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "message": ("message", "messages"),
     "reflection": ("reflection", "reflections"),
     "usage": ("row of token use", "rows of token use"),
+    **{kind: (kind.replace("-", " "), f"{kind.replace('-', ' ')}s") for kind in RECORD_KINDS},
 }
 """What one and what several of a kind are called."""
 _NONE: Mapping[str, int] = MappingProxyType({})
@@ -45,11 +56,13 @@ class Choices(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A row of a source, as a row of ours: where it stands there, and what had to be put right in it."""
+    """A row of a source, as a row of ours: where it stands there, and what had to be put right in it. `given`: of a
+    record of an agent's work the fields that theirs has; the others are as a new one has them."""
 
-    row: AnyRow
+    row: ImportRow
     place: str
     note: str = ""
+    given: frozenset[str] = frozenset()
 
 
 class Reading(NamedTuple):
@@ -77,10 +90,10 @@ class Entry(NamedTuple):
     """What the import does with one row of a source, and why. `present` is the row of ours that it meets."""
 
     verdict: Verdict
-    row: AnyRow
+    row: ImportRow
     place: str
     why: str = ""
-    present: AnyRow | None = None
+    present: ImportRow | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The entry as the command line prints it."""
@@ -89,17 +102,24 @@ class Entry(NamedTuple):
         return {**body, "place": self.place, **met, "text": words_of(self.row), "row": self.row.to_json()}
 
 
-def kind_of(row: AnyRow) -> str:
+def layer_of(row: ImportRow) -> str:
+    """The layer that a row belongs to."""
+    return tier_layer.NAME if isinstance(row, TierRecord) else layer_of_row(row)
+
+
+def kind_of(row: ImportRow) -> str:
     """Of which kind a row is, for a person: a fact is every item with the fields of one."""
-    if isinstance(row, Record):
+    if isinstance(row, (Record, TierRecord)):
         return row.kind
     if isinstance(row, Item):
         return "fact" if fact_of(row) is not None else "item"
     return "lesson"
 
 
-def words_of(row: AnyRow) -> str:
+def words_of(row: ImportRow) -> str:
     """The words of a row in a list of rows."""
+    if isinstance(row, TierRecord):
+        return f"{NOUNS[row.kind][0]}: {row.title}"
     if isinstance(row, Item):
         return row.text
     if not isinstance(row, Record):

@@ -1,0 +1,298 @@
+"""`nanomem knowledge`: documents that can be looked things up in, added, brought up to date, searched, taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.planned import tell
+from nanomem_tui.cli.shared import (
+    Count,
+    Group,
+    Words,
+    agreed,
+    asked_query,
+    decided,
+    paged,
+    pass_state,
+    query_options,
+    rehearsable,
+)
+from nanomem_tui.cli.state import State, page
+from nanomem_tui.cli.tables import Column, paragraph, table
+from nanomem_tui.text import counted, one_line
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.knowledge_values import KnowledgeDocument, KnowledgeHit
+    from nanomem_tui.tiers.knowledge import Added
+    from nanomem_tui.tiers.knowledge_files import Found
+
+SOURCES = ("file", "man", "package", "page", "pack", "solution", "nanomem")
+SHOWN = 20
+"""Documents, and things that could not be read, that are named one by one."""
+
+
+@click.group("knowledge", cls=Group)
+def knowledge() -> None:
+    """Documents to look things up in: man pages, files, packages, solutions.
+
+    \b
+    Example:
+      nanomem knowledge add --man nginx
+      nanomem knowledge search "reverse proxy upstream"
+    """
+
+
+@knowledge.command()
+@click.argument("paths", type=Words(), nargs=-1, metavar="[PATH]...")
+@click.option("--man", "manuals", type=Words(), multiple=True, metavar="NAME", help="A man page of this machine.")
+@click.option("--man-all", is_flag=True, help="Every man page of this machine.")
+@click.option("--package", "packages", type=Words(), multiple=True, metavar="NAME", help="What a package documents.")
+@click.option("--packages-all", is_flag=True, help="What every installed package documents, without man pages.")
+@click.option("--page", "pages", type=Words(), multiple=True, metavar="FILE", help="A web page that you saved.")
+@click.option("--pack", "packs", type=Words(), multiple=True, metavar="PATH", help="A folder, a .zip or a .tar.")
+@click.option("--solution", type=Words(), metavar="TEXT", help="What worked; say with --source where it is from.")
+@click.option("--title", type=Words(), default="", help="--solution: its title (default: its first line).")
+@click.option("--source", type=Words(), default="", metavar="TEXT", help="--solution: an address, or words.")
+@rehearsable
+@pass_state
+def add(
+    state: State,
+    paths: Sequence[str],
+    manuals: Sequence[str],
+    *,
+    man_all: bool,
+    packages: Sequence[str],
+    packages_all: bool,
+    pages: Sequence[str],
+    packs: Sequence[str],
+    solution: str | None,
+    title: str,
+    source: str,
+    dry_run: bool,
+) -> None:
+    """Add documents; of those that are there only what changed is written. One `nanomem undo` takes all of it back.
+
+    A PATH is a file or a folder of Markdown, text and HTML. Nothing is fetched from the web.
+
+    \b
+    Example:
+      nanomem knowledge add ~/runbooks --man nginx --man systemctl
+      nanomem knowledge add --solution "Raise worker_connections" --source "our incident of May"
+    """
+    context = click.get_current_context()
+    if (source or title) and solution is None:
+        raise click.UsageError("--source and --title go with --solution", context)
+    if solution is not None and not solution.strip():
+        raise click.UsageError("the solution is empty: say what worked", context)
+    if solution is not None and not source:
+        raise click.UsageError("say with --source where the solution is from", context)
+    named = paths or manuals or man_all or packages or packages_all or pages or packs
+    if not named and solution is None:
+        raise click.UsageError("name what is to be added: a path, --man NAME, --solution TEXT …", context)
+    from nanomem_tui.tiers import knowledge_files, knowledge_manuals, knowledge_packages, knowledge_packs
+    from nanomem_tui.tiers.knowledge_files import Found
+
+    with state.open(dry_run=dry_run, starting=True) as ws, output.Progress() as progress:
+        found = Found([], [])
+
+        def take(more: Found) -> None:
+            found.documents.extend(more.documents)
+            found.problems.extend(more.problems)
+
+        for path in paths:
+            take(knowledge_files.added(_address(path)))
+        if manuals:
+            take(knowledge_manuals.of_names(manuals, progress))
+        if man_all:
+            take(knowledge_manuals.every(progress))
+        if packages:
+            take(knowledge_packages.of_names(list(packages), progress))
+        if packages_all:
+            take(knowledge_packages.every(progress))
+        for path in pages:
+            found.documents.append(knowledge_files.saved_page(_address(path)))
+        for path in packs:
+            take(knowledge_packs.added(_address(path), progress))
+        if solution is not None:
+            found.documents.append(knowledge_files.text_document(solution, source, title))
+        done = ws.knowledge.add(found, tell=progress, dry_run=dry_run)
+    _tell_added(state, done, dry_run=dry_run)
+
+
+def _address(path: str) -> Path:
+    """A path that a person wrote; an address of the web is refused."""
+    from nanomem_tui.tiers.knowledge_files import refuse_address
+
+    refuse_address(path)
+    return Path(path).expanduser()
+
+
+@knowledge.command()
+@rehearsable
+@pass_state
+def sync(state: State, *, dry_run: bool) -> None:
+    """Read again what changed, and add what is new in what you added: files in folders; packages installed since, where
+    --package or --packages-all added one; man pages, where --man-all added them. Nothing else is added.
+
+    What you took away stays away. --dry-run names what would be added.
+
+    \b
+    Example:
+      nanomem knowledge sync --dry-run
+    """
+    with state.open(dry_run=dry_run, starting=True) as ws, output.Progress() as progress:
+        done = ws.knowledge.sync(tell=progress, dry_run=dry_run)
+    _tell_added(state, done, dry_run=dry_run)
+
+
+def _tell_added(state: State, done: Added, *, dry_run: bool) -> None:
+    operation = values.operation(done.operation) if done.operation and not dry_run else None
+    body: dict[str, Any] = {"operation": operation, **({"dry_run": True} if dry_run else {}), **done.to_json()}
+    state.show(body, lambda: _added_lines(done, dry_run=dry_run))
+    if not state.json:
+        output.notes([f"Note: {problem.text()}" for problem in done.problems[:SHOWN]])
+        if len(done.problems) > SHOWN:
+            output.notes([f"Note: and {counted(len(done.problems) - SHOWN, 'more file')} could not be read"])
+
+
+def _added_lines(done: Added, *, dry_run: bool) -> list[str]:
+    lines = []
+    if done.operation is not None:
+        lines.append(f"Would {done.operation.label}" if dry_run else done.operation.label)
+    for verb, some in (("new", done.new), ("changed", done.changed)):
+        lines += [f"  {verb}  {one.title}  ({counted(one.chunks, 'chunk')})" for one in some[:SHOWN]]
+        if len(some) > SHOWN:
+            lines.append(f"  … and {counted(len(some) - SHOWN, 'more document')}")
+    if done.unchanged:
+        lines.append(f"{counted(done.unchanged, 'document')} {'is' if done.unchanged == 1 else 'are'} as before")
+    return lines or ["Nothing changed."]
+
+
+@knowledge.command()
+@query_options
+@click.option("-n", "--limit", "number", type=Count(1), default=3, show_default=True, help="Chunks to find.")
+@click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
+@click.option("--source", "sources", type=click.Choice(SOURCES), multiple=True, help="Only documents of that kind.")
+@pass_state
+def search(
+    state: State, query: str | None, terms: Sequence[str], number: int, offset: int, sources: Sequence[str]
+) -> None:
+    """The places that answer a question best, each with its document, section and lines.
+
+    \b
+    Example:
+      nanomem knowledge search "reverse proxy upstream" -n 3
+      nanomem knowledge search "delete untracked files" --source man
+    """
+    asked = asked_query(query, terms)
+    with state.open(starting=True) as ws:
+        found = ws.knowledge.search(asked, offset + number, sources)[offset:]
+    state.show([hit.to_json() for hit in found], lambda: _hit_lines(found))
+
+
+def _hit_lines(found: Sequence[KnowledgeHit]) -> list[str]:
+    if not found:
+        return ["Nothing found. What there is: nanomem knowledge list"]
+    width = output.terminal_width()
+    lines: list[str] = []
+    for number, hit in enumerate(found, 1):
+        under = hit.section.removeprefix(hit.title).removeprefix(" > ")
+        place = f"{hit.title} > {under}" if under else hit.title
+        lines += [f"{number}. {one_line(place)}", f"   {one_line(hit.source)}:{_lines(hit)}  {hit.score:.2f}"]
+        inner = None if width is None else max(width - 3, 20)
+        lines += [f"   {line}".rstrip() for line in paragraph(hit.text, inner)] + [""]
+    return lines[:-1]
+
+
+def _lines(hit: KnowledgeHit) -> str:
+    return f"{hit.line_from}" if hit.line_from == hit.line_to else f"{hit.line_from}-{hit.line_to}"
+
+
+@knowledge.command("list")
+@click.option("--source", "sources", type=click.Choice(SOURCES), multiple=True, help="Only documents of that kind.")
+@paged
+@pass_state
+def list_documents(state: State, sources: Sequence[str], limit: int | None, offset: int) -> None:
+    """The documents, those of nanomem itself last.
+
+    \b
+    Example:
+      nanomem knowledge list --source man
+    """
+    with state.open(starting=True) as ws:
+        found = [one for one in ws.knowledge.documents() if not sources or one.kind in sources]
+    shown = page(found, limit, offset)
+    state.show([one.to_json() for one in shown], lambda: _table(shown) or ["No documents."])
+
+
+def _table(documents: Sequence[KnowledgeDocument]) -> list[str]:
+    columns = (
+        Column("ID", drop=3),
+        Column("Source"),
+        Column("Title", least=16),
+        Column("Chunks", right=True, drop=1),
+        Column("Added", drop=2),
+        Column("About", least=12, drop=4, optional=True),
+    )
+    rows = [(one.id, one.kind, one.title, f"{one.chunks:,}", words.when(one.added_at), one.about) for one in documents]
+    return table(columns, rows, output.terminal_width())
+
+
+@knowledge.command()
+@click.argument("document_id", metavar="ID", type=Words())
+@pass_state
+def show(state: State, document_id: str) -> None:
+    """A document chunk by chunk. ID: its id, the beginning of it, or its title.
+
+    \b
+    Example:
+      nanomem knowledge show "nginx(8)"
+    """
+    with state.open(starting=True) as ws:
+        one = ws.knowledge.get(document_id)
+        chunks = ws.knowledge.chunks(one.id)
+    body = {**one.to_json(), "text": [{"id": key, **chunk._asdict()} for key, chunk in chunks]}
+
+    def lines() -> list[str]:
+        pairs = [
+            ("ID", one.id),
+            ("Source", one.kind),
+            ("Title", one.title),
+            ("About", one.about),
+            ("From", one.source),
+            ("Added", words.when(one.added_at)),
+            ("Compared", words.when(one.checked_at)),
+        ]
+        shown = output.fields(pairs)
+        for _, chunk in chunks:
+            shown += ["", f"{chunk.section or one.title}  {chunk.line_from}-{chunk.line_to}"]
+            shown += paragraph(chunk.text, output.terminal_width())
+        return shown
+
+    state.show(body, lines)
+
+
+@knowledge.command()
+@click.argument("ids", metavar="ID...", type=Words(), nargs=-1, required=True)
+@decided
+@pass_state
+def remove(state: State, ids: Sequence[str], *, yes: bool, dry_run: bool) -> None:
+    """Take documents away. No sync brings them back; `nanomem undo` does.
+
+    \b
+    Example:
+      nanomem knowledge remove "nginx(8)" --yes
+    """
+    with state.open(dry_run=dry_run, starting=True) as ws:
+        found = [ws.knowledge.get(one) for one in ids]
+        question = f"Take {counted(len(found), 'document')} away?"
+        preview = {"documents": [one.to_json() for one in found]}
+        if not agreed(state, preview, lambda: _table(found), question, yes=yes, dry_run=dry_run):
+            return
+        operation = ws.knowledge.remove([one.id for one in found])
+    tell(state, [operation], preview, dry_run=dry_run)

@@ -1,0 +1,116 @@
+"""`nanomem event` and `nanomem metric`: told in one process, seen in the next; what cannot be is one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+
+
+def test_what_was_pushed_is_seen(run, workspace: Path) -> None:
+    pushed = run("event", "push", "nginx", "restarted", "--source", "systemd", "--json").json
+    assert pushed["data"] == {"message": "nginx restarted"}
+    assert pushed["critical"] is False
+    found = run("event", "recent", "--json").json
+    assert found == [pushed]
+    shown = run("event", "recent").out.splitlines()
+    assert shown[0].split() == ["When", "Category", "Source", "What"]
+    assert shown[1].endswith("event     systemd  nginx restarted")
+    assert shown[-1] == "1 entry"
+
+
+def test_another_process_sees_it_too(run, workspace: Path) -> None:
+    line = [sys.executable, "-m", "nanomem_tui", "event", "push", "from elsewhere"]
+    done = subprocess.run(line, env={**os.environ}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with open_workspace(workspace) as ws:
+        ws.operational.push("event", {"message": "from here"})
+        found = run("event", "recent", "--json").json
+        assert [entry["data"]["message"] for entry in found] == ["from here", "from elsewhere"]
+
+
+def test_json_categories_and_filters(run, workspace: Path) -> None:
+    task = {"id": "backup", "status": "in_progress", "description": "nightly"}
+    assert run("event", "push", "--category", "task", "--data", json.dumps(task)).out.startswith("kept a task: ev_")
+    run("event", "push", "--data", "[1, 2]", "--source", "list")
+    assert run("event", "push", "--data", '{"level": "error"}').out.endswith("(critical)\n")
+    assert run("event", "push", "it burns", "--critical", "--json").json["critical"] is True
+    with open_workspace(workspace) as ws:
+        assert len(ws.records.of("event")) == 2
+    assert [entry["data"] for entry in run("event", "recent", "--category", "task", "--json").json] == [task]
+    assert [entry["data"] for entry in run("event", "recent", "--source", "list", "--json").json] == [[1, 2]]
+    assert run("event", "recent", "--since", "2999-01-01", "--json").json == []
+    assert "backup: in_progress · nightly" in run("event", "recent").out
+    assert run("event", "recent", "--limit", "1").out.endswith("1 entry of 4 of the last hour\n")
+
+
+def test_nothing_yet(run, workspace: Path) -> None:
+    assert run("event", "recent").out == "0 entries\n"
+    assert run("metric").out == "0 metrics\n"
+    assert not (workspace.parent / "nanomem").exists(), "who looks writes nothing"
+
+
+def test_an_empty_folder_will_do(run, tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    assert run("metric", "x", "1", "--workspace", folder).code == 0
+    assert run("metric", "x", "--json", "--workspace", folder).json["value"] == 1.0
+
+
+def test_metrics_are_told_and_asked(run, workspace: Path) -> None:
+    assert run("metric", "room.temperature", "-5.5", "--unit", "°C", "--source", "sensor").out == (
+        "room.temperature: -5.5 °C\n"
+    )
+    assert run("metric", "room.temperature", "21").code == 0
+    assert run("metric", "room.temperature").out.startswith("21  20")
+    told = run("metric", "disk.used", "1234567890", "--unit", "B", "--json").json
+    assert (told["name"], told["value"], told["unit"]) == ("disk.used", 1234567890.0, "B")
+    lines = run("metric").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["Metric", "disk.used", "room.temperature", "2"]
+    assert "1,234,567,890 B" in lines[1]
+    assert [value["value"] for value in run("metric", "--json").json] == [1234567890.0, 21.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (("event", "push"), "tell what happened"),
+        (("event", "push", " "), "tell what happened"),
+        (("event", "push", "x", "--data", "{}"), "tell what happened"),
+        (("event", "push", "--data", "{oops"), "--data is no JSON"),
+        (("event", "push", "--data", "[" * 100_000), "--data is no JSON"),
+        (("event", "push", "--category", "gossip", "x"), "gossip"),
+        (("event", "push", "--category", "task", "x"), "a task needs `id`"),
+        (("event", "push", "--category", "metric", "--data", '{"name": "x", "value": NaN}'), "must be a number"),
+        (("event", "push", "--data", '{"x": "\\ud800"}'), "no JSON"),
+        (("event", "push", "--data", json.dumps("x" * 1_000_001)), "1,000,003 bytes"),
+        (("event", "push", "x", "--source", "s" * 501), "no usable source"),
+        (("event", "recent", "--since", "bogus"), "no time: bogus"),
+        (("event", "recent", "--category", "gossip"), "gossip"),
+        (("metric", "nobody.measured"), "no such metric"),
+        (("metric", "x", "abc"), "must be a number: abc"),
+        (("metric", "x", "inf"), "must be a number"),
+        (("metric", "x", "1", "2"), "unexpected"),
+        (("metric", "x", "--unit", "B"), "go with a VALUE"),
+        (("metric", "--bogus"), "no option '--bogus'"),
+        (("metric", " ", "1"), "needs a name"),
+    ],
+)
+def test_what_cannot_be_is_one_line(run, workspace: Path, line: tuple[str, ...], said: str) -> None:
+    done = run(*line)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert said in done.err
+    assert len(done.err) < 400
+
+
+def test_hostile_words_do_not_reach_the_terminal(run, workspace: Path) -> None:
+    run("event", "push", "\x1b]52;c;aGk=\x07 \u202e", "--source", "a\x1b[31m")
+    shown = run("event", "recent").out + run("event", "recent", "--json").out
+    assert not set("\x1b\x07\u202e") & set(shown)

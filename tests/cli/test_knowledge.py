@@ -1,0 +1,114 @@
+"""`nanomem knowledge`: added, searched, listed, shown, synced and taken away on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.tiers import knowledge_packages
+
+PAGE = (
+    ".TH NGINX 8\n.SH NAME\nnginx \\- HTTP and reverse proxy server\n"
+    ".SH OPTIONS\n.TP\n.B \\-t\nTest the \x1b[31m configuration.\n"
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty workspace, which is the default one, on a machine with one man page."""
+    (tmp_path / "man" / "man8").mkdir(parents=True)
+    (tmp_path / "man" / "man8" / "nginx.8").write_text(PAGE)
+    (tmp_path / "share").mkdir()
+    (tmp_path / "home" / "workspace").mkdir(parents=True)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(tmp_path / "home" / "workspace"))
+    monkeypatch.setenv("MANPATH", str(tmp_path / "man"))
+    monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "share"))
+    monkeypatch.setattr(knowledge_packages, "_python", dict)
+    return tmp_path
+
+
+def test_a_man_page_is_added_and_found_with_its_place(place: Path, run) -> None:
+    added = run("knowledge", "add", "--man", "nginx", "--json").json
+    assert [one["title"] for one in added["new"]] == ["nginx(8)"]
+    hits = run("knowledge", "search", "test configuration", "-n", "1", "--source", "man", "--json").json
+    assert {name: hits[0][name] for name in ("title", "section", "line_from", "line_to", "source")} == {
+        "title": "nginx(8)",
+        "section": "OPTIONS",
+        "line_from": 6,
+        "line_to": 7,
+        "source": str(place / "man" / "man8" / "nginx.8"),
+    }
+    assert {"id", "text", "score", "parts"} <= hits[0].keys()
+    told = run("knowledge", "search", "test configuration").out
+    assert "nginx(8) > OPTIONS" in told
+    assert "\x1b" not in told
+    assert run("knowledge", "add", "--man", "nginx").out == "1 document is as before\n"
+
+
+def test_a_solution_a_page_and_a_folder_are_added_at_once_and_undone_at_once(place: Path, run) -> None:
+    (place / "notes").mkdir()
+    (place / "notes" / "a.md").write_text("# Notes\n\nWords.\n")
+    (place / "page").write_text("<title>Saved</title><p>Text.")
+    line = ["--page", place / "page", "--solution", "Raise the limit", "--source", "us"]
+    assert run("knowledge", "add", place / "notes", *line, "--dry-run").out.startswith("Would add 3 documents")
+    assert run("knowledge", "list", "--source", "file", "--json").json == []
+    assert run("knowledge", "add", place / "notes", *line).code == 0
+    rows = run("knowledge", "list", "--json").json
+    assert [one["title"] for one in rows if one["kind"] != "nanomem"] == ["Notes", "Saved", "Raise the limit"]
+    assert run("undo").code == 0
+    assert {one["kind"] for one in run("knowledge", "list", "--json").json} == {"nanomem"}
+
+
+def test_a_document_is_shown_and_taken_away(place: Path, run) -> None:
+    run("knowledge", "add", "--man", "nginx")
+    shown = run("knowledge", "show", "nginx(8)", "--json").json
+    assert [chunk["section"] for chunk in shown["text"]] == ["NAME", "OPTIONS"]
+    assert "HTTP and reverse proxy server" in run("knowledge", "show", shown["id"][:8]).out
+    assert run("knowledge", "remove", "nginx(8)", "--dry-run").code == 0
+    assert run("knowledge", "remove", "nginx(8)").code == 2
+    assert run("knowledge", "remove", "nginx(8)", "--yes").code == 0
+    assert run("knowledge", "show", "nginx(8)").code == 2
+
+
+def test_a_sync_reads_again_what_changed(place: Path, run) -> None:
+    run("knowledge", "add", "--man", "nginx")
+    assert run("knowledge", "sync").out == "1 document is as before\n"
+    (place / "man" / "man8" / "nginx.8").write_text(PAGE + ".SH BUGS\nNone.\n")
+    assert run("knowledge", "sync", "--dry-run", "--json").json["changed"][0]["title"] == "nginx(8)"
+    assert "changed  nginx(8)" in run("knowledge", "sync").out
+
+
+def test_all_packages_are_added_only_where_that_is_asked_for(place: Path, run) -> None:
+    (place / "share" / "doc" / "nginx").mkdir(parents=True)
+    (place / "share" / "doc" / "nginx" / "README.md").write_text("# nginx\n\nPut your sites here.\n")
+    assert run("knowledge", "sync").out == "Nothing changed.\n"
+    added = run("knowledge", "add", "--packages-all", "--json").json
+    assert [one["title"] for one in added["new"]] == ["nginx: README.md"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["add"], "name what is to be added"),
+        (["add", "https://example.org/a.html"], "save the page"),
+        (["add", "--page", "http://example.org"], "save the page"),
+        (["add", "--pack", "https://example.org/a.zip"], "save the page"),
+        (["add", "nosuch.md"], "no such file"),
+        (["add", "--man", "nosuch"], "no such man page"),
+        (["add", "--package", "nosuch"], "no such package"),
+        (["add", "--pack", "nosuch"], "no such pack"),
+        (["add", "--solution", "text"], "--source"),
+        (["add", "--source", "text"], "--solution"),
+        (["add", "--solution", " ", "--source", "us"], "empty"),
+        (["add", "--solution", ""], "the solution is empty"),
+        (["search"], "nothing to look for"),
+        (["search", "x", "--source", "nosuch"], "nosuch"),
+        (["show", "nosuch"], "no such document"),
+        (["remove", "nosuch", "--yes"], "no such document"),
+    ],
+)
+def test_a_wrong_line_is_told_in_one_line(place: Path, run, line: list[str], said: str) -> None:
+    result = run("knowledge", *line)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert said in result.err

@@ -1,0 +1,70 @@
+"""`nanomem record search`: the example of seed 004 on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.vectors import embedders
+from tests.cli.conftest import Run
+from tests.vectors.fakes import Words, unavailable
+
+
+@pytest.fixture
+def words(monkeypatch: pytest.MonkeyPatch) -> Words:
+    made = Words()
+    monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: made)
+    return made
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    found = tmp_path / "home" / "workspace"
+    found.mkdir(parents=True)
+    (found / "SOUL.md").touch()
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
+    with open_workspace(found) as ws:
+        keep = ws.records.store
+        keep(
+            "incident",
+            {"description": "nginx answers 502 after a restart", "resolution": "moved php to 9001"},
+            "before",
+        )
+        keep("incident", {"description": "the disk is full", "resolution": "logs rotated"}, "disk")
+        keep("goal", {"description": "no 502 of nginx any more"}, "goal")
+    return found
+
+
+def test_what_was_like_this_before_and_what_helped(place: Path, run: Run, words: Words) -> None:
+    query = ("record", "search", "nginx returning 502 bad gateway after restart")
+    done = run(*query)
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert [line.split()[1] for line in lines[1:3]] == ["incident", "goal"]
+    assert "moved php to 9001" in lines[1]
+    assert lines[-1].endswith("by words and meaning")
+    (hit,) = run(*query, "--in", "incidents", "--limit", "1", "--json").json
+    assert (hit["id"], hit["kind"], hit["score"] > 0.9) == ("before", "incident", True)
+    assert set(hit["parts"]) == {"lexical", "meaning", "distance", "words"}
+
+
+def test_by_words_alone_it_is_said_why(place: Path, run: Run, words: Words) -> None:
+    words.broken = unavailable()
+    done = run("record", "search", "disk full")
+    assert done.out.splitlines()[-1] == "1 record, by words"
+    assert done.err == "Note: by words alone: nobody answers: http://127.0.0.1:1 (start it)\n"
+
+
+def test_what_is_found_nowhere_says_so(place: Path, run: Run, words: Words) -> None:
+    assert run("record", "search", "xyzzy", "--in", "tasks").out == "0 records, by words and meaning\n"
+
+
+@pytest.mark.parametrize(
+    "line", [("nginx", "--in", "memories"), ("nginx", "--limit", "0"), ("nginx", "--limit", "101"), ()]
+)
+def test_what_cannot_be_asked_is_one_line(place: Path, run: Run, line: tuple[str, ...]) -> None:
+    done = run("record", "search", *line)
+    assert (done.code, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
