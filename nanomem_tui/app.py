@@ -26,7 +26,7 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.worker import get_current_worker
 
-from nanomem_tui.actions import Context
+from nanomem_tui.conditions import Context
 from nanomem_tui.dreaming import SCHEDULE_SECONDS, Dreaming
 from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.keymap import remap, staying_keys

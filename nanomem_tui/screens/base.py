@@ -32,7 +32,8 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from nanomem_tui.actions import BY_NAME, Context
+from nanomem_tui.actions import BY_NAME
+from nanomem_tui.conditions import Context
 from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.text import safe_text
 from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import work
 
-from nanomem_tui.actions import Context
+from nanomem_tui.conditions import Context
 from nanomem_tui.dream.edits import TITLES
 from nanomem_tui.dream.review import possible, reworded
 from nanomem_tui.dream.standing import apply_standing, no_line

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.fact_fields import fact_of
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.item_columns import FOREIGN, is_foreign, item_columns, scope_of, sign_of, source_of
 from nanomem_tui.screens.rows import RowsScreen, when
+from nanomem_tui.store.fact_fields import fact_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column

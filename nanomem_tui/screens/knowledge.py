@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from nanomem_tui.errors import Conflict, Refused
-from nanomem_tui.memory.fact_fields import Fact
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens import fact_form
@@ -20,6 +19,7 @@ from nanomem_tui.screens.knowledge_near import NearFacts
 from nanomem_tui.screens.knowledge_tree import Entry, fact_in, where_of
 from nanomem_tui.screens.nearness import neighbours
 from nanomem_tui.screens.rows import MANY
+from nanomem_tui.store.fact_fields import Fact
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.document import Block, Body, Document, Spans
 from nanomem_tui.widgets.toast import say

@@ -13,11 +13,11 @@ from nanomem_tui import clock
 from nanomem_tui.facts.facts import NO_DOMAIN
 from nanomem_tui.facts.value_history import Value
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.fact_fields import Fact
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.nearness import Near
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.store.fact_fields import Fact
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part

@@ -147,7 +147,7 @@ def changes_of(operation: Operation) -> list[Block]:
 
 def _one(change: Change) -> list[Block]:
     blocks: list[Block] = [Spans((("", ""), (f"{change.layer} ", "dim"), (change.key, "accent")), 2)]
-    before, after = change.before or {}, change.after or {}
+    before, after = (_fields(change, value) for value in (change.before, change.after))
     for name in dict.fromkeys((*before, *after)):
         label, old, new = in_pairs(name, before.get(name), after.get(name))
         if name in {"updated_at", "key"} or old == new:
@@ -157,3 +157,9 @@ def _one(change: Change) -> list[Block]:
         if change.after is not None:
             blocks.append(Spans((("  + ", "added"), (label, "dim"), (one_line(new, 300), "added")), 4))
     return blocks
+
+
+def _fields(change: Change, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The fields on one side of a change; those of a record of an agent's work stand one deeper."""
+    found: Mapping[str, Any] = value or {}
+    return found.get("fields", found) if change.layer == "tier" else found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from textual import on
 from textual.app import ComposeResult
 
-from nanomem_tui.actions import Context
+from nanomem_tui.conditions import Context
 from nanomem_tui.memory.by_meaning import HYBRID
 from nanomem_tui.memory.scoring import PROFILES
 from nanomem_tui.screens.recall_bar import AskBar

@@ -40,7 +40,7 @@ PLACES: Mapping[str, Place] = {
     "ledger": Place(
         "ledger",
         "LedgerScreen",
-        frozenset({"items", "lessons", "records", "documents", "sessions", "review", "ledger"}),
+        frozenset({"items", "lessons", "records", "documents", "sessions", "review", "tiers", "ledger"}),
     ),
     "notes": Place("notes", "NotesScreen", frozenset({"notes"})),
     "archive": Place("archive", "ArchiveScreen", frozenset({"history", "dream"})),
@@ -55,6 +55,9 @@ PLACES: Mapping[str, Place] = {
     "journal": Place("journal", "JournalScreen", frozenset({"records"})),
     "reflections": Place("reflections", "ReflectionsScreen", frozenset({"records", "lessons"})),
     "usage": Place("usage", "UsageScreen", frozenset({"records", "usage"})),
+    "tiers": Place("tiers", "TiersScreen", frozenset({"tiers"})),
+    "context": Place("context", "ContextScreen", frozenset({"items", "lessons", "tiers"})),
+    "trail": Place("tiers_trail", "TrailScreen", frozenset({"tiers"})),
 }
 
 #: The layer of `Workspace.refresh` that an operation's layer is part of.
@@ -68,6 +71,9 @@ LAYER_OF_CHANGE: Mapping[str, str] = {
     "history": "history",
     "hunk": "review",
     "pending": "wal",
+    "tier": "tiers",
+    "lifecycle": "tiers",
+    "knowledge": "tiers",
 }
 
 

@@ -22,8 +22,7 @@ from nanomem_tui.widgets.toast import say, say_error
 if TYPE_CHECKING:
     from nanomem_tui.errors import Problem
     from nanomem_tui.memory.backfill import Backfill
-    from nanomem_tui.memory.transfer.service import Tell
-    from nanomem_tui.memory.transfer.values import Exported, ImportPlan
+    from nanomem_tui.memory.transfer.values import Exported, ImportPlan, Tell
     from nanomem_tui.operations import Operation
     from nanomem_tui.screens.workspace_screen import WorkspaceScreen
     from nanomem_tui.workspace import Workspace

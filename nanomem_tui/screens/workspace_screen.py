@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from textual import on
 from textual.screen import ModalScreen
 
-from nanomem_tui.actions import BY_NAME, Context
+from nanomem_tui.actions import BY_NAME
+from nanomem_tui.conditions import Context
 from nanomem_tui.keymap import keys_of
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen

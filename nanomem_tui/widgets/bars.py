@@ -13,7 +13,8 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from nanomem_tui.actions import SCREENS, Context, actions_on
+from nanomem_tui.actions import SCREENS, actions_on
+from nanomem_tui.conditions import Context
 from nanomem_tui.keymap import key_text, keys_of
 from nanomem_tui.text import cell_width, counted, one_line, safe_text
 from nanomem_tui.widgets.bindings import moved_keys
@@ -21,7 +22,7 @@ from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.document import Span
 from nanomem_tui.widgets.look import glyphs
 
-SHORT = 7  # cells of the name of a screen with its key, where there is no room for all of it
+SHORT = 6  # cells of the name of a screen with its key, where there is no room for all of it
 TONES = ("here", "dim", "key", "good", "warn", "bad")
 
 

@@ -186,6 +186,10 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         self._rows = ()
         self._say("error", f"Error: {what}", where, fix)
 
+    def refresh_rows(self) -> None:
+        """The cells of the rows may be others: paint the lines that look different."""
+        self._refresh_what_differs()
+
     def _set_height(self) -> None:
         # Never less than the table: another height means a layout of the screen, and short lists need none.
         self.virtual_size = Size(self._line_width, max(len(self._rows) + HEADER, self.size.height))

@@ -59,3 +59,11 @@ class RowGone(TableMessage):
     def __init__(self, table: LineTable[Any], row_id: str) -> None:
         super().__init__(table)
         self.row_id = row_id
+
+
+class TooMany(TableMessage):
+    """More rows were to be selected than can be at once: `most`."""
+
+    def __init__(self, table: LineTable[Any], most: int) -> None:
+        super().__init__(table)
+        self.most = most

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from nanomem_tui.actions import Context
+from nanomem_tui.conditions import Context
 from nanomem_tui.errors import CorruptDatabase
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.widgets.bars import ActionFooter, TitleBar
@@ -95,7 +96,7 @@ class ThingsApp(App[None]):
 
     @property
     def totals(self) -> str:
-        return self.things.query_one(TitleBar).text.split("Stat")[-1].split("Items")[-1].removeprefix("us").strip()
+        return re.sub(r"^.*? 0( Status| Sta)? +", "", self.things.query_one(TitleBar).text).strip()
 
 
 async def settle(pilot: Pilot[None]) -> None:

@@ -32,6 +32,8 @@ from nanomem_tui.widgets.toast import say
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import Console, console
 
+pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes
+
 EDITS = 9
 """How many a Dream of six entries of the sample home has."""
 TEXTS = {

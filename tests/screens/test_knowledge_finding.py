@@ -27,7 +27,7 @@ async def test_what_is_not_installed_is_said_with_the_command_that_installs_it(
         await on.shows(INSTALL, "by words")
         await on.type(" zzyzx qwertzuiop")
         await on.shows("No fact has words like", "nothing was searched", "needs onnxruntime")
-        assert on.text.count(INSTALL) == 2
+        await on.until(lambda: on.text.count(INSTALL) == 2, "the command beside the filter too")
         assert "Nothing is near" not in on.text
 
 

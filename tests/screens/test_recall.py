@@ -31,6 +31,8 @@ from nanomem_tui.widgets.preview import Preview
 from tests.memory.turns import settle
 from tests.screens.console import Console, console
 
+pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes
+
 Sample = Callable[[str], Path]
 
 

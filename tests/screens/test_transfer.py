@@ -22,6 +22,8 @@ from nanomem_tui.widgets.document import Body
 from nanomem_tui.widgets.filter_bar import LineInput
 from tests.screens.console import Console, console
 
+pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes
+
 Sample = Callable[[str], Path]
 
 
@@ -238,3 +240,18 @@ async def test_each_kind_of_a_database_is_counted_before_it_comes(demo: Path, sa
         await on.until(lambda: "Work Hours: 10-19" in texts(on))
         await name_file(on, source)
         await on.shows("Nothing to import", "91 facts: 91 here already")
+
+
+async def test_the_databases_of_an_agents_work_are_looked_at_kind_by_kind(demo: Path, samples: Path) -> None:
+    async with console(demo, "items", (100, 40)) as on:
+        await name_file(on, samples / "aios")
+        await on.shows("Import 421 rows from aios", "working-db", "120 tasks: 120 new", "20 incidents: 20 new")
+        await on.press("y")
+        await on.shows("import 1 agent state", "(u undoes it)")
+        await name_file(on, samples / "aios")
+        await on.shows("Nothing to import", "here already (duplicates)")
+        await on.press("escape")
+        await choose(on, "ledger")
+        await on.shows("421 things touched", "tier goal/g0", "+ status: completed")
+        await on.press("u")
+        await on.shows("undo: import 1 agent state")

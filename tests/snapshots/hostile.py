@@ -7,11 +7,12 @@ from pathlib import Path
 
 from nanomem_tui.formats import lessons, ltm_snapshot, wal_state
 from nanomem_tui.formats.session_names import key_to_name
-from nanomem_tui.memory.fact_fields import text_of
 from nanomem_tui.operations import Change, new_operation
+from nanomem_tui.store.fact_fields import text_of
 from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Record
+from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import open_workspace
 
 #: Each attack with a word beside it that must be seen on the screen: what was sent away harmless is shown, not hidden.
@@ -98,6 +99,7 @@ def build(home: Path) -> Path:
         (workspace / name).write_text("# Title\n\n" + "\n".join(f"- {attack(one)}" for one in names) + "\n")
     _commits(workspace)
     _known(workspace)
+    _work(workspace)
     return workspace
 
 
@@ -134,6 +136,27 @@ def _known(workspace: Path) -> None:
             changes.append(change_of("record", None, record))
     with open_workspace(workspace) as opened:
         opened.perform(new_operation("import", "import", changes, actor="import"))
+
+
+def _work(workspace: Path) -> None:
+    """The trail of an agent that was told all of it, and what it says now."""
+    records = []
+    for number, name in enumerate(ATTACKS):
+        text, of_goal, of_task = attack(name), f"goal_{number}", f"task_{number}"
+        records += [
+            Stored("goal", {"description": text, "status": text, "result": text, "metadata": {text: [text]}}, of_goal),
+            Stored("task", {"goal_id": of_goal, "description": text, "agent": text, "status": text, "error": text,
+                            "output": everything()}, of_task),
+            Stored("tool-call", {"task_id": of_task, "tool_name": text, "agent": text, "input": {text: text},
+                                 "reason": text}, f"call_{number}"),
+            Stored("decision", {"task_id": of_task, "context": text, "options": [text, {"name": text, text: text}],
+                                "chosen": text, "reasoning": everything(), "outcome": text}, f"decision_{number}"),
+        ]  # fmt: skip
+    with open_workspace(workspace) as opened:
+        opened.records.store_many(records)
+        for name in ATTACKS:
+            opened.operational.push("event", {attack(name): attack(name)}, attack(name))
+            opened.operational.push("metric", {"name": attack(name), "value": 1, "unit": attack(name)}, attack(name))
 
 
 def _commits(workspace: Path) -> None:

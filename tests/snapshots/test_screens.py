@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 Compare = Callable[..., bool]
 Keys = tuple[str, ...]
 
-SCREENS = ("items", "lessons", "sessions", "wal", "dream", "recall", "knowledge", "status")
+SCREENS = ("items", "lessons", "sessions", "wal", "dream", "recall", "knowledge", "tiers", "status")
 SMALL, LARGE = (80, 24), (160, 45)
 SIZES = {"80x24": SMALL, "160x45": LARGE}
 COLOURS = {"COLORTERM": "truecolor", "TERM": "xterm-256color"}
@@ -139,6 +139,11 @@ VIEWS: dict[str, tuple[str, Keys]] = {
     "journal": ("journal", ("enter",)),
     "reflections": ("reflections", ()),
     "usage": ("usage", ("enter",)),
+    "metrics": ("tiers", ("j", "tab")),
+    "tasks": ("tiers", ("j", "j", "j", "j", "enter")),
+    "task": ("tiers", ("j", "j", "j", "j", "enter", "enter")),
+    "decision": ("tiers", (*"jjjjjjj", "enter", "enter")),
+    "configuration": ("tiers", ("G", "k", "k", "enter", "enter")),
     "counters": ("status", ("slash", *"Counters", "enter", "tab")),
 }
 
@@ -237,3 +242,36 @@ def test_real_turns(snap_compare: Compare, pictured: Path, look: Callable[[str],
             ws.traces.injections.began(turn)
         ws.traces.injections.ended("turn_5", clock.iso(MOMENT - timedelta(hours=5)), items, ())
     assert compare(snap_compare, pictured, "injections", SIZES[size], ("j",))
+
+
+@pytest.fixture
+def worked(pictured: Path) -> Path:
+    """A home whose agent recorded some of its work, in several scripts."""
+    with open_workspace(pictured) as ws:
+        for record_id, day, resolution in (("i1", 20, "raised keepalive to 64"), ("i2", 27, "重启服务之后恢复正常 🔥")):
+            said = {"description": "The database was slow", "resolution": resolution, "symptoms": ["ช้ามาก", "504"]}
+            ws.records.store("incident", {**said, "timestamp": clock.iso(MOMENT - timedelta(days=day))}, record_id)
+        said = {"context": "Which database for the orders", "chosen": "PostgreSQL", "reasoning": "It is known. " * 80}
+        ws.records.store("decision", {**said, "timestamp": clock.iso(MOMENT - timedelta(days=3))}, "d1")
+    return pictured
+
+
+NEEDED: Keys = ("slash", *"slow", "space", *"database", "enter", *["less_than_sign"] * 4, "right_square_bracket")
+
+
+@pytest.mark.parametrize("size", [(60, 20), SMALL, LARGE])
+def test_context_for_a_task(
+    snap_compare: Compare, worked: Path, look: Callable[[str], None], size: tuple[int, int], monkeypatch: Any
+) -> None:
+    look("dark")
+    monkeypatch.setenv("NANOMEM_CONTEXT_TOKENIZER", "estimate")
+    assert compare(snap_compare, worked, "context", size, NEEDED)
+
+
+@pytest.mark.parametrize("name", ["ansi", "no-colour"])
+def test_context_in_few_colours(
+    snap_compare: Compare, worked: Path, look: Callable[[str], None], name: str, monkeypatch: Any
+) -> None:
+    look(name)
+    monkeypatch.setenv("NANOMEM_CONTEXT_TOKENIZER", "estimate")
+    assert compare(snap_compare, worked, "context", SMALL, (*NEEDED, "tab"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from textual.app import App, ComposeResult
 
-from nanomem_tui.actions import Context
+from nanomem_tui.conditions import Context
 from nanomem_tui.widgets.bars import ActionFooter, LineBar, Status, StatusBar, TitleBar
 
 STATUS = Status("~/agent/workspace", "agent idle", "3 to checkpoint", "14:32:10", 4.2, 2)
@@ -25,11 +25,11 @@ async def test_the_title_shows_all_screens_or_only_this_one() -> None:
         title = app.query_one(TitleBar)
         title.set_right("312 of 100,000")
         await pilot.pause()
-        assert title.text.startswith(" 1 Items  2 Less 3 Sess 4 WAL 5 Drea ")
+        assert title.text.startswith(" 1 Items  2 Les 3 Ses 4 WAL 5 Dre ")
         assert title.text.rstrip().endswith("312 of 100,000")
         await pilot.resize_terminal(100, 5)
         await pilot.pause()
-        assert title.text.startswith(" 1 Items  2 Lessons  3 Sessions ")
+        assert title.text.startswith(" 1 Items  2 Lessons 3 Sessions ")
         await pilot.resize_terminal(60, 5)
         await pilot.pause()
         assert title.text.startswith(" 1 Items  2 3 4 5 ")

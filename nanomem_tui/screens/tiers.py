@@ -1,0 +1,304 @@
+"""The Tiers screen: what there is of an agent's work in each tier of memory, and what happens now.
+
+A row is a kind of records: how many there are now, in working and in long-term memory. Behind it are the records.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from textual import on, work
+from textual.message import Message
+from textual.timer import Timer
+
+from nanomem_tui import clock
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.screens import tiers_documents, tiers_live
+from nanomem_tui.screens.knowledge_detail import Title
+from nanomem_tui.screens.parts_screen import PartsScreen
+from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.sessions import size_text
+from nanomem_tui.screens.tiers_detail import Linked, Shown
+from nanomem_tui.screens.tiers_documents import Filed
+from nanomem_tui.screens.tiers_kinds import TITLES
+from nanomem_tui.screens.tiers_lifecycle import RunsLifecycle, blocks_of, of_kind
+from nanomem_tui.screens.tiers_list import NOTHING
+from nanomem_tui.screens.tiers_live import Now, Told
+from nanomem_tui.screens.tiers_trail import TrailScreen
+from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.text import counted
+from nanomem_tui.tiers.about import ABOUT
+from nanomem_tui.widgets.bars import TitleBar
+from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Spans
+from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.operations import Operation
+    from nanomem_tui.tiers.lifecycle import LifecyclePlan
+
+FOLLOW_SECONDS = 1.0
+PLAN_SECONDS = 60.0  # between two looks at what is due while others write: they read every table
+LIFECYCLE, DOCUMENTS = "lifecycle", "documents"
+NEWEST = 12  # records that the detail of a kind names
+
+
+class Held(NamedTuple):
+    """How many records of a kind each tier holds, and when the newest one was; None where the kind has no such tier."""
+
+    working: int | None
+    longterm: int | None
+    newest: str
+
+
+class TiersScreen(PartsScreen[str], RunsLifecycle):
+    """Kinds of records; a row is the name of a kind, the last one their lifecycle."""
+
+    SCREEN = "tiers"
+    FLASHES = False
+    HELP = (
+        "What there is of the agent's work: now (the last hour, in memory), in working memory, in long-term memory. "
+        "enter shows the records of a kind; in the detail: what happens now, drawn and followed while it is shown, "
+        "then the newest records, to which enter leads. Below the records stand the documents of the knowledge base "
+        "and the lifecycle: what is due, how large the tiers are and will be; Y runs it."
+    )
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"kind": "text"}
+
+    class Looked(Message):
+        """From the looking thread: operational memory, or why it cannot be read."""
+
+        def __init__(self, now: Now, trouble: str) -> None:
+            super().__init__()
+            self.now = now
+            self.trouble = trouble
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held: Mapping[str, Held] = {}
+        self._plan: LifecyclePlan | None = None
+        self._last_run = ""
+        self._planned_at = -PLAN_SECONDS
+        self._bytes = 0
+        self._now = Now()
+        self._trouble = ""
+        self._told = ""
+        self._following: Timer | None = None
+        self._looking = False
+
+    # The list
+
+    def columns(self) -> Sequence[Column[str]]:
+        """A column for each tier."""
+        return (
+            Column("kind", "Records", _title, min_width=19),
+            Column("now", "Now", self._of_now, width=7, align="right", tone="accent"),
+            Column("working", "Working", lambda kind: self._count(kind, 0), width=11, align="right"),
+            Column("longterm", "Long-term", lambda kind: self._count(kind, 1), width=11, align="right"),
+            Column("newest", "Newest", self._newest_of, width=8, priority=1, align="right", tone="dim"),
+        )
+
+    def _of_now(self, kind: str) -> str:
+        number = self._now.count(kind)
+        return f"{number:,}" if number else ""
+
+    def _count(self, kind: str, tier: int) -> str:
+        if kind == LIFECYCLE:
+            return f"{self._plan.rows:,} due" if self._plan is not None and not tier else ""
+        held = self._held.get(kind)
+        if held is None:
+            return "…"
+        number = held[tier]
+        return "" if number is None else f"{number:,}"
+
+    def _newest_of(self, kind: str) -> str:
+        held = self._held.get(kind)
+        return age_of(held.newest) if held is not None and held.newest else ""
+
+    def row_id(self, row: str) -> str:
+        """The name of the kind."""
+        return row
+
+    def load(self) -> Iterable[Sequence[str]]:
+        """The kinds at once, how many there are of each when that is counted."""
+        yield [*TITLES, DOCUMENTS, LIFECYCLE]
+        records = self.ws.records
+        counts = records.counts()
+        held = {}
+        for kind in TITLES:
+            newest = records.of(kind, limit=1) if any(counts[kind].values()) else []
+            held[kind] = Held(counts[kind].get("working"), counts[kind].get("longterm"), newest[0].at if newest else "")
+        documents = tiers_documents.added(self.ws)
+        held[DOCUMENTS] = Held(None, len(documents), documents[0].added_at if documents else "")
+        self._held = held
+        self._bytes = bytes_of(self.ws)
+        self.app.call_later(self.table.refresh_rows)
+        if time.monotonic() - self._planned_at >= PLAN_SECONDS:
+            self._plan = self.ws.lifecycle.plan()
+            last = self.ws.lifecycle.last_at()
+            self._last_run = when(clock.iso(last)) if last is not None else "never"
+            self._planned_at = time.monotonic()
+
+    def search_text(self, row: str) -> str:
+        """Words are searched in the titles."""
+        return f"{_title(row)} {ABOUT.get(row, '')}"
+
+    def field(self, row: str, name: str) -> Any:
+        """Only its name."""
+        return row
+
+    def _say_totals(self) -> None:
+        super()._say_totals()
+        total = sum((held.working or 0) + (held.longterm or 0) for kind, held in self._held.items() if kind in TITLES)
+        parts = [counted(total, "record") if self._held else "", f"{size_text(self._bytes)}B" if self._bytes else ""]
+        if self._loading:
+            parts.append("loading")
+        self.query_one(TitleBar).set_right(" · ".join(filter(None, parts)))
+
+    @on(PartsScreen.RowsLoaded)
+    def _counted(self, event: PartsScreen.RowsLoaded) -> None:
+        if event.done and event.turn == self._load_turn:
+            self.refresh_detail()
+
+    # The detail
+
+    def detail(self, row: str) -> Shown:
+        """The kind in numbers, what there is of it now, its newest records."""
+        if row == DOCUMENTS:
+            return Shown(row, tuple(tiers_documents.parts_of(self.ws)))
+        if row == LIFECYCLE:
+            return Shown(row, (Preface(tuple(blocks_of(self._plan, self._last_run))),))
+        held = self._held.get(row)
+        blocks: list[Block] = [Spans(((TITLES[row], "heading"),)), Body(ABOUT[row], "dim")]
+        if held is not None:
+            for name, number in (("working", held.working), ("long-term", held.longterm)):
+                if number is not None:
+                    blocks.append(Field(name, f"{number:,}"))
+        blocks += of_kind(self._plan, row)
+        if self._trouble and row in tiers_live.KINDS:
+            blocks.append(Body(f"What happens now cannot be read: {self._trouble}", "bad"))
+        parts: list[Part] = [Preface(tuple(blocks)), *tiers_live.parts_of(self._now, row)]
+        newest = self.ws.records.of(row, limit=NEWEST)
+        if newest:
+            parts += [Title("newest", "The newest"), *(Linked("", record) for record in newest)]
+        elif not self._now.count(row):
+            parts.append(Preface((Body(""), Body(f"None yet. {NOTHING}", "dim")), "nothing"))
+        return Shown(row, tuple(parts))
+
+    def show_detail(self, detail: Any) -> None:
+        """From its beginning; where it is when it is the same kind."""
+        if isinstance(detail, Shown):
+            same = bool(self.view.parts) and self._told == detail.row_id
+            if same and self.view.parts == detail.parts:
+                return
+            self._told = detail.row_id
+            self.view.show(detail.parts, keep_place=same)
+            if not same:
+                self.view.move_to_part(detail.parts[0].key)
+        elif isinstance(detail, Document):
+            self.view.show((), empty="No kind is chosen.")
+
+    # Where keys lead
+
+    @property
+    def _trail(self) -> TrailScreen:
+        return cast("TrailScreen", self.console.get_screen("trail"))
+
+    def open_row(self, row: str) -> None:
+        """Enter: the records of the kind."""
+        if row not in TITLES:
+            self.show_pane("detail")
+            return
+        if self._trail.kind != row:
+            self._trail.choose_kind(row)
+        self.console.go("trail")
+
+    def do_open(self) -> None:
+        """Enter in the detail: to the record; all that was told of something of now."""
+        part = self.view.current
+        if isinstance(part, Linked):
+            self._trail.show_record(part.record.kind, part.record.id)
+            self.console.go("trail")
+        elif isinstance(part, (Told, Filed)):
+            self.view.toggle()
+
+    def do_context(self) -> None:
+        """To what would be known for a task."""
+        self.console.go("context")
+
+    def do_reload(self) -> None:
+        """Read everything again, also what is due."""
+        self._planned_at = -PLAN_SECONDS
+        super().do_reload()
+
+    def operations_done(self, operations: Sequence[Operation]) -> None:
+        """Another thing may be due now."""
+        self.do_reload()
+
+    def do_next_list(self) -> None:
+        """To the records of the kind."""
+        if self.table.cursor_row is not None:
+            self.open_row(self.table.cursor_row)
+
+    def do_sort(self) -> None:
+        """The kinds have one order."""
+        say(self, "The kinds of records have one order", "warning")
+
+    # Following what happens now
+
+    def on_mount(self) -> None:
+        """Follow from now on."""
+        super().on_mount()
+        self._following = self.set_interval(FOLLOW_SECONDS, self._follow)
+        self._follow()
+
+    def on_screen_resume(self, event: Any) -> None:
+        """Shown again: follow again."""
+        super().on_screen_resume(event)
+        if self._following is not None:
+            self._following.resume()
+            self._follow()
+
+    def on_screen_suspend(self) -> None:
+        """Not shown: nothing is looked at."""
+        if self._following is not None:
+            self._following.pause()
+
+    def _follow(self) -> None:
+        if not self._looking:
+            self._looking = True
+            self._look()
+
+    @work(thread=True, group="live", exit_on_error=False)
+    def _look(self) -> None:
+        now, trouble = self._now, ""
+        try:
+            now = tiers_live.look(self.ws, now, glyphs(self))
+        except (NanomemError, OSError) as error:
+            trouble = str(error)
+        self.post_message(self.Looked(now, trouble))
+
+    @on(Looked)
+    def _looked(self, event: Looked) -> None:
+        self._looking = False
+        if event.now is self._now and event.trouble == self._trouble:
+            return
+        self._now, self._trouble = event.now, event.trouble or event.now.trouble
+        self.table.refresh_rows()
+        if self.table.cursor_row in tiers_live.KINDS:
+            self.refresh_detail()
+
+
+def _title(row: str) -> str:
+    return TITLES.get(row, row.capitalize())
+
+
+def bytes_of(ws: Any) -> int:
+    """Bytes of `tiers.db` with what is not merged into it yet."""
+    path = ws.paths.tiers_database
+    files = (path, path.with_name(f"{path.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())

@@ -1,0 +1,351 @@
+"""What the right pane shows of a record: its fields as its kind needs them, what it hangs together with, its past.
+
+Reads through the workspace, in a thread. Which key leads where is for the screen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nanomem_tui.screens.knowledge_detail import Title
+from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.tiers_kinds import number, rate_of, sign_of, took
+from nanomem_tui.screens.tiers_plot import Plotted, series_of
+from nanomem_tui.screens.transcript import Preface
+from nanomem_tui.store import merge
+from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.store.tier_values import TierRecord
+from nanomem_tui.text import counted, one_line
+from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.parts_view import Part
+from nanomem_tui.widgets.plots import meter
+from nanomem_tui.widgets.signs import Glyphs
+
+if TYPE_CHECKING:
+    from nanomem_tui.tiers.records import Link, Past
+    from nanomem_tui.workspace import Workspace
+
+SAME_FILE = 50  # earlier states of a file that are looked at
+LOGGED = 30  # changes of a record that are told
+SHOWN_LINES = 400  # of a difference
+BAR = 20  # cells
+_LABELS = {
+    "duration_ms": "took", "avg_duration_ms": "takes", "intelligence_level": "level", "model_used": "model",
+    "timestamp": "when", "created_at": "created", "started_at": "started", "completed_at": "ended",
+}  # fmt: skip
+_SIGNS = {"equal": ("  ", ""), "delete": ("- ", "removed"), "insert": ("+ ", "added")}
+
+
+class Shown(NamedTuple):
+    """What the right pane shows: a row, and the parts of it."""
+
+    row_id: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A record that this one hangs together with, and how."""
+
+    relation: str
+    record: TierRecord
+    stops: bool = True
+
+    @property
+    def key(self) -> str:
+        """Its own among the parts."""
+        return f"{self.relation} {self.record.key}"
+
+    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+        """What it is, in one line, with its state and its age."""
+        record = self.record
+        state = str(record.fields.get("status") or record.fields.get("outcome") or "")
+        tone = "bad" if sign_of(record) == "!" else "good"
+        spans = [
+            (f"{self.relation}  ", "accent"),
+            (f"{age_of(record.at)}  ", "dim"),
+            (one_line(_named(record), 240), ""),
+            (f"  {one_line(state, 40)}" if state else "", tone),
+        ]
+        return lay_out((Spans(tuple(spans), 4),), width, wrapped)
+
+    def plain(self) -> str:
+        """Its name and id."""
+        return f"{self.relation}: {self.record.title} ({self.record.id})"
+
+
+def parts_of(ws: Workspace, record: TierRecord, signs: Glyphs) -> tuple[Part, ...]:
+    """The parts of a record. Raises the errors of the store."""
+    blocks: list[Block] = [Spans(((one_line(record.title, 400), "heading"),))]
+    drawn = _DRAWN.get(record.kind)
+    blocks += drawn(record, signs) if drawn is not None else _PLAIN.get(record.kind, _plainly)(record)
+    if record.kind == "config-change":
+        blocks += _difference(ws, record)
+    parts: list[Part] = [Preface(tuple(blocks))]
+    if record.kind in ("metric", "metric-hour"):
+        name = record.fields["name"]
+        parts.append(Plotted(name, record.fields["unit"] or "", tuple(series_of(ws, name, record.kind))))
+    links = ws.records.links(record)
+    parts += link_parts(links)
+    parts.append(Preface((Body(""), *_kept(record), *past_blocks(ws.records.history(record.kind, record.id))), "kept"))
+    return tuple(parts)
+
+
+def link_parts(links: Sequence[Link]) -> list[Part]:
+    """What a record hangs together with; nothing where it stands alone."""
+    if not links:
+        return []
+    head = Title("links", f"Links ({len(links):,})", "enter goes there, esc comes back")
+    return [head, *(Linked(relation, record) for relation, record in links)]
+
+
+def past_blocks(past: Sequence[Past]) -> list[Block]:
+    """What a record has been through, the newest first."""
+    if not past:
+        return [Heading("History"), Body("No change since it was stored.", "dim")]
+    blocks: list[Block] = [Heading(f"History ({len(past)})")]
+    for one in past[:LOGGED]:
+        blocks.append(Spans(((f"{when(one.at)} ", "dim"), (f"{one.actor} ", "accent"), (one.label, "")), 2))
+        for name in {**one.before, **one.after} if one.before and one.after else ():
+            old, new = (one_line(shown_value(side.get(name)), 160) or "-" for side in (one.before, one.after))
+            spans = (("    ", ""), (f"{name}: ", "dim"), (old, "removed"), (" → ", "dim"), (new, "added"))
+            blocks.append(Spans(spans, 6))
+    return blocks
+
+
+def shown_value(value: Any) -> str:
+    """A value of a field as text: JSON as a person reads it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else pretty(value)
+
+
+def pretty(value: Any) -> str:
+    """JSON with its lines and indents; a short one in one line."""
+    short = json.dumps(value, ensure_ascii=False)
+    return short if len(short) <= 60 else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+# -- each kind --------------------------------------------------------------------------------------------------------
+
+
+def _fields(record: TierRecord, *names: str) -> Iterator[Block]:
+    """Fields that hold something: short ones beside their name, long ones under it."""
+    for name in names:
+        value = record.fields.get(name)
+        if value is None or value == "":
+            continue
+        field = KINDS[record.kind].field(name)
+        label = _LABELS.get(name, name.replace("_", " "))
+        if field is not None and field.type == "time":
+            yield Field(label, when(value))
+        elif name.endswith("duration_ms"):
+            yield Field(label, took(value))
+        elif isinstance(value, (dict, list)) or (isinstance(value, str) and (len(value) > 200 or "\n" in value)):
+            yield Heading(label.capitalize())
+            yield Body(shown_value(value))
+        else:
+            tone = "bad" if name in ("error", "root_cause") or (name == "success" and not value) else ""
+            yield Field(label, shown_value(value), tone)
+
+
+def _plainly(record: TierRecord) -> list[Block]:
+    names = [field.name for field in KINDS[record.kind].fields]
+    return list(_fields(record, *names))
+
+
+def _goal(record: TierRecord) -> list[Block]:
+    return [
+        *_fields(record, "status", "priority", "created_at", "completed_at"),
+        *_long(record, "description", "result"),
+        *_fields(record, "metadata"),
+    ]
+
+
+def _task(record: TierRecord) -> list[Block]:
+    return [
+        *_fields(record, "status", "agent", "started_at", "completed_at", "duration_ms", "error"),
+        *_long(record, "description"),
+        *_fields(record, "input", "output"),
+    ]
+
+
+def _call(record: TierRecord) -> list[Block]:
+    return list(_fields(record, "agent", "success", "duration_ms", "timestamp", "reason", "input", "output"))
+
+
+def _decision(record: TierRecord, signs: Glyphs) -> list[Block]:
+    fields = record.fields
+    blocks: list[Block] = [*_long(record, "context"), Heading("Options")]
+    options = _options(fields["options"])
+    is_among = [_is_chosen(option, fields["chosen"]) for option, _ in options]
+    for (option, why), chosen in zip(options, is_among, strict=True):
+        mark = (f"{signs.cursor} ", "good") if chosen else ("  ", "")
+        blocks.append(Spans((mark, (option, "good" if chosen else ""), ("  chosen" if chosen else "", "good")), 4))
+        if why:
+            blocks.append(Body(why, "dim", 4))
+    if not any(is_among):
+        spans = ((f"{signs.cursor} ", "good"), (fields["chosen"], "good"), ("  chosen", "good"))
+        blocks.append(Spans(spans, 4))
+    blocks += [Heading("Why"), Body(fields["reasoning"]), Heading("Outcome")]
+    blocks.append(Body(fields["outcome"]) if fields["outcome"] else Body("not known yet", "dim"))
+    return [*blocks, Body(""), *_fields(record, "intelligence_level", "model_used", "important", "timestamp")]
+
+
+def _options(options: Any) -> list[tuple[str, str]]:
+    """Each option with what else was said of it."""
+    if isinstance(options, Mapping):
+        return [(str(name), shown_value(value)) for name, value in options.items()]
+    found = []
+    for option in options if isinstance(options, list) else [options] if options is not None else []:
+        if isinstance(option, Mapping):
+            name = next((str(option[key]) for key in ("name", "option", "action", "id") if key in option), "")
+            rest = {key: value for key, value in option.items() if str(value) != name}
+            said = shown_value(next(iter(rest.values()))) if len(rest) == 1 else pretty(rest)
+            found.append((name or pretty(option), said if name and rest else ""))
+        else:
+            found.append((shown_value(option), ""))
+    return found
+
+
+def _is_chosen(option: str, chosen: str) -> bool:
+    return option.strip().casefold() == chosen.strip().casefold()
+
+
+def _pattern(record: TierRecord, signs: Glyphs) -> list[Block]:
+    fields = record.fields
+    return [
+        *_long(record, "trigger"), Heading("Then"), Body(fields["action"]), Body(""),
+        _rated("works", record, signs, f"in {counted(fields['uses'] or 0, 'use')}"), *_fields(record, "last_used"),
+    ]  # fmt: skip
+
+
+def _procedure(record: TierRecord, signs: Glyphs) -> list[Block]:
+    fields = record.fields
+    said = f"{fields['success_count']:,} times, failed {fields['fail_count']:,}"
+    blocks = [*_long(record, "description"), _rated("worked", record, signs, said)]
+    blocks += [*_fields(record, "avg_duration_ms", "last_used", "created_at")]
+    if fields["tags"]:
+        tags = fields["tags"]
+        blocks.append(Field("tags", ", ".join(map(str, tags)) if isinstance(tags, list) else shown_value(tags)))
+    steps = fields["steps"] if isinstance(fields["steps"], list) else [fields["steps"]]
+    blocks.append(Heading(f"Steps ({len(steps)})"))
+    for place, step in enumerate(steps, 1):
+        lines = _step(step).split("\n")
+        blocks.append(Spans(((f"{place:>3}. ", "accent"), (lines[0], "")), 5))
+        if len(lines) > 1:
+            blocks.append(Body("\n".join(lines[1:]), "dim", 5))
+    return blocks
+
+
+def _step(step: Any) -> str:
+    """A step: the tool that is called, then with what."""
+    if isinstance(step, Mapping):
+        name = next((key for key in ("tool", "tool_name", "action", "name", "step") if step.get(key)), None)
+        if name is not None:
+            rest = {key: value for key, value in step.items() if key != name}
+            return f"{step[name]}\n{pretty(rest)}" if rest else str(step[name])
+    return shown_value(step)
+
+
+def _incident(record: TierRecord, signs: Glyphs) -> list[Block]:
+    blocks = [*_long(record, "description"), *_fields(record, "timestamp", "resolved_by"), Heading("Symptoms")]
+    symptoms = record.fields["symptoms"]
+    listed = symptoms if isinstance(symptoms, list) else [symptoms] if symptoms else []
+    blocks += [Spans(((f"{signs.bullet} ", "accent"), (shown_value(one), "")), 2) for one in listed]
+    if not listed:
+        blocks.append(Body("none are recorded", "dim"))
+    for name, title in (("root_cause", "Cause"), ("resolution", "Resolution"), ("prevention", "Prevention")):
+        value = record.fields[name]
+        blocks += [Heading(title), Body(value) if value else Body("not known yet", "dim")]
+    return blocks
+
+
+def _config(record: TierRecord) -> list[Block]:
+    return list(_fields(record, "changed_by", "reason", "timestamp"))
+
+
+_PLAIN: Mapping[str, Callable[[TierRecord], list[Block]]] = {
+    "goal": _goal, "task": _task, "tool-call": _call, "config-change": _config,
+}  # fmt: skip
+_DRAWN: Mapping[str, Callable[[TierRecord, Glyphs], list[Block]]] = {
+    "decision": _decision, "pattern": _pattern, "procedure": _procedure, "incident": _incident,
+}  # fmt: skip
+
+
+def _long(record: TierRecord, *names: str) -> Iterator[Block]:
+    """Texts that the heading of the pane may have cut, and others."""
+    for name in names:
+        value = record.fields.get(name)
+        if not value:
+            continue
+        if name != KINDS[record.kind].title:
+            yield Heading(name.replace("_", " ").capitalize())
+            yield Body(value)
+        elif one_line(value, 400) != value:
+            yield Body(value)
+
+
+def _rated(label: str, record: TierRecord, signs: Glyphs, said: str) -> Block:
+    rate = rate_of(record)
+    if rate is None:
+        return Field(label, "never used yet")
+    return Field(label, f"{rate:.0%} {meter(rate, BAR, signs)} {said}", "good" if rate >= 0.5 else "bad")
+
+
+def _difference(ws: Workspace, record: TierRecord) -> list[Block]:
+    """What the file was before, line by line; the whole of it where this is the first state that is known."""
+    where = {"file_path": record.fields["file_path"]}
+    earlier = ws.records.of("config-change", where=where, until=record.at, limit=SAME_FILE)
+    before = next((one for one in earlier if one.id != record.id), None)
+    content = record.fields["content"]
+    if before is None:
+        return [Heading("Content, the first that is known"), Body(content, keep=True)]
+    hunks = merge.hunks(before.fields["content"], content)
+    blocks: list[Block] = [Heading(f"Difference to the state of {when(before.at)}")]
+    if not hunks:
+        return [*blocks, Body("none", "dim"), Heading("Content"), Body(content, keep=True)]
+    shown = 0
+    for hunk in hunks:
+        blocks.append(Body(f"line {hunk.new_start:,}", "dim"))
+        for line in hunk.lines:
+            sign, tone = _SIGNS[line.tag]
+            blocks.append(Spans(((sign, tone), (line.text, tone)), 2))
+            shown += 1
+        if shown >= SHOWN_LINES:
+            blocks.append(Body("… and more; the whole content follows", "warn"))
+            break
+    return [*blocks, Heading("Content"), Body(content, keep=True)]
+
+
+def _kept(record: TierRecord) -> list[Block]:
+    """How the record is kept."""
+    tier = {"working": "working memory", "longterm": "long-term memory"}[record.tier]
+    names = ("goal_id", "task_id", "procedure_id", "created_from")
+    belongs = [Field(name.removesuffix("_id"), record.fields[name]) for name in names if record.fields.get(name)]
+    stored = [Field("stored", when(record.stored_at))] if record.stored_at else []
+    changed = [Field("changed", when(record.changed_at))] if record.changed_at > record.stored_at else []
+    return [Spans((("Kept", "heading"),)), Field("in", tier), Field("by", record.origin), *stored, *changed, *belongs,
+            Field("id", record.id)]  # fmt: skip
+
+
+def _named(record: TierRecord) -> str:
+    """The title of a record, and what tells it from others of that title."""
+    fields = record.fields
+    if record.kind == "tool-call":
+        return f"{record.title}: {fields.get('reason') or shown_value(fields.get('input'))}"
+    if record.kind == "pattern":
+        return f"{record.title}: {fields.get('action')}"
+    if record.kind == "config-change":
+        why = fields.get("reason") or fields.get("changed_by")
+        return f"{record.title}: {why}" if why else record.title
+    if record.kind == "event":
+        return f"{fields.get('source') or record.title}: {shown_value(fields.get('data'))}"
+    if record.kind == "metric":
+        return f"{record.title} {number(fields.get('value'))} {fields.get('unit') or ''}"
+    return record.title
