@@ -63,6 +63,14 @@ class Steps:
                 return super().executemany(statement, values)
 
         class Connection(sqlite3.Connection):
+            def execute(self, statement: str, *values: Any) -> Any:  # it makes no cursor of ours
+                step(statement[:12])
+                return super().execute(statement, *values)
+
+            def executemany(self, statement: str, values: Any) -> Any:
+                step(statement[:12])
+                return super().executemany(statement, values)
+
             def cursor(self, factory: Any = Cursor) -> Any:
                 return super().cursor(factory)
 

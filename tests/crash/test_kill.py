@@ -62,7 +62,7 @@ def test_a_kill_at_a_spread_of_steps(tmp_path: Path, adopted: bool) -> None:
 
 
 @pytest.mark.crash
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("adopted", [False, True], ids=["at the first change", "later"])
 def test_a_kill_at_every_step(tmp_path: Path, adopted: bool) -> None:
     assert sweep(tmp_path, script(18), adopted=adopted, every=1) > 250
@@ -97,6 +97,7 @@ def test_many_kills_at_any_time(tmp_path: Path) -> None:
     kill_at_random(tmp_path, 150)
 
 
+@pytest.mark.crash
 def test_a_replay_is_made_once_however_often_it_is_begun(tmp_path: Path) -> None:
     workspace = prepared(tmp_path, adopted=True)
     actions: list[Action] = [

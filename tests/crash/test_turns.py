@@ -86,6 +86,7 @@ def check_traces(workspace: Path, acknowledged: int) -> None:
         assert ws.engine.begin_turn(turn_input({**CHAT, "text": "item number 2"})).hits
 
 
+@pytest.mark.crash
 def test_a_kill_at_a_spread_of_steps_of_turns(tmp_path: Path) -> None:
     assert sweep(tmp_path, 1, every=9) > 5
 
