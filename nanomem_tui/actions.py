@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nanomem_tui.conditions import (
+    Context,
     always,
     changeable,
     compactable,
@@ -56,6 +57,9 @@ SCREENS: Mapping[str, str] = {
     "journal": "Journal",
     "reflections": "Reflections",
     "usage": "Usage",
+    "tiers": "Tiers",
+    "trail": "Records",
+    "context": "Context",
 }
 GROUP_TITLES: Mapping[Group, str] = {
     "screen": "On this screen",
@@ -64,26 +68,6 @@ GROUP_TITLES: Mapping[Group, str] = {
     "go": "Screens",
     "move": "Moving",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What an action may look at to say whether it can be done now; a screen makes one when asked.
-
-    `has` names further things that are true, such as "source" (the row knows where it came from). `read_only` is why
-    nothing can be changed, `row_read_only` why the row at the cursor can't; empty when it can.
-    """
-
-    screen: str
-    rows: int = 0
-    selected: int = 0
-    dirty: int = 0
-    agent_alive: bool = False
-    can_undo: bool = False
-    can_redo: bool = False
-    read_only: str = ""
-    row_read_only: str = ""
-    has: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +117,20 @@ class Action:
 
 _ROWS = ("items", "lessons")
 _KNOWN = ("knowledge", "journal", "reflections")
-_PARTS = ("dream", "sessions", "wal", "injections", "blame", "review", "versions", "knowledge")
+_PARTS = ("dream", "sessions", "wal", "injections", "blame", "review", "versions", "knowledge", "tiers", "trail")
 _NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "blame": "runs",
          "versions": "next file", "recall": "real turns",
          "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "items",
-         "knowledge": "journal", "journal": "reflections", "reflections": "usage", "usage": "facts"}  # fmt: skip
+         "knowledge": "journal", "journal": "reflections", "reflections": "usage", "usage": "facts",
+         "tiers": "records", "trail": "next kind"}  # fmt: skip
 
 _TWINS: Mapping[str, Mapping[str, str]] = {
     "add": {"knowledge": "facts set --category C --key K --value V", "journal": "journal add --text T",
-            "reflections": "reflections add"},
+            "reflections": "reflections add", "trail": "record KIND add --data JSON"},
     "edit": {"knowledge": "facts edit ID", "journal": "journal edit ID",
-             "reflections": "reflections edit ID"},
+             "reflections": "reflections edit ID", "trail": "record KIND edit ID"},
     "delete": {"knowledge": "facts delete ID", "journal": "journal delete ID",
-               "reflections": "reflections delete ID"},
+               "reflections": "reflections delete ID", "trail": "record KIND delete ID --yes"},
 }  # fmt: skip
 
 ACTIONS: tuple[Action, ...] = (
@@ -159,15 +144,17 @@ ACTIONS: tuple[Action, ...] = (
            ("inbox", "review"), headless="inbox reject ID", enabled=writable, footer=9,
            helps={"review": "Reject the edit, or those selected; again to leave it open."}, twins={"review": ""}),
     Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen",
-           (*_ROWS, *_KNOWN, "files", "inbox", "review"), headless="memory edit ID", enabled=writable, footer=10,
+           (*_ROWS, *_KNOWN, "files", "inbox", "review", "trail"), headless="memory edit ID", enabled=writable,
+           footer=10,
            labels={"inbox": "other words", "review": "other words"},
            helps={"inbox": "Accept it with other words; esc leaves it waiting.",
                   "review": "Accept the edit with other words; esc leaves it as it was.",
-                  "knowledge": "Edit the value and the names of the fact; the value that it had stays in its history."},
+                  "knowledge": "Edit the value and the names of the fact; the value that it had stays in its history.",
+                  "trail": "Edit the fields of the record as one text; what is JSON is checked before it is saved."},
            twins={"lessons": "memory lessons edit ID", "files": "", "inbox": "inbox accept ID --text T",
                   "review": "", **_TWINS["edit"]}),
     Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen",
-           (*_ROWS, *_KNOWN, "files"), headless="memory edit ID", enabled=writable,
+           (*_ROWS, *_KNOWN, "files", "trail"), headless="memory edit ID", enabled=writable,
            twins={"lessons": "memory lessons edit ID", "files": "", **_TWINS["edit"]}),
     Action("fields", ("i",), "kind, scope", "Set kind, importance and scope, of the row or of all selected rows.",
            "screen", ("items",), headless="memory edit ID --kind K --importance N", enabled=writable, footer=18),
@@ -179,7 +166,7 @@ ACTIONS: tuple[Action, ...] = (
            helps={"knowledge": "Disable what is enabled and enable what is disabled: kept, but never recalled. On a "
                                "heading all facts under it, shown first."}),
     Action("delete", ("d",), "delete", "Delete one row at once, u brings it back; several are shown first.", "screen",
-           (*_ROWS, *_KNOWN), "none", "memory delete ID --yes", writable, 12,
+           (*_ROWS, *_KNOWN, "trail"), "none", "memory delete ID --yes", writable, 12,
            twins={"lessons": "memory lessons delete ID --yes", **_TWINS["delete"]},
            helps={"knowledge": "Delete one fact at once, u brings it back; several, and all under a heading, are shown "
                                "first."}),
@@ -189,11 +176,12 @@ ACTIONS: tuple[Action, ...] = (
                                "others go on in its history."}),
     Action("pin", ("p",), "pin", "Pin the item, so that compaction and expiry leave it alone; again to unpin.",
            "screen", ("items",), "none", "memory pin ID · memory unpin ID", writable, 16),
-    Action("add", ("a",), "add", "Write a new item.", "screen", ("items", *_KNOWN), headless="memory add --text T",
-           enabled=changeable, footer=13, twins=_TWINS["add"],
+    Action("add", ("a",), "add", "Write a new item.", "screen", ("items", *_KNOWN, "trail"),
+           headless="memory add --text T", enabled=changeable, footer=13, twins=_TWINS["add"],
            helps={"knowledge": "Write a new fact, or give a known one another value.",
                   "journal": "Write an entry for today, or for another day.",
-                  "reflections": "Write down what a failed tool call taught."}),
+                  "reflections": "Write down what a failed tool call taught.",
+                  "trail": "Write a new record of this kind."}),
     Action("by_meaning", ("~",), "by meaning", "Search by meaning: type what you look for; the nearest facts come "
            "first. ~ before the words of a filter does the same.", "screen", ("knowledge",), headless="facts search Q",
            footer=8),
@@ -220,15 +208,18 @@ ACTIONS: tuple[Action, ...] = (
            "entry with its date; the file stays as a backup.", "screen", ("archive",), "preview", "history migrate",
            without_agent),
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
-           "screen", ("items", "sessions", "wal", "archive", "injections", "inbox", "blame", "lessons", *_KNOWN),
-           headless="memory show ID",
-           enabled=with_source, footer=17,
+           "screen", ("items", "sessions", "wal", "archive", "injections", "inbox", "blame", "lessons", *_KNOWN,
+                      "trail"),
+           headless="memory show ID", enabled=with_source, footer=17,
            labels={"sessions": "memories", "wal": "session", "archive": "session", "injections": "the turn",
-                   "blame": "what was said", "reflections": "lesson"},
+                   "blame": "what was said", "reflections": "lesson", "trail": "up"},
            twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY",
                   "injections": "session show KEY", "inbox": "session show KEY", "blame": "blame FILE:LINE",
-                  "journal": "session show KEY", "reflections": "memory lessons list", "lessons": "reflections list"},
-           helps={"lessons": "Jump to the reflection that it follows from, or to the session where it was learned."}),
+                  "journal": "session show KEY", "reflections": "memory lessons list", "lessons": "reflections list",
+                  "trail": "record KIND show ID"},
+           helps={"lessons": "Jump to the reflection that it follows from, or to the session where it was learned.",
+                  "trail": "Go up: from the tool call or the decision to its task, from the task to its goal; in the "
+                           "detail along the link at the cursor. esc comes back."}),
     Action("reset_lessons", (), "reset lessons", "Forget every lesson of this workspace.", "screen", ("lessons",),
            "typed", "memory lessons reset --yes", changeable),
     Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
@@ -236,12 +227,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, what "
            "waits in the inbox.", "screen",
            (*_ROWS, "inbox", "sessions", "notes", "archive", "dream", "files", "blame", "versions", "recall",
-            "injections", *_KNOWN, "usage"), footer=13,
+            "injections", *_KNOWN, "usage", "tiers", "trail"), footer=13,
            footers={"items": 20, "lessons": 20, **dict.fromkeys(_KNOWN, 9)}, labels=_NEXT,
-           helps={"versions": "The versions of the next file: SOUL, USER, MEMORY."},
+           helps={"versions": "The versions of the next file: SOUL, USER, MEMORY.",
+                  "tiers": "The records of this kind.", "trail": "The records of the next kind."},
            twins={"archive": "history list", "items": "inbox list", "lessons": "inbox list",
                   "knowledge": "journal list", "journal": "reflections list", "reflections": "usage",
-                  "usage": "facts list"}),
+                  "usage": "facts list", "tiers": "record KIND list", "trail": "record KIND list"}),
     Action("import_file", (), "import", "Take memories from a file or folder: another system's, Markdown, an export. "
            "Counts and duplicates are shown first; one operation, u takes it back.", "screen", ("items",), "preview",
            "memory import PATH", changeable),
@@ -284,21 +276,31 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen", _PARTS,
            enabled=with_row, footer=18,
            labels={"sessions": "next message", "wal": "next turn", "injections": "next item", "blame": "next reason",
-                   "versions": "next change", "knowledge": "next part"}),
+                   "versions": "next change", "knowledge": "next part", "tiers": "next part", "trail": "next link"}),
     Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen", _PARTS, enabled=with_row,
            labels={"sessions": "last message", "wal": "last turn", "injections": "last item", "blame": "last reason",
-                   "versions": "last change", "knowledge": "last part"}),
+                   "versions": "last change", "knowledge": "last part", "tiers": "last part", "trail": "last link"}),
     Action("reply_to", ("Q",), "reply to", "Type the words of the message that it replies to; they count half.",
            "screen", ("recall",), headless="recall MESSAGE --reply-to TEXT", footer=11),
     Action("asker", ("A",), "who asks", "Choose who asks: the owner, a chat, a person; or type channel:chat sender.",
-           "screen", ("recall",), headless="recall MESSAGE --channel C --chat-id X --sender-id Y", footer=10),
+           "screen", ("recall", "context"), headless="recall MESSAGE --channel C --chat-id X --sender-id Y", footer=10,
+           twins={"context": "context TASK --channel C --chat-id X --sender-id Y"}),
+    Action("context", ("K",), "context", "What an agent would be given for a task, out of every tier.", "screen",
+           ("tiers", "trail"), headless="context TASK", footer=14),
+    Action("toggle_tier", ("=",), "tier on/off", "Ask the tier in brackets, or not.", "screen", ("context",),
+           headless="context TASK --tiers TIER,TIER", footer=13),
     Action("profile", ("P",), "profile", "Rank by the next profile: our own way, as seed 000, as seed 001.", "screen",
            ("recall",), footer=16),
-    Action("next_weight", ("]",), "weight", "To the next weight.", "screen", ("recall",), footer=17),
-    Action("previous_weight", ("[",), "weight before", "To the weight before.", "screen", ("recall",)),
+    Action("next_weight", ("]",), "weight", "To the next weight.", "screen", ("recall", "context"), footer=17,
+           labels={"context": "tier"}, helps={"context": "To the next tier."}),
+    Action("previous_weight", ("[",), "weight before", "To the weight before.", "screen", ("recall", "context"),
+           labels={"context": "tier before"}, helps={"context": "To the tier before."}),
     Action("more_weight", (">",), "more of it", "Let the weight count more; everything is ranked again.", "screen",
-           ("recall",), footer=18),
-    Action("less_weight", ("<",), "less of it", "Let the weight count less; 0 leaves it out.", "screen", ("recall",)),
+           ("recall", "context"), footer=18, footers={"context": 11}, labels={"context": "more tokens"},
+           helps={"context": "A larger budget of tokens."}, twins={"context": "context TASK --max-tokens N"}),
+    Action("less_weight", ("<",), "less of it", "Let the weight count less; 0 leaves it out.", "screen",
+           ("recall", "context"), footers={"context": 12}, labels={"context": "fewer tokens"},
+           helps={"context": "A smaller budget of tokens."}, twins={"context": "context TASK --max-tokens N"}),
     Action("reset_weights", ("R",), "reset weights", "The weights of the profile again.", "screen", ("recall",),
            enabled=turned),
     Action("why_not", ("W",), "why not",
@@ -311,6 +313,8 @@ ACTIONS: tuple[Action, ...] = (
            footer=12),
     Action("check_recall", (), "check saved", "Ask every saved question again and show what got lost.", "screen",
            ("recall",), headless="recall --check"),
+    Action("lifecycle_run", ("Y",), "lifecycle", "Move what is old enough to long-term memory; u takes it back.",
+           "screen", ("tiers",), "preview", "lifecycle run", changeable, 12),
     Action("doctor", ("D",), "doctor", "Check every file and table, and say what to do.", "screen", ("status",),
            headless="doctor", footer=10),
     # Selecting rows.
@@ -322,7 +326,8 @@ ACTIONS: tuple[Action, ...] = (
     # What works everywhere.
     Action("filter", ("/",), "filter",
            'Filter as you type: kind:fact scope:telegram:* age:>30d hits:0 "exact" -word; esc clears. On Recall: type '
-           "the message.", "global", footer=89, labels={"recall": "message"}),
+           "the message.", "global", footer=89, labels={"recall": "message", "context": "task"},
+           helps={"context": "Type the task; what is known for it is told at each key."}),
     Action("help", ("?",), "help", "The keys of this screen.", "global", footer=90),
     Action("palette", (":", "ctrl+p"), "commands", "Every action by name.", "global", footer=80),
     Action("open", ("enter",), "open", "Open the row: to the detail, or into it.", "global", enabled=with_row,
@@ -355,6 +360,8 @@ ACTIONS: tuple[Action, ...] = (
            headless="recall MESSAGE"),
     Action("go_knowledge", ("7",), "Knowledge", "Facts by domain and category, journal, reflections, tokens used.",
            "go", headless="facts list"),
+    Action("go_tiers", ("8",), "Tiers", "What happens now, and the records of the agent's work: goals, tasks, tool "
+           "calls, decisions and the rest.", "go", headless="record KIND list"),
     Action("go_status", ("0",), "Status", "The health of every part.", "go", headless="memory status"),
     # Moving in lists and texts.
     Action("cursor_down", ("j", "down"), "down", "One line down.", "move"),

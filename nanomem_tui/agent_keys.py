@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nanomem_tui.errors import Problem
-from nanomem_tui.settings import ABOUT, nearest
+from nanomem_tui.setting_values import nearest
+from nanomem_tui.settings import ABOUT
 
 _OURS = ("memory", "agents.memory", "agents.selfImprovement")
 """Sections that are only about memory: a key there that nobody knows is a mistake."""

@@ -5,10 +5,27 @@ Each condition looks at a `Context` and returns None or the reason. Must not kno
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-if TYPE_CHECKING:
-    from nanomem_tui.actions import Context
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an action may look at to say whether it can be done now; a screen makes one when asked.
+
+    `has` names further things that are true, such as "source" (the row knows where it came from). `read_only` is why
+    nothing can be changed, `row_read_only` why the row at the cursor can't; empty when it can.
+    """
+
+    screen: str
+    rows: int = 0
+    selected: int = 0
+    dirty: int = 0
+    agent_alive: bool = False
+    can_undo: bool = False
+    can_redo: bool = False
+    read_only: str = ""
+    row_read_only: str = ""
+    has: frozenset[str] = frozenset()
 
 
 def always(_context: Context) -> str | None:

@@ -1,4 +1,4 @@
-"""Dreams, and facts, by schedule while the console is open: beside the checkpoints, in a thread of their own.
+"""Dreams, facts and the lifecycle by schedule while the console is open: beside the checkpoints, in a thread.
 
 Owns when the schedule is looked at and what is said of it. What is due, and what a Dream does, is decided elsewhere.
 """
@@ -40,7 +40,7 @@ class Dreaming:
 
     def _in_thread(self) -> None:
         worker = get_current_worker()
-        for look in (dream_if_due, crystallize_if_due):
+        for look in (dream_if_due, crystallize_if_due, move_if_due):
             said, wrong = look(self._app.ws, self._opened, lambda: worker.is_cancelled)
             if said and said not in self._said and not worker.is_cancelled:
                 self._said = {*(one for one in self._said if one[:5] != said[:5]), said}
@@ -75,4 +75,12 @@ def crystallize_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bo
         return f"Facts by schedule: {in_words(error).line()}", True
     if outcome.kind in ("crystallized", "failed"):
         return f"Facts by schedule: {outcome.said}", outcome.kind == "failed"
+    return "", False
+
+
+def move_if_due(ws: Workspace, opened: datetime, stopped: Callable[[], bool]) -> tuple[str, bool]:
+    """Old records moved to long-term memory, once a day: as `dream_if_due`. Never raises."""
+    outcome = ws.lifecycle.step(stopped=stopped, not_before=opened + BEFORE_DREAMING)
+    if outcome.kind in ("ran", "failed"):
+        return f"Lifecycle: {outcome.said}", outcome.kind == "failed"
     return "", False

@@ -34,6 +34,12 @@ def layer_of(ws: Workspace, name: str) -> Layer:
         from nanomem_tui.store.history_file import HistoryLayer
 
         return HistoryLayer(ws.paths, ws.agent)
+    if name == "tier":
+        from nanomem_tui.store.tier_layer import TierLayer
+
+        return TierLayer(ws.tier_database, ws.id)
+    if name == "lifecycle":
+        return ws.lifecycle.layer
     if name == "pending":
         return ws.traces.pending
     if name == "mirror":
@@ -44,6 +50,8 @@ def layer_of(ws: Workspace, name: str) -> Layer:
         from nanomem_tui.dream.hunks import HunkLayer
 
         return HunkLayer(ws.paths)
+    if name == "knowledge":
+        return ws.knowledge.layer
     raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")
 
 

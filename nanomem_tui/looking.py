@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.actions import Context
+from nanomem_tui.conditions import Context
 from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.widgets.bars import Status
 
@@ -85,6 +85,8 @@ def looked_at(ws: Workspace, before: State, look: int) -> tuple[State, frozenset
     try:
         trouble = ""
         try:
+            if look == 1:
+                ws.start_collecting()
             ws.checkpoint_if_due()
             changed = frozenset(ws.refresh())
         except (NanomemError, OSError) as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import config, layers, paths
@@ -41,11 +42,20 @@ if TYPE_CHECKING:
     from nanomem_tui.model.client import Usage as Spent
     from nanomem_tui.store.files import FileLayer
     from nanomem_tui.store.git_history import GitHistory
+    from nanomem_tui.store.oplog import LogEntry
     from nanomem_tui.store.presence import Presence
+    from nanomem_tui.store.tier_database import TierDatabase
     from nanomem_tui.store.values import Item
     from nanomem_tui.store.watch import Watch
+    from nanomem_tui.tiers.collector import Collector
+    from nanomem_tui.tiers.context import ContextAssembly
+    from nanomem_tui.tiers.knowledge import KnowledgeBase
+    from nanomem_tui.tiers.lifecycle import Lifecycle
+    from nanomem_tui.tiers.operational import Operational
+    from nanomem_tui.tiers.records import TierRecords
     from nanomem_tui.vectors.meaning import Meaning
     from nanomem_tui.vectors.passages import PassageVectors
+    from nanomem_tui.vectors.record_meaning import RecordMeaning
 
 
 class Parts:
@@ -141,6 +151,84 @@ class Parts:
         return Crystallizer(self.store, self.paths, lambda: self.sessions, self.facts, spent)
 
     @cached_property
+    def tier_database(self) -> TierDatabase:
+        """Where the records of an agent's work lie, and the knowledge base."""
+        from nanomem_tui.store.tier_database import TierDatabase
+
+        return TierDatabase(self.paths, self.settings.flush_interval_seconds)
+
+    @cached_property
+    def records(self) -> TierRecords:
+        """What the agent recorded of its work."""
+        from nanomem_tui.tiers.records import TierRecords
+
+        def log(key: str) -> Sequence[LogEntry]:
+            return self.store.journal.log(10_000, key=key)
+
+        return TierRecords(self.tier_database, self.id, self.perform, log, lambda: self.record_meaning)
+
+    @cached_property
+    def record_meaning(self) -> RecordMeaning:
+        """What is near in meaning among the records."""
+        from nanomem_tui.vectors.chosen import record_meaning_of
+
+        return record_meaning_of(self.tier_database, self.store, self.settings, self.meaning.maker)
+
+    @property
+    def operational_folder(self) -> Path:
+        """Where what happens now lies, once something was told."""
+        return self.paths.data / "operational" / self.id
+
+    @cached_property
+    def knowledge(self) -> KnowledgeBase:
+        """Documents in chunks: man pages, documentation, what was told to be known."""
+        from nanomem_tui.tiers.knowledge import KnowledgeBase
+
+        return KnowledgeBase(self.tier_database, self.id, self.paths.backups, self.perform)
+
+    @cached_property
+    def operational(self) -> Operational:
+        """What happens now."""
+        from nanomem_tui.tiers.operational import Operational
+
+        return Operational(self.operational_folder, self.paths.quarantine, self.settings, lambda: self.records)
+
+    @cached_property
+    def collector(self) -> Collector:
+        """What this machine does, where the settings ask for it."""
+        from nanomem_tui.tiers.collector import Collector
+
+        return Collector(self.operational, self.settings)
+
+    @cached_property
+    def context(self) -> ContextAssembly:
+        """What is to be known for a task, out of every tier."""
+        from nanomem_tui.memory.by_meaning import HYBRID
+        from nanomem_tui.tiers.context import ContextAssembly
+        from nanomem_tui.tiers.context_sources import Parts as Sources
+
+        meaning = (lambda: self.record_meaning) if self.settings.recall_backend in HYBRID else None
+        sources = Sources(
+            lambda: self.records, lambda: self.operational, lambda: self.engine, lambda: self.knowledge, meaning
+        )
+        return ContextAssembly(sources, self.settings)
+
+    @cached_property
+    def lifecycle(self) -> Lifecycle:
+        """What becomes of records as they grow old."""
+        from nanomem_tui.tiers.lifecycle import KIND, Lifecycle
+
+        return Lifecycle(
+            self.tier_database,
+            self.id,
+            self.paths.data,
+            self.settings,
+            self.perform,
+            self.store.settle,
+            lambda: self.store.journal.newest(KIND, "compaction"),
+        )
+
+    @cached_property
     def inbox(self) -> Inbox:
         """What waits for a person."""
         from nanomem_tui.memory.inbox import Inbox
@@ -217,7 +305,9 @@ class Parts:
 
             return all_values.earlier(self.store, facts)
 
-        return Transfer(self.store, self.paths, self.settings, self.perform, lambda: self.sessions, earlier)
+        return Transfer(
+            self.store, self.paths, self.settings, self.perform, lambda: self.sessions, earlier, self.tier_database
+        )
 
     @cached_property
     def recall(self) -> Recall:

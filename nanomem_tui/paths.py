@@ -124,6 +124,11 @@ class Paths(NamedTuple):
         return self.data / "nanomem.db"
 
     @property
+    def tiers_database(self) -> Path:
+        """Where the records of an agent's work lie, and the knowledge base."""
+        return self.data / "tiers.db"
+
+    @property
     def ledger(self) -> Path:
         return self.data / "ledger"
 

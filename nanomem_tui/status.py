@@ -61,6 +61,7 @@ def status(ws: Workspace) -> dict[str, Any]:
         "notes": notes,
         **records,
         "vectors": part.read(lambda: _vectors(ws), None),
+        "tiers": part.read(lambda: _tiers(ws), None),
         "checkpoint": checkpoint,
         "store": part.read(lambda: _store(ws), None),
         "counters": part.read(ws.traces.counters.read, None),
@@ -143,6 +144,18 @@ def _vectors(ws: Workspace) -> dict[str, Any]:
 
     held = {count.model: count.rows for count in VectorRows(ws.store).counts()}
     return {"enabled": ws.settings.embedding_enabled, "index": ws.settings.vector_index, "by_model": held}
+
+
+def _tiers(ws: Workspace) -> dict[str, Any]:
+    """How many records the agent's work has in each tier (`exact`, or at most so many), and the bytes of their file."""
+    path = ws.paths.tiers_database
+    began = path.exists() or path.with_name("tiers.lock").exists()  # else what reads it is not imported
+    if not began or not ws.tier_database.exists:
+        return {"working": 0, "longterm": 0, "exact": True, "bytes": 0}
+    from nanomem_tui.store import tier_counts
+
+    found = ws.tier_database.read(lambda connection: tier_counts.about(connection, ws.id))
+    return {**found._asdict(), "bytes": path.stat().st_size}
 
 
 def _sessions(ws: Workspace) -> int:

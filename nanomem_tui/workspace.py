@@ -135,15 +135,25 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         return self.store.checkpoint(final=True)
 
     def checkpoint_if_due(self) -> CheckpointResult | None:
-        """A checkpoint when one of seed 000's triggers asks for it, else None."""
+        """A checkpoint when one of seed 000's triggers asks for it, else None. What happened long ago ages too."""
+        self._age_if_due()
         return self.store.checkpoint() if self.store.due() else None
+
+    def _age_if_due(self) -> None:
+        if "operational" in self.__dict__ or self.operational_folder.is_dir():
+            self.operational.age_if_due()
+
+    def start_collecting(self) -> None:
+        """Measure this machine in a thread until `close`, where the settings ask for it."""
+        if self.settings.collector_enabled:
+            self.collector.start()
 
     def start_checkpoints(self) -> None:
         """Make checkpoints on a thread when they are due, until `stop_checkpoints` or `close`."""
         from nanomem_tui.store.checkpointer import Checkpointer
 
         if self._checkpointer is None:
-            self._checkpointer = Checkpointer(self.store)
+            self._checkpointer = Checkpointer(self.store, self._age_if_due)
             self._checkpointer.start()
 
     def stop_checkpoints(self) -> None:
@@ -172,7 +182,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def problems(self) -> list[Problem]:
         """What could not be read, of everything that was looked at so far."""
         found = [*self.configuration.problems, *self.store.problems()]
-        names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning")
+        names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning", "operational",
+                 "record_meaning", "collector")  # fmt: skip
         parts: list[Any] = [*map(self.__dict__.get, names), self.store.layers.get("mirror")]
         for part in filter(None, parts):
             found += part.problems()
@@ -187,9 +198,12 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
     def doctor(self) -> list[Problem]:
         """The health of every file and table. Reads only."""
         from nanomem_tui.memory import health, health_store
+        from nanomem_tui.tiers import collector, spool
+        from nanomem_tui.tiers import health as tiers
         from nanomem_tui.vectors import health as vectors
 
-        known = list(self.configuration.problems)
+        known = [*self.configuration.problems, *collector.missing(self.settings)]
+        known += spool.damaged(self.operational_folder)
         try:
             self.store.load()
             known += lookup.damaged(self.store)
@@ -197,7 +211,8 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
             known.append(Problem(error.what, error.where, fix=error.fix))
         told = [*known, *self.store.problems()]
         named = partial(health_store.named_source, self.paths, self.settings, self.transfer.preview)
-        more = (named, partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings))
+        trail = partial(tiers.problems, self.tier_database, self.lifecycle, self.paths)
+        more = (named, partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings), trail)
         return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more)
 
     def close(self) -> None:
@@ -208,7 +223,10 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         """
         try:
             self.stop_checkpoints()
-            for part in filter(None, map(self.__dict__.get, ("passage_vectors", "meaning"))):
+            if "collector" in self.__dict__:
+                self.collector.stop()
+            parts = ("lifecycle", "operational", "passage_vectors", "record_meaning", "meaning", "tier_database")
+            for part in filter(None, map(self.__dict__.get, parts)):
                 part.close()
             self.traces.close()
         finally:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, Context, actions_on
+from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, actions_on
+from nanomem_tui.conditions import Context
 from nanomem_tui.keymap import conflicts, keys_markdown, remap
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "nanomem_tui"
+GENERATED = ("_pb2", "_pb2_grpc")
+"""How the names of stubs end, which a compiler writes (`scripts/stubs.py`)."""
 
 
 @cache
@@ -22,9 +24,10 @@ def files() -> tuple[Path, ...]:
 
 
 def modules(*folders: str) -> tuple[Path, ...]:
-    """The Python files, of the whole repository or below the folders named (relative to the root)."""
+    """The Python files that people write, of the whole repository or below the folders named (relative to the root)."""
     bases = tuple(ROOT / folder for folder in folders) or (ROOT,)
-    return tuple(path for path in files() if path.suffix == ".py" and any(path.is_relative_to(base) for base in bases))
+    written = (path for path in files() if path.suffix == ".py" and not path.stem.endswith(GENERATED))
+    return tuple(path for path in written if any(path.is_relative_to(base) for base in bases))
 
 
 def name(path: Path) -> str:

@@ -13,7 +13,10 @@ import pytest
 from tests.hygiene.repository import ROOT
 
 # What a command that only reads must do without; dulwich and rapidfuzz are for the commands that need them.
-UNREAD = ("textual", "rich", "sqlmodel", "sqlalchemy", "pydantic", "numpy", "onnxruntime", "chromadb", "mcp")
+UNREAD = (
+    "textual", "rich", "sqlmodel", "sqlalchemy", "pydantic", "numpy", "onnxruntime", "chromadb", "mcp", "grpc",
+    "google", "psutil", "starlette", "psycopg",
+)  # fmt: skip
 HEAVY = (*UNREAD, "dulwich", "rapidfuzz", "asyncio", "watchfiles", "httpx")
 
 RUN = """
@@ -72,6 +75,15 @@ def test_the_package_itself_loads_nothing_heavy() -> None:
     code = "import json, sys, nanomem_tui; print(json.dumps(sorted({n.split('.')[0] for n in sys.modules})))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert set(json.loads(done.stdout)) & {*HEAVY, "click"} == set()
+
+
+def test_a_workspace_and_all_that_serves_it_load_no_optional_part() -> None:
+    code = (
+        "import json, sys, nanomem_tui.workspace, nanomem_tui.cli.serve, nanomem_tui.cli.serve_grpc, "
+        "nanomem_tui.server.grpc_server; print(json.dumps(sorted({n.split('.')[0] for n in sys.modules})))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(json.loads(done.stdout)) & set(UNREAD) == set()
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["memory", "--help"]], ids=" ".join)
