@@ -1,8 +1,8 @@
 """Finding records by words, with work that has a bound however many rows there are.
 
 A word that few rows hold is looked up whole. Of one that many hold, only the newest rows count, and those of the newest
-that hold all such words: no list of half a million rows is ever read (docs/decisions). Must not know tiers or kinds of
-questions.
+that hold the rarest such words together: no list of half a million rows is ever read (decision 0040). Must not know
+tiers or kinds of questions.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import heapq
 import math
 import sqlite3
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from nanomem_tui import tokens
@@ -24,12 +25,17 @@ from nanomem_tui.store.word_search import saturated
 NEWEST = 128
 """Rows of one word that are looked at, the newest first."""
 WINDOW = 10_000
-"""The newest rows among which those are sought that hold every common word."""
+"""The newest rows among which those are sought that hold the common words."""
+TOGETHER = 3
+"""Common words, the rarest of them, that such a row holds: of one that every other row holds, all would be read."""
 RATED = 24
 """Rows that are read, and rated by what they hold; twice as many as are asked for, if that is more."""
 MOST_WORDS = 12
 Table = tuple[Kind, str]
 """A kind, and that one of its tables that is searched."""
+Likely = tuple[float, int, int]
+"""A row that may be among the best: its score by the words that the index told of it, the place of its table, and its
+number."""
 
 
 class Rated(NamedTuple):
@@ -40,31 +46,23 @@ class Rated(NamedTuple):
     words: tuple[str, ...]
 
 
-class _Likely(NamedTuple):
-    """A row that may be among the best, by the words that the index told of it."""
-
-    score: float
-    place: int
-    number: int
-
-
 def find(
     connection: sqlite3.Connection, workspace_id: str, tables: Sequence[Table], question: str, limit: int
 ) -> list[Rated]:
     """The best `limit` records of these tables for the words of a question, best first; equal ones newest first."""
     weights = dict(list(tokens.query_weights(question, MOST_WORDS).items())[:MOST_WORDS])
-    likely: list[_Likely] = []
+    likely: list[Iterable[Likely]] = []
     weighed: list[dict[str, float]] = []
     for place, (kind, table) in enumerate(tables if weights else ()):
         worth: dict[str, float] = {}
         if kind.words:
             worth, scores = _looked_up(connection, table, weights)
-            likely += [_Likely(score, place, number) for number, score in scores.items()]
+            likely.append(zip(scores.values(), repeat(place), scores.keys()))
         weighed.append(worth)
-    best = heapq.nlargest(max(RATED, 2 * limit), likely)
+    best = heapq.nlargest(max(RATED, 2 * limit), chain.from_iterable(likely))
     rated: list[Rated] = []
     for place, (kind, table) in enumerate(tables):
-        numbers = [one.number for one in best if one.place == place]
+        numbers = [number for _, at, number in best if at == place]
         if numbers:
             records = tier_rows.by_numbers(connection, workspace_id, kind, table, numbers)
             rated += _rated(list(records.values()), weighed[place])
@@ -88,9 +86,9 @@ def tidy(connection: sqlite3.Connection, table: str) -> None:
 
 def _looked_up(
     connection: sqlite3.Connection, table: str, weights: Mapping[str, float]
-) -> tuple[dict[str, float], Counter[int]]:
+) -> tuple[dict[str, float], dict[int, float]]:
     """What each word is worth in a table, and what its rows may be worth."""
-    scores: Counter[int] = Counter()
+    scores: defaultdict[int, float] = defaultdict(float)
     newest = connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0
     holding = {word: _rows_of(connection, table, f'"{word}"') for word in weights} if newest else {}
     common = [word for word, found in holding.items() if len(found) == NEWEST]
@@ -99,14 +97,15 @@ def _looked_up(
         frequency = _frequency(found, newest)
         worth[word] = weights[word] * math.log(1 + (newest - frequency + 0.5) / (frequency + 0.5))
     if len(common) > 1:
-        every = " ".join(f'"{word}"' for word in common)
+        rarest = sorted(common, key=lambda word: -worth[word])[:TOGETHER]
+        every = " ".join(f'"{word}"' for word in rarest)
         both = _rows_of(connection, table, every, since=newest - WINDOW)
         for word in common:
             holding[word] = list({*both, *holding[word]})
     for word, found in holding.items():
         value = worth[word]
         for number in found:
-            scores[number] += value  # type: ignore[assignment]  # a sum of numbers
+            scores[number] += value
     return worth, scores
 
 
