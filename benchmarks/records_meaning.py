@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import itertools
 import json
 import sys
@@ -45,6 +46,7 @@ KNOWN = 1 << 16
 """Words that have a vector of their own; others share one."""
 BATCH = 2_000
 WANTED = 5
+NO_PEER = 2
 ALL = "words and meaning, every collection"
 
 
@@ -75,6 +77,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    wanted = ["onnxruntime", *(["chromadb"] if options.index == "chroma" else ["psycopg"])]
+    if missing := [name for name in wanted if importlib.util.find_spec(name) is None]:
+        print(f"not measured: {', '.join(missing)} is not installed (pip install 'nanomem-tui[chroma,postgres]')")
+        return NO_PEER
     with contextlib.ExitStack() as stack:
         home = options.home or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-bench-")))
         workspace = filled(home, options.n // 2)

@@ -38,13 +38,17 @@ QUICK = {
     "operational": ["--n", "2000", "--rounds", "3"],
     "recall": ["--quick"],
     "recall_speed": ["--n", "1000", "10000"],
+    "records_meaning": ["--n", "2000", "--rounds", "30"],
+    "service_speed": ["--n", "2000", "--rounds", "60"],
     "store_speed": ["--n", "5000", "--rounds", "2"],
+    "tiers": ["--n", "5000", "--rounds", "50"],
     "turn_speed": ["--items", "1000", "--rounds", "10"],
     "vectors": ["--quick"],
 }
 LONG = {
     "keeping_speed": ["--n", "1000", "1000000", "--rounds", "3"],
     "recall_speed": ["--n", "1000000"],
+    "records_meaning": ["--n", "1000000"],
     "turn_speed": ["--items", "1000000", "--rounds", "5"],
 }
 LIBRARIES = ("textual", "rich", "click", "dulwich", "rapidfuzz", "sqlmodel", "tantivy", "rank-bm25", "numpy",
@@ -52,6 +56,7 @@ LIBRARIES = ("textual", "rich", "click", "dulwich", "rapidfuzz", "sqlmodel", "ta
 AGENT = ROOT / ".peers" / "nanobot-0.3.5" / "bin" / "python"
 FULL = {
     "git_speed": ["--nanobot", str(AGENT.relative_to(ROOT))] if AGENT.exists() else [],
+    "tiers": ["--n", "1000000"],
     "turn_speed": ["--items", "1000,10000,100000"],
 }
 NO_DATA = 2

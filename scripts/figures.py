@@ -145,6 +145,30 @@ def _growth(found: Figures) -> str:
     return " / ".join(_times(found["growth"][what]) for what in ("used", "edited"))
 
 
+def _waited(*names: str) -> Callable[[Figures], str]:
+    """Median and 95th percentile of each of these, in milliseconds."""
+
+    def told(found: Figures) -> str:
+        rows = [found["ms"][name] for name in names]
+        return " · ".join(f"{row['p50']:.2f} / {row['p95']:.2f} ms" for row in rows)
+
+    return told
+
+
+def _right(name: str) -> Callable[[Figures], str]:
+    return lambda found: f"**{found[f'{name} R@3 of 50']}** (FTS5 porter {found[f'{name} FTS5 porter R@3']})"
+
+
+def _called(*names: str) -> Callable[[Figures], str]:
+    """What calls add to their work and to an empty one, at the 95th percentile."""
+    return lambda found: " / ".join(f"{found['ms'][name]['added p95']:.2f}" for name in names) + " ms"
+
+
+def _rates(*names: str) -> Callable[[Figures], str]:
+    rate = "per second"
+    return lambda found: " / ".join(_times(found[rate][name] / found[rate]["bare echo"]) for name in names)
+
+
 def _git(name: str) -> Callable[[Figures], str]:
     """On a repository of loose objects, as an agent leaves one, beside nanobot's own store."""
     return lambda found: _times(found["loose"][name]["ours"] / found["loose"][name]["nanobot"])
@@ -180,6 +204,28 @@ ROWS: dict[str, list[Row]] = {
         ("the same in µs", "10", _push_time),
         ("newest value of a metric, in µs", "1,000",
          lambda found: f"{found['us']['asked']['newest value of a metric']:.0f}"),
+    ],
+    "tiers": [
+        ("of 10,000 entries of now the newest 50; {n} records in each tier, p50 / p95", "1 ms",
+         _waited("operational, the newest 50")),
+        ("working memory: a record by its id · words in tasks · words in every kind", "5 ms",
+         _waited("working, a record by its id", "working, words in tasks", "working, words in every kind")),
+        ("long-term memory: words in decisions · words in every kind", "50 ms",
+         _waited("longterm, words in decisions", "longterm, words in every kind")),
+    ],
+    "records_meaning": [
+        ("{n} records by words and meaning, {index}, p50 / p95", "50 ms",
+         _waited("words and meaning, every collection")),
+    ],
+    "knowledge": [
+        ("man pages of 200 commands, right section in the first three of 50, keywords", "–", _right("keywords")),
+        ("the same asked as sentences", "–", _right("questions")),
+    ],
+    "service_speed": [
+        ("gRPC `GetMetric` / `StoreTask` / `GetTasksForGoal`, beyond their work and an empty rpc, p95", "0.3 ms",
+         _called("GetMetric", "StoreTask", "GetTasksForGoal")),
+        ("calls a second, 64 at a time, of a bare grpc.aio echo: `GetMetric` / `StoreTask`", "–",
+         _rates("GetMetric", "StoreTask")),
     ],
     "recall": [
         ("LoCoMo turns, R@5 / R@10 / R@20 / MRR", ".68 / .76 / .81 / .60", _turns),
@@ -225,12 +271,20 @@ def table(kept: dict[str, Any]) -> str:
         command = f"`benchmarks/{program}.py`"
         for label, goal, show in rows if program in kept else ():
             try:
-                named = label.replace(SIZES, _sizes(kept[program]["figures"]))
+                named = _named(label, kept[program]["figures"])
                 lines.append(f"| {named} | {show(kept[program]['figures'])} | {goal} | {command} |")
                 command = ""
             except (KeyError, StopIteration):  # no data for it, or no peer
                 continue
     return "\n".join([*_about(kept), "", *lines]) + "\n"
+
+
+def _named(label: str, found: Figures) -> str:
+    """A row's words, with how many there were."""
+    if SIZES in label:
+        return label.replace(SIZES, _sizes(found))
+    count = found.get("n") or found.get("vectors") or 0
+    return label.replace("{n}", f"{count:,}").replace("{index}", str(found.get("index")))
 
 
 def _sizes(found: Figures) -> str:
