@@ -139,13 +139,14 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
         return known
 
     # -- records ------------------------------------------------------------------------------------------------------
-    # Each store_ keeps a record and returns its id. `id`: of one that is there the fields are replaced.
+    # Each store_ keeps a record and returns its id. `id`: of one that is there the fields are replaced; a status, a
+    # priority, steps, counts, `procedure_id` and `important` stay as they are where they are None.
 
     def store_goal(
-        self, description: str, *, id: str = "", status: str = "pending", priority: int = 2, created_at: Time = None,
-        completed_at: Time = None, result: str | None = None, metadata: Any = None,
+        self, description: str, *, id: str = "", status: str | None = None, priority: int | None = None,
+        created_at: Time = None, completed_at: Time = None, result: str | None = None, metadata: Any = None,
     ) -> str:  # fmt: skip
-        """Keep a goal; `priority` 0 is the most urgent."""
+        """Keep a goal. A new one is pending, with priority 2; 0 is the most urgent."""
         return self._store(
             "StoreGoal", "goal", id, description=description, status=status, priority=priority, created_at=created_at,
             completed_at=completed_at, result=result, metadata=metadata,
@@ -160,7 +161,7 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
         return [values.values_of("goal", goal) for goal in self._ask("GetActiveGoals", pb.Empty)[0].goals]
 
     def store_task(
-        self, description: str, *, id: str = "", goal_id: str | None = None, agent: str = "", status: str = "pending",
+        self, description: str, *, id: str = "", goal_id: str | None = None, agent: str = "", status: str | None = None,
         input: Any = None, output: Any = None, started_at: Time = None, completed_at: Time = None,
         duration_ms: int | None = None, error: str | None = None, procedure_id: str | None = None,
     ) -> str:  # fmt: skip
@@ -190,7 +191,7 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
     def store_decision(
         self, context: str, chosen: str, reasoning: str, *, id: str = "", options: Any = None,
         intelligence_level: str | None = None, model_used: str | None = None, outcome: str | None = None,
-        timestamp: Time = None, task_id: str | None = None, important: bool = False,
+        timestamp: Time = None, task_id: str | None = None, important: bool | None = None,
     ) -> str:  # fmt: skip
         """Keep a decision: what was chosen, and why; an important one never leaves working memory."""
         return self._store(
@@ -200,10 +201,10 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
         )  # fmt: skip
 
     def store_pattern(
-        self, trigger: str, action: str, *, id: str = "", success_rate: float = 1.0, uses: int = 0,
+        self, trigger: str, action: str, *, id: str = "", success_rate: float | None = None, uses: int | None = None,
         last_used: Time = None, created_from: str | None = None,
     ) -> str:  # fmt: skip
-        """Keep a pattern: what to do when something comes up."""
+        """Keep a pattern: what to do when something comes up. A new one counts as good, until it was used."""
         return self._store(
             "StorePattern", "pattern", id, trigger=trigger, action=action, success_rate=success_rate, uses=uses,
             last_used=last_used, created_from=created_from,
@@ -230,13 +231,14 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
         return values.values_of("agent-state", found)
 
     def store_procedure(
-        self, name: str, description: str, steps: Sequence[Any] = (), *, id: str = "", success_count: int = 0,
-        fail_count: int = 0, avg_duration_ms: int | None = None, tags: Sequence[str] = (), created_at: Time = None,
-        last_used: Time = None,
+        self, name: str, description: str, steps: Sequence[Any] | None = None, *, id: str = "",
+        success_count: int | None = None, fail_count: int | None = None, avg_duration_ms: int | None = None,
+        tags: Sequence[str] = (), created_at: Time = None, last_used: Time = None,
     ) -> str:  # fmt: skip
         """Keep a procedure: steps that worked."""
+        told = None if steps is None else list(steps)
         return self._store(
-            "StoreProcedure", "procedure", id, name=name, description=description, steps=list(steps),
+            "StoreProcedure", "procedure", id, name=name, description=description, steps=told,
             success_count=success_count, fail_count=fail_count, avg_duration_ms=avg_duration_ms, tags=list(tags),
             created_at=created_at, last_used=last_used,
         )  # fmt: skip

@@ -23,6 +23,8 @@ MESSAGES: Mapping[str, Any] = {
 """The message of each kind of record."""
 OURS = 20
 """From this number on the fields of a message are ours: another client does not know them, and clears none of them."""
+_COUNTED = frozenset({"avg_duration_ms", "last_used"})
+"""What is counted of a procedure or a pattern beside what each must have: who stores its words anew clears no count."""
 
 
 class _Member(NamedTuple):
@@ -41,7 +43,7 @@ def _members(kind: Kind) -> tuple[_Member, ...]:
         field = kind.field(message_field.name.removesuffix("_json"))
         if field is not None:
             type_ = "list" if field.type == "json" and not message_field.name.endswith("_json") else field.type
-            keeps = message_field.number >= OURS or field.required
+            keeps = message_field.number >= OURS or field.required or field.name in _COUNTED
             found.append(_Member(field.name, message_field.name, type_, message_field.has_presence, keeps))
     return tuple(found)
 
@@ -62,12 +64,12 @@ def fields_of(kind: str, message: Any) -> dict[str, Any]:
             value = iso(value, member.attribute)
         elif member.type == "list":
             value = list(value) or None
-        elif value == "" or (member.type == "bool" and member.keeps and not value):
+        elif value == "":
             value = None
         if value is not None or not member.keeps:
             fields[member.name] = value
-    if kind == "pattern" and not fields["uses"] and not fields["success_rate"]:
-        del fields["success_rate"]  # nothing tells against it yet
+    if kind == "pattern" and fields.get("uses") and "success_rate" not in fields:
+        fields["success_rate"] = 0.0  # a client of aiOS, which tells the uses of a pattern, does not send a 0
     return fields
 
 

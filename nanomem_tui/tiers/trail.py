@@ -95,7 +95,8 @@ class Trail:
         if kind.name == "agent-state":
             fields["updated_at"] = given.get("updated_at") or now
         if kind.name in ("goal", "task") and fields["status"] in FINAL and fields["completed_at"] is None:
-            fields["completed_at"] = now
+            ended = before.fields if before and before.fields["status"] == fields["status"] else {}
+            fields["completed_at"] = ended.get("completed_at") or now
         if before is not None:
             lives = kind.name == "agent-state" or (kind.name in ("goal", "task") and fields["status"] not in FINAL)
             tier = kind.tier if lives else before.tier  # what is at work again is in working memory again

@@ -72,7 +72,10 @@ async function working() {
   assert.ok(goal);
   done('StoreGoal');
 
+  await call('StoreGoal', { id: goal, description: 'Keep nginx up', priority: 0, created_at: now, metadata_json: json({ host: 'web-1' }) });
+  await call('StoreGoal', { id: goal, description: 'Keep nginx up', metadata_json: json({ host: 'web-1' }) });
   const { answer: active } = await call('GetActiveGoals');
+  assert.deepEqual([active.goals[0].status, active.goals[0].priority], ['active', 0]);
   assert.equal(active.goals.length, 1);
   assert.deepEqual([active.goals[0].id, active.goals[0].created_at], [goal, now]);
   assert.deepEqual(parsed(active.goals[0].metadata_json), { host: 'web-1' });
@@ -103,6 +106,7 @@ async function working() {
   await call('StorePattern', { id: 'pattern-1', trigger: 'nginx answers 502', action: 'reload nginx', created_from: goal });
   done('StorePattern');
   await call('UpdatePatternStats', { id: 'pattern-1', success: true });
+  await call('StorePattern', { id: 'pattern-1', trigger: 'nginx answers 502', action: 'reload nginx', created_from: goal });
   done('UpdatePatternStats');
   const { answer: found } = await call('FindPattern', { trigger: 'nginx answers 502', min_success_rate: 0.5 });
   assert.deepEqual([found.found, found.pattern.id, found.pattern.uses, found.pattern.success_rate], [true, 'pattern-1', 1, 1]);
