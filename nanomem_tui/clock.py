@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 _set: ContextVar[datetime | None] = ContextVar("set", default=None)
 _second: tuple[int, str] = (-1, "")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def now() -> datetime:
@@ -29,7 +31,12 @@ def at(moment: datetime) -> Iterator[None]:
 
 def now_ms() -> int:
     """Milliseconds since the epoch."""
-    return int(now().timestamp() * 1000)
+    return ms_of(now())
+
+
+def ms_of(moment: datetime) -> int:
+    """Milliseconds since the epoch of an aware time, none lost to rounding: as `stamp` says it."""
+    return (moment - _EPOCH) // _MILLISECOND
 
 
 def stamp() -> tuple[int, str]:
@@ -37,7 +44,7 @@ def stamp() -> tuple[int, str]:
     global _second  # noqa: PLW0603  the text of the second that runs
     moment = _set.get()
     if moment is not None:
-        return int(moment.timestamp() * 1000), iso(moment)
+        return ms_of(moment), iso(moment)
     micros = time.time_ns() // 1000
     seconds, fraction = divmod(micros, 1_000_000)
     known, text = _second

@@ -75,6 +75,11 @@ class Kept(NamedTuple):
     segment: Any = None
 
     @property
+    def ms(self) -> int:
+        """Its own time in milliseconds, which the clock may have set back."""
+        return clock.ms_of(clock.parse(self.at) or clock.now())
+
+    @property
     def when(self) -> tuple[int, str]:
         """What orders entries of several processes; those of one keep the order in which they came."""
         return self.rank, self.at
@@ -116,8 +121,7 @@ def kept_of(body: bytes, segment: Any) -> tuple[Kept, Any] | None:
         return None
     if moment is None:
         return None
-    rank = int(moment.timestamp() * 1000)
-    return Kept(rank, entry_id, at, category, source, _CRITICAL[critical], text, segment), data
+    return Kept(clock.ms_of(moment), entry_id, at, category, source, _CRITICAL[critical], text, segment), data
 
 
 def checked(category: str, data: Any, source: Any) -> None:

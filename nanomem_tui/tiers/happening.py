@@ -95,7 +95,7 @@ class Happening:
             ms, at = self._now()
             entry_id = next(self._ids)
             if self._spool.current is None:
-                self._begin()
+                self._begin(ms)
             segment = self._spool.append(line_of(entry_id, at, category, source, False, text))
             rank = self._rank(ms)
             ring = self._ring
@@ -127,7 +127,7 @@ class Happening:
         with self._lock:
             try:
                 if self._spool.current is None:
-                    self._begin()
+                    self._begin(ms)
                 segment = self._spool.append(line_of(entry_id, at, category, source, known, text))
                 if known is None:
                     self._spool.sync(segment)
@@ -138,11 +138,12 @@ class Happening:
             self._ring.add(Kept(self._rank(ms), entry_id, at, category, source, known, text, segment), data)
         return entry_id
 
-    def _begin(self) -> None:
-        """Have a segment to write to: one of a process that has ended, where there is one with room."""
+    def _begin(self, ms: int) -> None:
+        """Have a segment to write to: one of a process that has ended, where there is one with room. `ms`: the time of
+        the entry that wants it."""
         self._take_in(self._spool.resume())
         self._last += 1
-        self._spool.begin(self._last)
+        self._spool.begin(self._last, ms)
 
     def _take_in(self, found: Sequence[Sequence[Read]]) -> None:
         if any(found):

@@ -60,5 +60,4 @@ class Others:
             while ring.entries[0].id != content.aged:
                 ring.drop()
             ring.drop()
-        rank = content.entries[-1][0].rank if content.entries else known.rank
-        return _Seen(known.size + content.whole, rank, ring)
+        return _Seen(known.size + content.whole, content.rank, ring)

@@ -46,11 +46,12 @@ Read = tuple[Kept, Any]
 
 
 class Content(NamedTuple):
-    """What lines hold: entries in order, the id up to which entries of the file have aged ("": none), how many bytes
-    were whole lines, and the numbers of those lines that could not be read."""
+    """What lines hold: entries in order, the id up to which entries of the file have aged ("": none), the least rank of
+    what follows, how many bytes were whole lines, and the numbers of those lines that could not be read."""
 
     entries: list[Read]
     aged: str
+    rank: int
     whole: int
     bad: list[int]
 
@@ -82,7 +83,7 @@ def read_lines(data: bytes, segment: object, rank: int = 0) -> Content:
             entries.append((kept, data))
         if not found and line.strip(b"\0\r "):
             bad.append(number)
-    return Content(entries, aged, whole, bad)
+    return Content(entries, aged, rank, whole, bad)
 
 
 def _bodies(line: bytes) -> Iterator[bytes]:
@@ -156,12 +157,13 @@ class Spool:
             self.current = None
         return current
 
-    def begin(self, rank: int) -> None:
-        """Write to a new segment where there is none with room; what comes now has at least that rank, however far
-        back the clock was set. Raises the errors of `from_os_error`."""
+    def begin(self, rank: int, ms: int) -> None:
+        """Write to a new segment where there is none with room; what comes now has at least that rank, also where its
+        own time `ms` is before that: the clock was set back, or many came within a millisecond. Raises the errors of
+        `from_os_error`."""
         try:
             current = self.current or self._made_one()
-            if rank > clock.now_ms():
+            if rank > ms:
                 atomic.append_to(current.handle, line := signed(b'{"from":%d}' % rank), size=current.size, guarded=True)
                 current.size += len(line)
         except OSError as error:
@@ -205,7 +207,7 @@ class Spool:
         try:
             for kept in entries:
                 if self.current is None:
-                    self.begin(kept.rank)
+                    self.begin(kept.rank, kept.ms)
                 written.append(kept._replace(segment=self.append(kept.line())))
         except NanomemError:
             for segment in self.held.values():
