@@ -288,13 +288,14 @@ def _package(one: KnowledgeDocument) -> str:
 
 
 def _take(found: Found, read: Any, what: str) -> None:
+    """Add what is read; what was told when it was added needs no word with every sync."""
     try:
         more = read()
     except NanomemError as error:
         found.problems.append(Problem(error.what, what, severity="warning"))
         return
     found.documents.extend(more.documents)
-    found.problems.extend(more.problems)
+    found.problems.extend(problem for problem in more.problems if problem.severity != "note")
 
 
 def _label(after: dict[str, KnowledgeDocument], before: dict[str, KnowledgeDocument]) -> str:

@@ -106,6 +106,9 @@ def added(path: Path) -> Found:
         return Found([_file(whole)], [])
     found = Found([], [])
     for number, file in enumerate(_walk(whole)):
+        if file.is_symlink():
+            found.problems.append(Problem("a link, which is not followed", str(file), severity="note"))
+            continue
         if number >= MOST_FILES:
             what = f"more than {counted(MOST_FILES, 'file')}: the others are left out"
             found.problems.append(Problem(what, str(whole), fix="add its folders one by one", severity="warning"))
@@ -162,11 +165,12 @@ def _file(path: Path, meta: dict[str, Any] | None = None) -> Document:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """The files of a folder that may be documents, in the order of their names; links are not followed."""
+    """The files of a folder that may be documents, in the order of their names, and the links; none is followed."""
     for at, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
-        for name in sorted(files):
+        links = [name for name in folders if os.path.islink(os.path.join(at, name))]
+        for name in sorted((*files, *links)):
             path = Path(at) / name
             plain = path.suffix.lower() in (*MARKDOWN, *PAGES, *TEXT) and (bool(path.suffix) or name.isupper())
-            if plain and not name.startswith(".") and not path.is_symlink() and path.is_file():
+            if name in links or (plain and not name.startswith(".") and (path.is_symlink() or path.is_file())):
                 yield path

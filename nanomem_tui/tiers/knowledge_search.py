@@ -32,6 +32,8 @@ OFTEN = 16
 """Places of a word that are looked at for that."""
 SAME_SECTION, SAME_DOCUMENT = 0.9, 0.85
 """What a chunk counts after another one of the same section, or of the same document."""
+OURS = 0.5
+"""What a page of this package counts beside the documents that somebody added, unless nanomem is asked about."""
 SPREAD = 60
 """Chunks beside those that are asked for that are looked at for that."""
 COMMON = 5
@@ -53,7 +55,7 @@ def search(shelves: Sequence[Index], question: str, limit: int, kinds: Sequence[
     asked = _asked(shelves, question, total)
     wanted = _wanted(shelves, asked, total)
     rows = [row for shelf in shelves for row in shelf.best(wanted, kinds, CANDIDATES)]
-    return _spread(_rated(rows, asked), limit)
+    return _spread(_rated(rows, asked, 1.0 if "nanomem" in tokens(question) else OURS), limit)
 
 
 def _rows_with(shelves: Sequence[Index], word: str) -> int:
@@ -108,8 +110,8 @@ class _Words(NamedTuple):
     title: frozenset[str]
 
 
-def _rated(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[KnowledgeHit]:
-    """The rows as hits, best first."""
+def _rated(rows: Sequence[Row], asked: Sequence[_Asked], ours: float) -> list[KnowledgeHit]:
+    """The rows as hits, best first; `ours`: what pages of this package count."""
     found: list[tuple[Row, dict[str, float], float]] = []
     of_document: dict[str, dict[str, float]] = {}
     for row, words, mean in _read(rows, asked):
@@ -122,8 +124,10 @@ def _rated(rows: Sequence[Row], asked: Sequence[_Asked]) -> list[KnowledgeHit]:
     for row, parts, together in found:
         document = DOCUMENT * sum(of_document[row.document_id].values())
         told = {**parts, "words together": together, "whole document": document}
+        if row.kind == "nanomem" and ours < 1:
+            told["a page of nanomem"] = (ours - 1) * sum(told.values())
         shown = {name: round(part, 4) for name, part in told.items() if part}
-        hits.append(_hit(row, sum(parts.values()) + together + document, shown))
+        hits.append(_hit(row, sum(told.values()), shown))
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
@@ -172,11 +176,13 @@ def _together(places: Mapping[str, Sequence[int]], asked: Sequence[_Asked]) -> f
 
 
 def _spread(hits: Sequence[KnowledgeHit], limit: int) -> list[KnowledgeHit]:
-    """The best `limit` hits, best first; what more of the same section and document says counts less each time."""
+    """The best `limit` hits, best first; what more of the same section and document says counts less each time, and
+    what was said already, in a document that was added in another way, is no hit."""
     left = list(hits[: limit + SPREAD])
     chosen: list[KnowledgeHit] = []
     sections: Counter[tuple[str, str]] = Counter()
     documents: Counter[str] = Counter()
+    said: set[tuple[str, str]] = set()
 
     def worth(hit: KnowledgeHit) -> float:
         again = SAME_SECTION ** sections[hit.document_id, hit.section] * SAME_DOCUMENT ** documents[hit.document_id]
@@ -185,6 +191,9 @@ def _spread(hits: Sequence[KnowledgeHit], limit: int) -> list[KnowledgeHit]:
     while left and len(chosen) < limit:
         best = max(left, key=worth)  # of equal ones the first
         left.remove(best)
+        if (best.section, best.text) in said:
+            continue
+        said.add((best.section, best.text))
         chosen.append(best._replace(score=round(worth(best), 6)))
         sections[best.document_id, best.section] += 1
         documents[best.document_id] += 1

@@ -91,6 +91,25 @@ def test_a_hit_knows_its_document_section_and_lines(ws: Workspace, place: Path) 
     assert hit.text == "Renew them with the little robot each month."
 
 
+def test_what_somebody_added_comes_before_our_own_pages_unless_nanomem_is_asked_about(
+    ws: Workspace, place: Path
+) -> None:
+    ws.knowledge.add(file(place, "# Machine room\n\nWhat survives a power cut: the router, for ten minutes.\n"))
+    question = "what survives a power cut, and is nothing lost after the fsync of a commit"
+    hit, *rest = ws.knowledge.search(question, 5)
+    assert (hit.kind, rest[0].kind) == ("file", "nanomem")
+    assert sum(rest[0].parts.values()) == pytest.approx(rest[0].score, abs=0.001)
+    assert ws.knowledge.search(f"nanomem: {question}", 1)[0].kind == "nanomem"
+
+
+def test_a_file_that_was_added_in_two_ways_is_found_once(ws: Workspace, place: Path) -> None:
+    (place / "page.html").write_text("<title>Robots</title><h1>Robots</h1><p>The little robot renews them.</p>")
+    ws.knowledge.add(knowledge_files.added(place / "page.html"))
+    ws.knowledge.add(Found([knowledge_files.saved_page(place / "page.html")], []))
+    assert len(titles(ws)) == 2
+    assert len(ws.knowledge.search("little robot", 5, ["file", "page"])) == 1
+
+
 def test_adding_again_changes_only_what_changed(ws: Workspace, place: Path) -> None:
     first = ws.knowledge.add(file(place))
     assert first.operation is not None
@@ -286,10 +305,21 @@ def test_a_folder_leaves_out_links_and_hidden_files_and_tells_what_it_could_not_
     (folder / "good.txt").write_bytes(b"words \xff and more\n")
     (folder / "program.py").write_text("print()")
     os.symlink("/etc/passwd", folder / "link.md")
+    os.symlink("/etc", folder / "others")
     found = knowledge_files.added(folder)
     assert [one.title for one in found.documents] == ["good.txt"]
     assert found.documents[0].chunks[0].text == "words \ufffd and more"
-    assert [Path(problem.where).name for problem in found.problems] == ["bad.md"]
+    told = {Path(problem.where).name: problem.severity for problem in found.problems}
+    assert told == {"bad.md": "warning", "link.md": "note", "others": "note"}
+
+
+def test_a_link_is_told_when_its_folder_is_added_and_not_with_every_sync(ws: Workspace, place: Path) -> None:
+    (place / "notes").mkdir()
+    file(place, name="notes/runbook.md")
+    os.symlink("/etc/passwd", place / "notes" / "link.md")
+    added = ws.knowledge.add(knowledge_files.added(place / "notes"))
+    assert [problem.what for problem in added.problems] == ["a link, which is not followed"]
+    assert ws.knowledge.sync().problems == ()
 
 
 def three(place: Path) -> Found:
