@@ -1,6 +1,7 @@
 """The demonstration: a throw-away home of an agent, written by the product's own code, with things to find and undo.
 
-Duplicates, small talk, a poisoned line, a disabled lesson, an unfinished turn, Dreams, and one bad Dream among them.
+Duplicates, small talk, a poisoned line, a disabled lesson, an unfinished turn, Dreams, and one bad Dream among them;
+and what the agent worked at.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import clock, demo_content
+from nanomem_tui import clock, demo_content, demo_work
 from nanomem_tui.facts.facts import FactValue
 from nanomem_tui.formats import jsonl, lessons, ltm_snapshot, wal_state
 from nanomem_tui.formats.history import HistoryEntry, dump_entry
@@ -150,7 +151,7 @@ def _write_wal(paths: Paths, now: datetime) -> None:
 
 
 def _know(paths: Paths, now: datetime) -> None:
-    """What is known by fields and by days: facts, a journal, reflections, the use of tokens."""
+    """What is known by fields and by days: facts, a journal, reflections, the use of tokens, work."""
     with open_workspace(paths.workspace) as ws:
         for hours, learned in demo_content.FACTS:
             facts = [
@@ -169,6 +170,7 @@ def _know(paths: Paths, now: datetime) -> None:
         for hours, model, source, asked, answered in demo_content.USAGE:
             with clock.at(now - timedelta(hours=hours)):
                 ws.usage.add(source, model, asked, answered)
+        demo_work.work(ws, now)
 
 
 def _dream(paths: Paths, now: datetime) -> None:
