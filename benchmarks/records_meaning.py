@@ -105,6 +105,7 @@ def measured(ws: Workspace, rounds: int) -> dict[str, Any]:
     meaning = record_meaning.RecordMeaning(
         ws.tier_database, ws.id, lambda: maker, records_outside_of(ws.store, ws.settings)
     )
+    ws.tier_database.hold()  # as in a program that answers many
     record_meaning.BATCH = record_meaning.PART = BATCH
     began = time.perf_counter()
     meaning.sync(lambda done, of: print(f"\r{done:,} of {of:,}", end="", file=sys.stderr, flush=True))
