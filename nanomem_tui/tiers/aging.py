@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -65,6 +65,26 @@ def _alone(trail: Trail, kept: Kept, quarantine: Path) -> list[Problem]:
     except BadInput as error:
         path = atomic.quarantine(quarantine, f"{kept.id}.spool", kept.line())
         return [Problem(f"an entry that working memory cannot hold: {error.what}", path.name, fix="it is kept aside")]
+
+
+def moved(trail: Trail, entries: Iterable[Kept]) -> int:
+    """How many of a file's entries, oldest first, working memory has already: a kill came before they were struck out.
+
+    Raises the errors of the database.
+    """
+
+    def look(connection: sqlite3.Connection) -> int:
+        found = 0
+        for number, kept in enumerate(entries, 1):
+            if kept.critical is True:
+                continue
+            kind = KINDS["metric" if kept.category == "metric" else "event"]
+            if tier_rows.get(connection, trail.workspace_id, kind, kept.id) is None:
+                break
+            found = number
+        return found
+
+    return trail.ask(look, 0)
 
 
 def _task_of(trail: Trail, kept: Kept, is_latest: Callable[[str, str], bool]) -> Stored | None:

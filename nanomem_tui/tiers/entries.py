@@ -80,9 +80,9 @@ class Kept(NamedTuple):
         return clock.ms_of(clock.parse(self.at) or clock.now())
 
     @property
-    def when(self) -> tuple[int, str]:
+    def when(self) -> tuple[int, str, str]:
         """What orders entries of several processes; those of one keep the order in which they came."""
-        return self.rank, self.at
+        return self.rank, self.at, self.id
 
     def entry(self) -> OperationalEntry:
         """The entry with its data."""

@@ -13,7 +13,7 @@ import operator
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ LATE = 1.1
 """Times the age at which entries leave, after which a push moves them where nobody else does."""
 SYNCED_EVERY = 120_000
 """Milliseconds that a power cut may cost at most, where `age` is called regularly."""
+SET_BACK = 1000
+"""Milliseconds by which a clock is behind that was set back; one that is less behind catches up."""
 LOOK = 1000
 """Milliseconds between two looks at whether our files are still there."""
 
@@ -63,7 +65,7 @@ class Happening:
         self._trail = trail
         self._quarantine = quarantine
         self._spool = Spool(folder, quarantine)
-        self._others = Others(folder)
+        self._others = Others(folder, self._moved)
         self._ring = Ring()
         self._lock = threading.Lock()
         self._aging = threading.Lock()
@@ -95,7 +97,7 @@ class Happening:
             ms, at = self._now()
             entry_id = next(self._ids)
             if self._spool.current is None:
-                self._begin(ms)
+                ms, at = self._begin()
             segment = self._spool.append(line_of(entry_id, at, category, source, False, text))
             rank = self._rank(ms)
             ring = self._ring
@@ -127,7 +129,7 @@ class Happening:
         with self._lock:
             try:
                 if self._spool.current is None:
-                    self._begin(ms)
+                    self._begin((ms, at))
                 segment = self._spool.append(line_of(entry_id, at, category, source, known, text))
                 if known is None:
                     self._spool.sync(segment)
@@ -135,20 +137,39 @@ class Happening:
                 if known is None:
                     raise
                 return entry_id
-            self._ring.add(Kept(self._rank(ms), entry_id, at, category, source, known, text, segment), data)
+            # Others may have pushed since: what is in the table late makes the clock run no faster.
+            rank = self._rank(max(ms, clock.now_ms()))
+            self._ring.add(Kept(rank, entry_id, at, category, source, known, text, segment), data)
         return entry_id
 
-    def _begin(self, ms: int) -> None:
-        """Have a segment to write to: one of a process that has ended, where there is one with room. `ms`: the time of
-        the entry that wants it."""
+    def _begin(self, told: tuple[int, str] | None = None) -> tuple[int, str]:
+        """Have a segment to write to: one of a process that has ended, where there is one with room; the time of the
+        entry that wants it, now or as `told`. It comes after all that there is, whatever that time says."""
         self._take_in(self._spool.resume())
-        self._last += 1
+        ms, at = told or clock.stamp()
+        last = itertools.takewhile(lambda kept: kept.rank == self._last, reversed(self._ring.entries))
+        if ms < self._last or any(kept.at >= at for kept in last):
+            self._last += 1
         self._spool.begin(self._last, ms)
+        return ms, at
 
     def _take_in(self, found: Sequence[Sequence[Read]]) -> None:
-        if any(found):
-            self._ring = self._ring.with_others(found)
+        """What was taken over is ours now, but for what had left its file when a kill came, and not been struck out."""
+        left = []
+        for entries in found:
+            moved = self._moved([kept for kept, _ in entries])
+            self._spool.aged([kept for kept, _ in entries[:moved]])
+            left.append(entries[moved:])
+        if any(left):
+            self._ring = self._ring.with_others(left)
             self._last = max(self._last, self._ring.entries[-1].rank)
+
+    def _moved(self, entries: Collection[Kept]) -> int:
+        if not entries:
+            return 0
+        with contextlib.suppress(NanomemError):  # they age once more then, which changes nothing
+            return aging.moved(self._trail(), entries)
+        return 0
 
     # -- the clock ----------------------------------------------------------------------------------------------------
 
@@ -165,7 +186,8 @@ class Happening:
         than that, and makes nothing older."""
         rank = ms + self._behind
         if rank < self._last:
-            self._behind += self._last - rank
+            if self._last - rank > SET_BACK:
+                self._behind += self._last - rank
             rank = self._last
         self._last = rank
         return rank
@@ -175,6 +197,7 @@ class Happening:
             self._ring, self._ids = Ring(), _ids()
         if self._spool.held and not self._spool.is_whole():
             entries = self._spool.anew(self._ring.entries)
+            self._last = max([self._last, *(kept.rank for kept in entries[-1:])])
             self._ring = Ring((kept, kept.entry().data) for kept in entries)
 
     # -- aging --------------------------------------------------------------------------------------------------------
@@ -222,15 +245,20 @@ class Happening:
         """How many of our entries are beyond what the ring of the workspace holds, with those of other processes. What
         is due of processes that have ended becomes ours first."""
         others = self._look_at_others()
-        total = len(self._ring.entries) + sum(len(ring.entries) for ring in others.values())
-        over = total - self._limit
+        over = self._beyond(others.values())
         due = [name for name, ring in others.items() if over > 0 or not ring.entries or ring.entries[0].rank < oldest]
-        self._take_in([self._spool.take_over(name) for name in due])
-        if over <= 0 or total == len(self._ring.entries):
+        if due:
+            self._take_in([self._spool.take_over(name) for name in due])
+            others = self._look_at_others()
+            over = self._beyond(others.values())
+        if over <= 0 or not others:
             return max(0, over)
-        rings = [self._ring, *self._look_at_others().values()]
+        rings = [self._ring, *others.values()]
         ranked = [[(kept.when, ring is self._ring) for kept in ring.entries] for ring in rings]
         return sum(own for _, own in itertools.islice(heapq.merge(*ranked, key=operator.itemgetter(0)), over))
+
+    def _beyond(self, others: Iterable[Ring]) -> int:
+        return sum(len(ring.entries) for ring in (self._ring, *others)) - self._limit
 
     def _is_latest(self, task_id: str, entry_id: str) -> bool:
         with self._lock:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui.tiers.entries import Kept
 from nanomem_tui.tiers.ring import Ring
 from nanomem_tui.tiers.spool import read_lines
 
@@ -20,10 +21,12 @@ class _Seen(NamedTuple):
 
 
 class Others:
-    """The rings of the other processes. The caller lets in one at a time."""
+    """The rings of the other processes. The caller lets in one at a time. `moved`: how many of the oldest entries of a
+    file working memory has already."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, moved: Callable[[Collection[Kept]], int]) -> None:
         self._folder = folder
+        self._moved = moved
         self._seen: dict[str, _Seen] = {}
 
     def look(self, names: Sequence[str], own: Container[str]) -> dict[str, Ring]:
@@ -60,4 +63,7 @@ class Others:
             while ring.entries[0].id != content.aged:
                 ring.drop()
             ring.drop()
+        if not known.size:
+            for _ in range(self._moved(ring.entries)):
+                ring.drop()
         return _Seen(known.size + content.whole, content.rank, ring)

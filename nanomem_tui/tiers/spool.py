@@ -136,6 +136,9 @@ class Spool:
         self.folder = folder
         self._quarantine = quarantine
         self.current: Segment | None = None
+        """What is written to; None until `begin` has said from when what follows is."""
+        self.room: Segment | None = None
+        """What `begin` goes on in."""
         self.held: dict[str, Segment] = {}
         self.pid = os.getpid()
         self._made = False
@@ -162,11 +165,14 @@ class Spool:
         own time `ms` is before that: the clock was set back, or many came within a millisecond. Raises the errors of
         `from_os_error`."""
         try:
-            current = self.current or self._made_one()
+            self.room = room = self.room or self._made_one()
             if rank > ms:
-                atomic.append_to(current.handle, line := signed(b'{"from":%d}' % rank), size=current.size, guarded=True)
-                current.size += len(line)
+                atomic.append_to(room.handle, line := signed(b'{"from":%d}' % rank), size=room.size, guarded=True)
+                room.size += len(line)
+            self.current, self.room = room, None
         except OSError as error:
+            if self.room is not None:
+                self._take_back(self.room)
             raise from_os_error(error, "keeping what happened") from error
 
     def _take_back(self, segment: Segment) -> None:
@@ -175,7 +181,7 @@ class Spool:
             os.ftruncate(segment.handle, segment.size)
         except OSError:
             segment.damaged = True
-            self.current = None
+            self.current = self.room = None
         if not segment.waiting:
             self._drop(segment)
 
@@ -191,7 +197,6 @@ class Spool:
             os.close(handle)  # another process took the file over before we had locked it
         segment = Segment(path, handle)
         self.held[path.name] = segment
-        self.current = segment
         self._made = True
         return segment
 
@@ -200,15 +205,19 @@ class Spool:
         return all(os.fstat(segment.handle).st_nlink for segment in self.held.values())
 
     def anew(self, entries: Iterable[Kept]) -> list[Kept]:
-        """These entries in new segments, in place of those that we have. Raises the errors of `from_os_error`."""
+        """These entries in new segments, each wholly after the one before, in place of those that we have. Raises the
+        errors of `from_os_error`."""
         old = list(self.held.values())
-        self.held, self.current = {}, None
-        written = []
+        self.held, self.current, self.room = {}, None, None
+        written: list[Kept] = []
+        rank = 0
         try:
             for kept in entries:
                 if self.current is None:
-                    self.begin(kept.rank, kept.ms)
-                written.append(kept._replace(segment=self.append(kept.line())))
+                    rank = max(rank + 1, kept.rank)
+                    self.begin(rank, kept.ms)
+                rank = max(rank, kept.rank)
+                written.append(kept._replace(rank=rank, segment=self.append(kept.line())))
         except NanomemError:
             for segment in self.held.values():
                 segment.waiting = 0
@@ -263,8 +272,11 @@ class Spool:
                 self._tell(name, content.bad)
                 if not left:
                     self._drop(segment)
-                elif not segment.damaged and segment.size < ROLL_BYTES:
-                    self.current = self.current or segment
+                else:
+                    # What comes next comes after this, whatever the clock says: `begin` has to write that down.
+                    usable = not segment.damaged and segment.size < ROLL_BYTES
+                    self.room = self.current or self.room or (segment if usable else None)
+                    self.current = None
                 return left
         except OSError:
             pass
@@ -312,6 +324,8 @@ class Spool:
         self.held.pop(segment.path.name, None)
         if self.current is segment:
             self.current = None
+        if self.room is segment:
+            self.room = None
         os.close(segment.handle)
 
     def sync(self, segment: Segment | None = None) -> None:

@@ -46,12 +46,13 @@ def check(workspace: Path, acknowledged: int, told: str) -> None:
         assert len(now) == len(set(now)), told
         assert now == sorted(now, key=int), told
         assert len(tables) == len(set(tables)), told
+        assert set(now) & set(tables) <= set(GRAVE), told
         everything = sorted({*now, *tables}, key=int)
         possible = [[str(number) for number in range(count)] for count in TOLD[acknowledged : acknowledged + 2]]
         assert everything in possible, told
         assert {word for word in GRAVE if int(word) < TOLD[acknowledged]} <= set(tables), told
         ws.operational.push("event", {"message": "99"})
-        ws.operational.age()  # what was in the table already when the kill came leaves what is now
+        ws.operational.age()
         now = [entry.data["message"] for entry in ws.operational.recent(None)]
         aged = [record.fields["data"]["message"] for record in ws.records.of("event")]
         assert set(now) & set(aged) <= set(GRAVE), told

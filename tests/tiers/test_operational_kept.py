@@ -10,7 +10,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import BadInput, DiskFull, NanomemError, StoreError
 from nanomem_tui.store import tier_rows
 from nanomem_tui.store.tier_database import TierDatabase
-from nanomem_tui.tiers.spool import Segment, Spool
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
 from tests.tiers.happened import kill, messages, opened, push, refusing, segments, small_home, told
@@ -481,48 +480,3 @@ def test_threads_push_at_the_same_time(workspace: Path) -> None:
         for name in range(4):
             own = [word for word in kept if word.startswith(f"{name} ")]
             assert own == sorted(own, key=lambda word: int(word.split()[1]))
-
-
-# -- in their order ---------------------------------------------------------------------------------------------------
-
-
-def test_a_pause_before_a_new_file_changes_no_order(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entries of one millisecond fill files; then the machine is slow between an entry's time and its file."""
-    monkeypatch.setattr("nanomem_tui.tiers.spool.ROLL_BYTES", 500)
-    start = datetime.fromisoformat(START)
-    with open_workspace(workspace) as ws:
-        with clock.at(start):
-            push(ws, *range(12))
-        assert len(segments(ws)) > 3
-        with clock.at(start + timedelta(milliseconds=1)):
-            monkeypatch.setattr(clock, "now_ms", lambda: clock.ms_of(start) + 5000)
-            push(ws, 12)
-        every = [str(number) for number in range(13)]
-        with clock.at(start + timedelta(seconds=6)), open_workspace(workspace) as beside:
-            assert messages(beside) == every
-        kill(ws.operational)
-        with clock.at(start + timedelta(seconds=6)), open_workspace(workspace) as after:
-            push(after, 13)
-            assert messages(after) == [*every, "13"]
-
-
-def test_a_look_between_the_two_lines_of_a_new_file_changes_no_order(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another process looks when a file says from when it is, and has no entry yet."""
-    monkeypatch.setattr("nanomem_tui.tiers.spool.ROLL_BYTES", 500)
-    start = datetime.fromisoformat(START)
-    append = Spool.append
-    with open_workspace(workspace) as ws, open_workspace(workspace) as beside:
-
-        def looked_at(spool: Spool, line: bytes) -> Segment:
-            if spool.current is not None and not spool.current.waiting:
-                messages(beside)
-            return append(spool, line)
-
-        with clock.at(start):
-            push(ws, 0)
-            monkeypatch.setattr(Spool, "append", looked_at)
-            with clock.at(start - timedelta(minutes=5)):  # the clock is set back
-                push(ws, *range(1, 12))
-            assert messages(beside) == [str(number) for number in range(12)]
