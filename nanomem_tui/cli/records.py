@@ -33,7 +33,7 @@ from nanomem_tui.cli.shared import (
 )
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.errors import BadInput, NothingToDo
-from nanomem_tui.store.tier_kinds import RECORD_KINDS, TIERS, Kind, kind_of
+from nanomem_tui.store.tier_kinds import RECORD_KINDS, TIERS, Field, Kind, kind_of
 from nanomem_tui.tiers.about import ABOUT
 
 SHOWN = 20  # of those that are to be deleted
@@ -77,14 +77,16 @@ class _OfKind(Command):
         """The fields of the kind."""
         if self.name in ("list", "add", "edit"):
             told = ", ".join(
-                f"{field.name}{'*' if _asked(field) else ''} ({field.type})" for field in _kind(ctx).fields
+                f"{field.name}{'*' if field.needed else ''} ({_type(field)})" for field in _kind(ctx).fields
             )
             formatter.write_paragraph()
             formatter.write_text(f"Fields (* must be given): {told}.")
 
 
-def _asked(field: Any) -> bool:
-    return bool(field.required and field.default is None and field.type != "time")
+def _type(field: Field) -> str:
+    """What a field takes."""
+    limits = field.limits.told if field.limits is not None else ""
+    return limits if field.type in ("text", "json") and limits else ", ".join(filter(None, (field.type, limits)))
 
 
 def _kind(ctx: click.Context) -> Kind:

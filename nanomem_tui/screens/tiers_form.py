@@ -33,8 +33,7 @@ def text_of(kind: str, fields: Mapping[str, str]) -> str:
 
 
 def _title(field: Field) -> str:
-    needed = "needed" if field.required and field.default is None and field.type != "time" else ""
-    notes = ", ".join(filter(None, (_NOTES[field.type], needed)))
+    notes = ", ".join(filter(None, (_NOTES[field.type], "needed" if field.needed else "")))
     name = field.name.replace("_", " ").upper()
     return f"{name} ({notes})" if notes else name
 

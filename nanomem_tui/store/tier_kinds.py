@@ -14,8 +14,43 @@ from nanomem_tui.text import one_line
 Type = Literal["text", "json", "time", "int", "real", "bool"]
 Tier = Literal["working", "longterm"]
 TIERS: tuple[Tier, ...] = ("working", "longterm")
+ACTIVE = ("pending", "planning", "active", "in_progress")
+"""States of a goal or a task that has not ended: the seed's, and those of the real system."""
 FINAL = frozenset({"completed", "failed", "cancelled"})
 """States in which a goal or a task has ended."""
+
+
+class Limits(NamedTuple):
+    """What a field may hold that is recorded here, beyond its type. What other systems recorded may hold other things.
+
+    `one_of`: these texts alone; `least`, `most`: of a number; `list_of`: it is a list of these; `given`: it must be
+    given with a new record, though it may be empty.
+    """
+
+    one_of: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    list_of: Literal["", "values", "texts"] = ""
+    given: bool = False
+
+    @property
+    def told(self) -> str:
+        """The limits in words."""
+        if self.one_of:
+            return f"one of {', '.join(self.one_of)}"
+        if self.least is not None:
+            return f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+        return {"": "", "values": "a list", "texts": "a list of texts"}[self.list_of]
+
+    def hold(self, value: Any) -> bool:
+        """Whether a value of the field's type keeps to them."""
+        if self.list_of == "texts":
+            return isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+        if self.list_of:
+            return isinstance(value, (list, tuple))
+        if self.one_of:
+            return value in self.one_of
+        return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
 
 class Field(NamedTuple):
@@ -25,6 +60,13 @@ class Field(NamedTuple):
     type: Type = "text"
     required: bool = False
     default: Any = None
+    limits: Limits | None = None
+
+    @property
+    def needed(self) -> bool:
+        """Whether who records something must give it."""
+        told = self.required and self.default is None and self.type != "time"
+        return told or (self.limits is not None and self.limits.given)
 
 
 class Kind(NamedTuple):
@@ -56,8 +98,17 @@ class Kind(NamedTuple):
         return {self.tier: self.table} | ({"longterm": self.archive} if self.archive else {})
 
 
-def _required(name: str, type: Type = "text", default: Any = None) -> Field:
-    return Field(name, type, True, default)
+_STATE = Limits(one_of=(*ACTIVE, "completed", "failed", "cancelled"))
+_COUNT = Limits(least=0)
+_SHARE = Limits(least=0, most=1)
+
+
+def _required(name: str, type: Type = "text", default: Any = None, limits: Limits | None = None) -> Field:
+    return Field(name, type, True, default, limits)
+
+
+def _count(name: str) -> Field:
+    return Field(name, "int", limits=_COUNT)
 
 
 _KINDS = (
@@ -66,8 +117,8 @@ _KINDS = (
         "goals",
         (
             _required("description"),
-            _required("status", default="pending"),
-            _required("priority", "int", 2),
+            _required("status", default="pending", limits=_STATE),
+            _required("priority", "int", 2, _COUNT),
             _required("created_at", "time"),
             Field("completed_at", "time"),
             Field("result"),
@@ -87,12 +138,12 @@ _KINDS = (
             Field("goal_id"),
             _required("description"),
             _required("agent", default=""),
-            _required("status", default="pending"),
+            _required("status", default="pending", limits=_STATE),
             Field("input", "json"),
             Field("output", "json"),
             Field("started_at", "time"),
             Field("completed_at", "time"),
-            Field("duration_ms", "int"),
+            _count("duration_ms"),
             Field("error"),
             Field("procedure_id"),
         ),
@@ -113,7 +164,7 @@ _KINDS = (
             _required("input", "json"),
             Field("output", "json"),
             Field("success", "bool"),
-            Field("duration_ms", "int"),
+            _count("duration_ms"),
             Field("reason"),
             _required("timestamp", "time"),
         ),
@@ -161,8 +212,8 @@ _KINDS = (
         (
             _required("trigger"),
             _required("action"),
-            _required("success_rate", "real", 1.0),
-            _required("uses", "int", 0),
+            _required("success_rate", "real", 1.0, _SHARE),
+            _required("uses", "int", 0, _COUNT),
             Field("last_used", "time"),
             Field("created_from"),
         ),
@@ -177,11 +228,11 @@ _KINDS = (
         (
             _required("name"),
             _required("description"),
-            _required("steps", "json", ()),
-            _required("success_count", "int", 0),
-            _required("fail_count", "int", 0),
-            Field("avg_duration_ms", "int"),
-            Field("tags", "json"),
+            _required("steps", "json", (), Limits(list_of="values")),
+            _required("success_count", "int", 0, _COUNT),
+            _required("fail_count", "int", 0, _COUNT),
+            _count("avg_duration_ms"),
+            Field("tags", "json", limits=Limits(list_of="texts")),
             _required("created_at", "time"),
             Field("last_used", "time"),
         ),
@@ -215,7 +266,7 @@ _KINDS = (
         "config_history",
         (
             _required("file_path"),
-            _required("content", default=""),
+            _required("content", default="", limits=Limits(given=True)),
             Field("changed_by"),
             Field("reason"),
             _required("timestamp", "time"),

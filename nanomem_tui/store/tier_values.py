@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nanomem_tui import clock
@@ -19,6 +19,8 @@ MAX_TEXT = 1_000_000
 """Bytes of one field."""
 MAX_ID = 200
 """Characters of an id."""
+LAST_YEAR = 2199
+"""The last year in which anything recorded here can be: what is later would stand first, and never age."""
 _MOST = 2**63 - 1
 
 
@@ -89,6 +91,31 @@ def checked(kind: Kind, given: Mapping[str, Any], *, whole: bool = True) -> dict
     return fields
 
 
+def check_given(kind: Kind, names: Iterable[str], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Raise BadInput where a record made here gets what no record says: a state that there is not, a negative count.
+
+    `names`: the fields that are given; `before`: those of the record that is there, empty for a new one; `after`: as it
+    would be kept. What is there already, recorded elsewhere, may say other things.
+    """
+    named = frozenset(names)
+    for field in kind.fields:
+        value = after[field.name]
+        if field.limits is not None and field.limits.given and not before and field.name not in named:
+            raise BadInput(f"a {kind.name} needs `{field.name}`", "", "give it, empty where there is nothing in it")
+        if field.name not in named or value is None or (before and before.get(field.name) == value):
+            continue
+        if field.needed and field.type == "text" and field.default is None and not value.strip():
+            raise BadInput(f"a {kind.name} needs `{field.name}`", "", "give it")
+        if field.type == "time" and value > f"{LAST_YEAR + 1}":
+            raise _cannot_be(kind, field, value, f"give a time before {LAST_YEAR + 1}")
+        if field.limits is not None and not field.limits.hold(value):
+            raise _cannot_be(kind, field, value, f"give {field.limits.told}")
+
+
+def _cannot_be(kind: Kind, field: Field, value: Any, wanted: str) -> BadInput:
+    return BadInput(f"`{field.name}` of a {kind.name} cannot be {one_line(repr(value), 60)}", "", wanted)
+
+
 def _default(field: Field) -> Any:
     if field.type == "time" and field.required:
         return clock.iso(clock.now())
@@ -111,9 +138,7 @@ def _value(kind: Kind, field: Field, value: Any) -> Any:
     elif field.type == "real" and isinstance(value, (int, float)) and not isinstance(value, bool):
         kept = float(value) if math.isfinite(value) else None
     if kept is None and not (field.type == "json"):
-        raise BadInput(
-            f"`{field.name}` of a {kind.name} cannot be {one_line(repr(value), 60)}", "", _WANTED[field.type]
-        )
+        raise _cannot_be(kind, field, value, _WANTED[field.type])
     try:
         size = len(written(field, kept)) if field.type in ("text", "json") else 0
     except (ValueError, TypeError, RecursionError):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Problem
-from nanomem_tui.store import atomic, tier_rows
+from nanomem_tui.store import atomic, tier_kinds, tier_rows
 from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.store.tier_values import TierRecord, checked
 from nanomem_tui.tiers.entries import Kept, MetricValue, is_active, records_of
@@ -22,8 +22,8 @@ from nanomem_tui.tiers.trail import Stored, Trail
 ORIGIN = "operational"
 """The origin of a task that we know from what was said of it, and not because an agent recorded it."""
 
-ACTIVE = ("pending", "in_progress", "in progress", "active", "running", "started")
-"""The states in which records of tasks are looked for as still to be done."""
+ACTIVE = (*tier_kinds.ACTIVE, "in progress", "running", "started")
+"""The states in which records of tasks are looked for as still to be done: ours, and what agents call them."""
 MOST_TASKS = 1000
 """Tasks of each such state that are looked at, the newest."""
 
@@ -38,7 +38,7 @@ def keep(trail: Trail, batch: Sequence[Kept], is_latest: Callable[[str, str], bo
     tasks = [task for kept in batch if (task := _task_of(trail, kept, is_latest)) is not None]
     if tasks:
         with contextlib.suppress(BadInput):  # what can be no record is an event all the same
-            trail.store_many(tasks, origin=ORIGIN, durable=not entries)
+            trail.store_many(tasks, origin=ORIGIN, durable=not entries, overheard=True)
     try:
         _store(trail, entries)
         return []

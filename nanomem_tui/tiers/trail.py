@@ -15,16 +15,14 @@ from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.operations import new_key
 from nanomem_tui.store import tier_rows
 from nanomem_tui.store.tier_database import TierDatabase
-from nanomem_tui.store.tier_kinds import FINAL, KINDS, Kind, kind_of
+from nanomem_tui.store.tier_kinds import ACTIVE, FINAL, KINDS, Kind, kind_of
 from nanomem_tui.store.tier_rows import Where
-from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
+from nanomem_tui.store.tier_values import TierRecord, check_given, checked, checked_id
 from nanomem_tui.text import normalised
 
 T = TypeVar("T")
 CACHED_SECONDS = 3600.0
 """How old the result of a tool call may be that is given again (seed 004: operational memory holds one hour)."""
-ACTIVE = ("pending", "planning", "active", "in_progress")
-"""States of a goal that has not ended: the seed's, and those of the real system."""
 CACHED_LOOKED = 200
 """Calls of a tool that are looked at for that, the newest."""
 
@@ -57,13 +55,14 @@ class Trail:
         return self.store_many([Stored(kind, fields, record_id)], origin=origin, durable=durable)[0]
 
     def store_many(
-        self, records: Iterable[Stored], *, origin: str = "agent", durable: bool = False
+        self, records: Iterable[Stored], *, origin: str = "agent", durable: bool = False, overheard: bool = False
     ) -> list[TierRecord]:
-        """Keep records in one transaction: all of them, or none. Raises BadInput."""
+        """Keep records in one transaction: all of them, or none. `overheard`: put together from what was said, in words
+        of whoever said it. Raises BadInput."""
         known = [self._named(record) for record in records]
 
         def write(connection: sqlite3.Connection) -> list[TierRecord]:
-            return [self._keep(connection, kind, record_id, fields, origin) for kind, record_id, fields in known]
+            return [self._keep(connection, *named, origin, overheard=overheard) for named in known]
 
         return self.database.write(write, durable=durable)
 
@@ -77,23 +76,39 @@ class Trail:
         return kind, checked_id(record_id) if record_id else new_key(kind.name.replace("-", "_")), record.fields
 
     def _keep(
-        self, connection: sqlite3.Connection, kind: Kind, record_id: str, given: Mapping[str, Any], origin: str
+        self,
+        connection: sqlite3.Connection,
+        kind: Kind,
+        record_id: str,
+        given: Mapping[str, Any],
+        origin: str,
+        *,
+        overheard: bool = False,
     ) -> TierRecord:
         before = tier_rows.get(connection, self.workspace_id, kind, record_id)
-        after = self._made(kind, record_id, before, given, origin)
+        after = self._made(kind, record_id, before, given, origin, overheard=overheard)
         tier_rows.put(connection, self.workspace_id, [after], at=after.changed_at)
         for changed in self.followed(connection, before, after):
             tier_rows.put(connection, self.workspace_id, [changed])
         return after
 
     def _made(
-        self, kind: Kind, record_id: str, before: TierRecord | None, given: Mapping[str, Any], origin: str
+        self,
+        kind: Kind,
+        record_id: str,
+        before: TierRecord | None,
+        given: Mapping[str, Any],
+        origin: str,
+        *,
+        overheard: bool = False,
     ) -> TierRecord:
-        """The record as it will be."""
+        """The record as it will be. Raises BadInput."""
         now = clock.iso(clock.now())
         fields = checked(kind, {**(before.fields if before else {}), **given})
-        if kind.name == "agent-state":
-            fields["updated_at"] = given.get("updated_at") or now
+        if not overheard:
+            check_given(kind, given, before.fields if before else {}, fields)
+        if kind.name == "agent-state" and not given.get("updated_at"):
+            fields["updated_at"] = now
         if kind.name in ("goal", "task") and fields["status"] in FINAL and fields["completed_at"] is None:
             ended = before.fields if before and before.fields["status"] == fields["status"] else {}
             fields["completed_at"] = ended.get("completed_at") or now

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -163,6 +165,58 @@ def test_what_cannot_be_done_is_one_clear_line(place: Path, line: str, said: str
     assert len(run("record", "goal", "list", "--json").json) == 1
 
 
+NEVER = [
+    ("goal", {"status": "running"}, "`status` of a goal cannot be 'running' (give one of pending, planning, active, "),
+    ("task", {"status": ""}, "cannot be '' (give one of"),
+    ("goal", {"priority": -1}, "`priority` of a goal cannot be -1 (give 0 or more)"),
+    ("goal", {"description": " \n"}, "a goal needs `description` (give it)"),
+    ("goal", {"created_at": 9999}, "cannot be 9999 (give a time, like"),
+    ("goal", {"created_at": "9999-01-01"}, "(give a time before 2200)"),
+    ("task", {"duration_ms": -1}, "(give 0 or more)"),
+    ("pattern", {"success_rate": 1.5}, "`success_rate` of a pattern cannot be 1.5 (give 0 to 1)"),
+    ("pattern", {"success_rate": -0.1}, "(give 0 to 1)"),
+    ("pattern", {"uses": -3}, "(give 0 or more)"),
+    ("procedure", {"steps": "stop"}, "`steps` of a procedure cannot be 'stop' (give a list)"),
+    ("procedure", {"tags": {"a": 1}}, "(give a list of texts)"),
+    ("procedure", {"tags": [1]}, "(give a list of texts)"),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields", "said"), NEVER)
+def test_what_no_record_says_is_neither_added_nor_put_into_one(
+    kind: str, fields: dict[str, object], said: str, place: Path, run
+) -> None:
+    record_id = given(run, kind)
+    before = run("record", kind, "list", "--json").json
+    whole = json.dumps({**LEAST[kind], **fields})
+    for line in (("add", "--data", whole), ("edit", record_id, "--data", json.dumps(fields))):
+        result = run("record", kind, *line)
+        assert (result.code, result.out) == (2, ""), line
+        [told] = result.err.splitlines()
+        assert said in told
+    assert run("record", kind, "list", "--json").json == before
+
+
+def test_a_configuration_is_recorded_with_its_content_which_may_be_empty(place: Path, run) -> None:
+    result = run("record", "config-change", "add", "--data", '{"file_path": "/etc/motd"}')
+    assert result.code == 2
+    assert "a config-change needs `content` (give it, empty where there is nothing in it)" in result.err
+    assert run("record", "config-change", "add", "--data", '{"file_path": "/etc/motd", "content": ""}').code == 0
+
+
+def test_what_another_system_says_in_its_own_words_comes_in_and_can_be_edited(place: Path, sample_copy, run) -> None:
+    theirs = sample_copy("aios") / "working.db"
+    with closing(sqlite3.connect(theirs)) as connection, connection:
+        connection.execute("UPDATE goals SET status = 'running', priority = -5 WHERE id = 'g0'")
+    assert run("memory", "import", theirs, "--yes").code == 0
+    (goal,) = run("record", "goal", "list", "--where", "status=running", "--json").json
+    assert (goal["id"], goal["priority"]) == ("g0", -5)
+    same = json.dumps({"status": "running", "result": "better"})
+    assert run("record", "goal", "edit", "g0", "--data", same).code == 0
+    assert run("record", "goal", "edit", "g0", "--data", '{"status": "started"}').code == 2
+    assert run("record", "goal", "edit", "g0", "--data", '{"status": "in_progress"}').code == 0
+
+
 def test_a_change_is_rehearsed(aios, place: Path, run) -> None:
     before = {path: path.read_bytes() for path in sorted(place.parent.rglob("*")) if path.is_file()}
     added = run("record", "goal", "add", "--data", '{"description": "tea", "metadata": {"a": 1}}', "--dry-run")
@@ -194,6 +248,8 @@ def test_help_names_the_fields_and_an_example_of_each_kind(run) -> None:
     told = run("record", "decision", "add", "--help").out
     assert "nanomem record decision add --data" in told
     assert "context* (text)" in told
+    for kind, field in (("pattern", "success_rate (real, 0 to 1)"), ("config-change", "content* (text)")):
+        assert field in " ".join(run("record", kind, "add", "--help").out.split())
     assert "{" not in told.replace('{"context"', "")
     assert "incident" in run("record", "--help").out
 

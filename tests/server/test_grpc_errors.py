@@ -73,6 +73,20 @@ BAD = {
     "a number of 10,000 digits": (
         lambda stub: stub.StoreGoal(pb.Goal(description="x", metadata_json=b"1" * 10_000)), INVALID, "metadata_json"),
     "what is needed": (lambda stub: stub.StoreDecision(pb.Decision(context="x")), INVALID, "needs `chosen`"),
+    "a state that there is not": (
+        lambda stub: stub.StoreGoal(pb.Goal(description="x", status="running")), INVALID, "give one of pending, "),
+    "a rate of more than all": (
+        lambda stub: stub.StorePattern(pb.Pattern(trigger="x", action="y", success_rate=1.5)), INVALID,
+        "`success_rate` of a pattern cannot be 1.5 (give 0 to 1)"),
+    "steps that are no list": (
+        lambda stub: stub.StoreProcedure(pb.Procedure(name="x", description="y", steps_json=b'"stop"')), INVALID,
+        "(give a list)"),
+    "a file without its content": (
+        lambda stub: stub.StoreConfigChange(pb.ConfigChange(file_path="/etc/hosts")), INVALID, "needs `content`"),
+    "fewer than none": (
+        lambda stub: stub.StoreGoal(pb.Goal(description="x", priority=-1)), INVALID, "(give 0 or more)"),
+    "the year 9999": (
+        lambda stub: stub.StoreGoal(pb.Goal(description="x", created_at=253_370_764_800)), INVALID, "before 2200"),
     "milliseconds": (
         lambda stub: stub.StoreGoal(pb.Goal(description="x", created_at=1_771_000_000_000)), INVALID,
         "seconds since 1970"),
