@@ -12,7 +12,6 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from nanomem_tui.errors import MissingExtra, Refused
@@ -28,8 +27,8 @@ SERVICE = "aios.memory.MemoryService"
 HOST = "127.0.0.1"
 AT_ONCE = 2_000
 """Calls that are answered at the same time; more are refused."""
-WAITING_BYTES = 256 * 1024 * 1024
-"""Bytes of answers that wait for readers; more are refused."""
+WAITING_BYTES = 128 * 1024 * 1024
+"""Bytes of answers that wait for readers, each of which gRPC holds once more; more are refused."""
 THREADS = 16
 HANDOVER = 0.0005
 """Seconds after which a thread that reckons lets another one have its turn: the loop must not wait for it."""
@@ -102,7 +101,7 @@ class Server:
         from grpc_health.v1 import health, health_pb2_grpc
         from grpc_reflection.v1alpha import reflection
 
-        from nanomem_tui.server import memory_pb2_grpc
+        from nanomem_tui.server import memory_pb2 as pb
         from nanomem_tui.server.grpc_service import MOST_BYTES
 
         options = [
@@ -111,8 +110,13 @@ class Server:
             ("grpc.max_send_message_length", MOST_BYTES),
         ]
         server = grpc.aio.server(interceptors=interceptors, options=options, maximum_concurrent_rpcs=AT_ONCE)
-        servicer = SimpleNamespace(**{name: self._call(name, rpc) for name, rpc in service.rpcs.items()})
-        memory_pb2_grpc.add_MemoryServiceServicer_to_server(servicer, server)
+        handlers = {
+            method.name: grpc.unary_unary_rpc_method_handler(
+                self._call(method.name, service.rpcs[method.name]), getattr(pb, method.input_type.name).FromString
+            )
+            for method in pb.DESCRIPTOR.services_by_name["MemoryService"].methods
+        }
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
         looked = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(looked, server)
         reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
@@ -128,31 +132,29 @@ class Server:
             raise Refused("cannot listen there", told, "is it taken? name another") from error
 
     def _call(self, name: str, rpc: Any) -> Callable[[Any, Any], Awaitable[Any]]:
-        """The rpc as gRPC calls it: on the loop or on a thread, its errors as a status."""
+        """The rpc as gRPC calls it: on the loop or on a thread, its answer in bytes, its errors as a status."""
         import grpc
 
-        from nanomem_tui.server import memory_pb2 as pb
         from nanomem_tui.server.grpc_errors import status_of
-        from nanomem_tui.server.grpc_service import Stored
 
-        async def call(request: Any, context: Any) -> Any:
+        async def call(request: Any, context: Any) -> bytes:
+            answer: bytes
             try:
                 where = rpc.where(request)
                 if where == "here":
-                    answer = rpc.work(request)
+                    answer, made = rpc.answer(request)
                 else:
-                    answer = await (self._aside if where == "aside" else self._alone).submit(rpc.work, request)
-                if isinstance(answer, Stored):
-                    if answer.id:
-                        context.set_trailing_metadata((("nanomem-id", answer.id),))
-                    return pb.Empty()
-                self._hold(answer.ByteSize(), context)
+                    answer, made = await (self._aside if where == "aside" else self._alone).submit(rpc.answer, request)
+                self._hold(len(answer), context)
             except Exception as error:  # noqa: BLE001  the border where an error becomes a status; the server goes on
                 code, line, told = status_of(error, name)
             else:
+                if made:
+                    context.set_trailing_metadata((("nanomem-id", made),))
                 return answer
+            request = answer = b""  # the error that `abort` raises would hold on to them
             await context.abort(getattr(grpc.StatusCode, code), line, told)
-            return None
+            return answer
 
         return call
 

@@ -48,6 +48,11 @@ class Rpc(NamedTuple):
     work: Callable[[Any], Any]
     where: Callable[[Any], Where]
 
+    def answer(self, request: Any) -> tuple[bytes, str]:
+        """The answer as it is sent, and the id that a record was given, empty where the client named it."""
+        found = self.work(request)
+        return (b"", found.id) if isinstance(found, Stored) else (found.SerializeToString(), "")
+
 
 def _aside(_: Any) -> Where:
     return "aside"

@@ -65,18 +65,21 @@ class Threads:
             thread.join()
 
     def _run(self, way: _Way) -> None:
-        while (given := way.get()) is not None:
-            job: _Job | None = given
+        while (job := way.get()) is not None:
             while job is not None:
-                answer = _answer(job)
-                with self._lock:  # before the answer is given, so that who has it finds this thread idle
-                    following = self._waiting.popleft() if self._waiting else None
-                    if following is None:
-                        self._idle.append(way)
-                if answer is not None:
-                    told, what = answer
-                    job.loop.call_soon_threadsafe(told, job.future, what)
-                job = following
+                job = self._done(job, way)  # a thread that waits holds no work and no answer any more
+
+    def _done(self, job: _Job, way: _Way) -> _Job | None:
+        """Do it; the next piece, where one waits for a thread."""
+        answer = _answer(job)
+        with self._lock:  # before the answer is given, so that who has it finds this thread idle
+            following = self._waiting.popleft() if self._waiting else None
+            if following is None:
+                self._idle.append(way)
+        if answer is not None:
+            told, what = answer
+            job.loop.call_soon_threadsafe(told, job.future, what)
+        return following
 
 
 def _answer(job: _Job) -> tuple[Callable[[asyncio.Future[Any], Any], None], Any] | None:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -216,23 +212,6 @@ with MemoryClient(socket=sys.argv[1]) as client:
     for number in range(1_000_000):
         print(client.store_task(f"step {number}", id=f"t{number}", goal_id="g"), flush=True)
 """
-READS = """
-import json, sys, threading
-from nanomem_tui.errors import Refused
-from nanomem_tui.server.grpc_client import MemoryClient
-told = []
-def ask():
-    with MemoryClient(socket=sys.argv[1], timeout=600) as client:
-        try:
-            told.append(len(client.query_working("goal")))
-        except Refused as error:
-            told.append(error.what)
-print("began", flush=True)
-threads = [threading.Thread(target=ask) for _ in range(int(sys.argv[2]))]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-print(json.dumps(sorted(map(str, told))), flush=True)
-"""
 
 
 def run(served: Served, code: str, *arguments: str) -> subprocess.Popen[str]:
@@ -255,32 +234,6 @@ def test_what_was_answered_to_a_client_that_was_killed_is_there(served: Served) 
         assert other.store_goal("life goes on")
 
 
-@pytest.mark.slow
-def test_clients_that_do_not_read_fill_no_memory_and_hold_up_nobody(
-    short: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A client asks for forty answers of 3 MB and stops reading them, as one does whose process is suspended."""
-    monkeypatch.setattr(grpc_server, "WAITING_BYTES", 24 * 1024 * 1024)
-    with serving(short) as served, served.client() as other:
-        for number in range(5):
-            other.store_goal("x" * 600_000, id=f"g{number}", status="failed")
-        with run(served, READS, "40") as client:
-            assert client.stdout is not None
-            client.stdout.readline()
-            until(lambda: served.server._waiting or client.poll() is not None)
-            client.send_signal(signal.SIGSTOP)
-            try:
-                for _ in range(100):
-                    assert other.get_active_goals() == []
-                assert served.server._waiting <= 24 * 1024 * 1024
-            finally:
-                client.send_signal(signal.SIGCONT)
-            told = client.stdout.read()
-        until(lambda: served.server._waiting == 0)
-        assert set(json.loads(told)) <= {"5", "too many answers wait for their readers"}
-        assert len(other.query_working("goal")) == 5
-
-
 def test_answers_that_nobody_reads_are_counted_and_refused_beyond_a_bound(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,75 +246,6 @@ def test_answers_that_nobody_reads_are_counted_and_refused_beyond_a_bound(
         with pytest.raises(errors.Refused, match="too many answers wait"):
             client.query_working("goal")
         assert len(client.query_working("goal", limit=1)) == 1
-
-
-def rss(pid: int) -> int:
-    """Bytes of memory that a process holds."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what a process holds")
-def test_the_service_holds_no_more_after_many_calls_than_after_few(short: Path) -> None:
-    """4,500 calls: one that left 1 kB behind would add 4.5 MB."""
-    place = short / "home" / "workspace"
-    place.mkdir(parents=True)
-
-    def work(client: MemoryClient, times: int) -> None:
-        for number in range(times):
-            client.store_goal("the same goal", id=f"g{number % 50}", metadata={"n": number})
-            client.query_working("goal", limit=10)
-            with contextlib.suppress(errors.BadInput):
-                client.query_working("goats")
-
-    with Process(place) as process:
-        process.began()
-        with MemoryClient(place) as client:
-            work(client, 600)
-            before = rss(process.popen.pid)
-            work(client, 1_500)
-            for _ in range(100):
-                with MemoryClient(place) as other:
-                    other.get_active_goals()
-            grown = rss(process.popen.pid) - before
-    assert grown < 3 * 1024 * 1024
-
-
-# -- a full disk ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def small_disk(short: Path) -> Iterator[Path]:
-    place = short / "small"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode != 0:
-        pytest.skip("cannot mount a small file system here")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-@pytest.mark.slow
-def test_a_full_disk_is_told_and_costs_nothing_that_was_answered(small_disk: Path, short: Path) -> None:
-    place = small_disk / "home" / "workspace"
-    place.mkdir(parents=True)
-    kept: dict[str, str] = {}
-    socket = short / "s"
-    with Process(place, "--socket", str(socket)) as process:
-        process.began()
-        with MemoryClient(socket=socket) as client:
-            with pytest.raises(errors.DiskFull, match="no space left"):
-                for number in range(1_000):
-                    text = f"{number} " + "x" * 20_000
-                    kept[client.store_goal(text, id=f"g{number}")] = text
-            assert kept
-            assert {record["id"] for record in client.query_working("goal", limit=1_000)} == set(kept)
-            subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
-            kept[client.store_goal("there is room again", id="after")] = "there is room again"
-        process.popen.terminate()
-        assert process.ended()[0] == 0
-    with open_workspace(place) as ws:
-        assert {record.id: record.fields["description"] for record in ws.records.of("goal")} == kept
 
 
 @pytest.mark.slow
