@@ -50,7 +50,8 @@ def context(
 ) -> None:
     """What is to be known for a task: events of now, records of work, items and lessons, documents.
 
-    The best chunks first, none twice, never more tokens than asked for. Nothing is written by asking.
+    The best chunks first, none twice, never more tokens than asked for. Nothing is written by asking. Beside what reads
+    as an order to a model stands a warning, here and in --json; --block leaves it out.
 
     \b
     Example:
@@ -59,6 +60,7 @@ def context(
       nanomem context "why is nginx slow?" --block
     """
     from nanomem_tui.memory.scopes import Audience
+    from nanomem_tui.tiers.context_block import warning
 
     named = [tier for given in tiers for tier in given.split(",")]
     with state.open() as ws:
@@ -67,22 +69,29 @@ def context(
         )
         text = ws.context.block(found) if block else ""
     body = found.to_json() | ({"block": text} if block else {})
+    for row in body["chunks"]:
+        if why := warning(row["source"], row["content"]):
+            row["warning"] = why
     state.show(body, (lambda: text.split("\n")) if text else (lambda: _lines(found, explain, ascii_only)))
     if not state.json:
         output.notes([f"Note: {note}" for note in found.notes])
 
 
 def _lines(found: Context, explain: bool, ascii_only: bool) -> list[str]:
+    from nanomem_tui.tiers.context_block import warning
+
     width = output.terminal_width()
     lines: list[str] = []
     for chunk in found.chunks:
         lines += paragraph(_head(chunk), width)
+        if why := warning(chunk.source, chunk.content):
+            lines += [_INDENT + line for line in paragraph(f"Careful: it {why}.", width and width - len(_INDENT))]
         lines += [_INDENT + line for line in paragraph(chunk.content, width and width - len(_INDENT))]
         if explain:
             lines += [_INDENT + line for line in paragraph(_parts(chunk), width and width - len(_INDENT))]
         lines.append("")
     if not found.chunks:
-        lines += ["Nothing is known for that task.", ""]
+        lines += [found.nothing, ""]
     lines.append(_budget(found, ascii_only))
     lines.append(f"Counted by {found.counted_by}.")
     if found.cut:

@@ -90,7 +90,7 @@ def rule_of(answer: Answer) -> str:
     if context is None:
         return ""
     if not context.chunks:
-        return context.notes[0] if context.notes else "nothing is known for that task"
+        return context.notes[0] if context.notes else context.nothing
     left = f"{len(context.cut):,} left out below" if context.cut else "nothing left out"
     return f"{counted(context.total_tokens, 'token')}, {left}"
 

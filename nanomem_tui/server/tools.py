@@ -39,9 +39,6 @@ from nanomem_tui.tiers.context_block import entry
 from nanomem_tui.tiers.context_values import TIERS
 from nanomem_tui.workspace import Workspace
 
-NOTHING_KNOWN = "Nothing is known that helps with that."
-"""Where no tier has anything to say of a task."""
-
 LINE = 400
 """Characters of one result."""
 REFERENCE, PASSAGE = 12_000, 3_000
@@ -123,7 +120,7 @@ class Tools:
         told = [f"({one_line(note, 300)})" for note in found.notes]
         if found.cut:
             told.append(f"({counted(len(found.cut), 'finding')} left out: said already, or beyond the budget)")
-        return "\n".join([self._ws.context.block(found) or NOTHING_KNOWN, *told])
+        return "\n".join([self._ws.context.block(found) or found.nothing, *told])
 
     def _knowledge(self, given: Arguments) -> str:
         query = arguments.text(given, "query", MAX_QUERY)

@@ -64,7 +64,9 @@ class ContextAssembly:
         fitted = Budget(room, count, cost).fit(ranked)
         chunks = fitted.chunks
         while framed and chunks and count(context_block.rendered(chunks)) > most:
-            chunks.pop()  # tokens of parts are not those of the whole, to the last one
+            last = chunks.pop()  # tokens of parts are not those of the whole, to the last one
+            about = (last.tier, last.kind, last.id, last.content, last.parts)
+            fitted.cut.insert(0, LeftOut(last.source, last.relevance, "the budget is full", *about))
         notes = tuple(found.notes if asked.words else ["no word of the task says anything", *found.notes])
         total = sum(chunk.tokens for chunk in chunks)
         return Context(asked, tuple(chunks), total, most, name, wanted, tuple(fitted.cut), notes)

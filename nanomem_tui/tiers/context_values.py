@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.questions import MAX_QUERY
-from nanomem_tui.text import one_line, whole
+from nanomem_tui.text import counted, one_line, whole
 from nanomem_tui.tokens import query_weights, query_words, tokens
 
 TIERS = ("operational", "working", "longterm", "knowledge")
@@ -123,6 +123,16 @@ class Context(NamedTuple):
     tiers: tuple[str, ...] = TIERS
     cut: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def nothing(self) -> str:
+        """Why there is no chunk, in a sentence; empty where there is one."""
+        if self.chunks:
+            return ""
+        if self.cut:
+            known = "1 thing is" if len(self.cut) == 1 else f"{len(self.cut):,} things are"
+            return f"{known} known for that task, and none fits into {counted(self.max_tokens, 'token')}: allow more."
+        return "Nothing is known for that task."
 
     def to_json(self) -> dict[str, Any]:
         """The answer as the command line prints it."""

@@ -175,7 +175,7 @@ async def test_what_goes_wrong_is_said_in_the_list(home: Path, monkeypatch: pyte
 async def test_a_task_that_nothing_is_known_of(home: Path) -> None:
     async with console(home, "context") as on:
         await ask(on, "zebra")
-        assert "nothing is known for that task" in on.text
+        assert "Nothing is known for that task" in on.text
         assert given(on) == []
 
 

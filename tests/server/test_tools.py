@@ -14,7 +14,7 @@ from nanomem_tui.errors import BadInput, Refused
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.server.declared import PROPOSE, RECALL, TOOLS
-from nanomem_tui.server.tools import LINE, NOTHING_KNOWN, Tools
+from nanomem_tui.server.tools import LINE, Tools
 from nanomem_tui.workspace import Workspace
 
 OWNER = Audience()
@@ -173,7 +173,7 @@ def test_recall_takes_what_the_tool_inside_an_agent_takes(ws: Workspace) -> None
 
 def test_context_of_every_tier_in_a_budget(ws: Workspace) -> None:
     tools = Tools(ws, OWNER)
-    assert tools.call("context", {"task": "restart nginx"}) == NOTHING_KNOWN
+    assert tools.call("context", {"task": "restart nginx"}) == "Nothing is known for that task."
     ws.records.store("goal", {"description": "Keep nginx up"})
     ws.records.store("procedure", {"name": "nginx", "description": "How nginx is restarted", "steps": ["reload"]})
     ws.items.add("nginx is restarted at night only")
