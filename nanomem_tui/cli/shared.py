@@ -74,14 +74,23 @@ MAX_INPUT = 8_000_000
 """Bytes of one JSON object."""
 
 
-def json_object(data: bytes, where: str, like: str) -> dict[str, Any]:
-    """The JSON object in what was given; `like`: one, as an example. Raises BadInput."""
+def json_object(data: bytes, where: str, like: str, *, once: bool = False) -> dict[str, Any]:
+    """The JSON object in what was given; `like`: one, as an example; `once`: no name may stand twice in an object of
+    it, where JSON would keep the last alone. Raises BadInput."""
     import json
+
+    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in found:
+                raise errors.BadInput(f"`{name[:40]}` is given twice", where, "give it once")
+            found[name] = value
+        return found
 
     if len(data) > MAX_INPUT:
         raise errors.BadInput(f"more than {MAX_INPUT:,} bytes", where, "cut the texts")
     try:
-        value = json.loads(data.decode("utf-8-sig"))
+        value = json.loads(data.decode("utf-8-sig"), object_pairs_hook=named_once if once else None)
     except UnicodeDecodeError as error:
         raise errors.BadInput(f"byte {error.start} is no UTF-8", where, "give one JSON object in UTF-8") from None
     except (ValueError, RecursionError) as error:

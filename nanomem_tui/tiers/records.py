@@ -32,6 +32,15 @@ Link = tuple[str, TierRecord]
 """What a record is to another one, and that other one."""
 
 
+_LEADS: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]] = {
+    "task": (("goal_id", "goal", ("goal",)), ("procedure_id", "procedure", ("procedure",))),
+    "tool-call": (("task_id", "task", ("task",)),),
+    "decision": (("task_id", "task", ("task",)),),
+    "pattern": (("created_from", "made from", ("goal", "task")),),
+}
+"""Of a kind the fields that name another record: what that is to this one, and of which kinds it can be."""
+
+
 class TierHit(NamedTuple):
     """A record that a search found: its score, and what that is made of."""
 
@@ -180,24 +189,34 @@ class TierRecords(Trail):
             rows = tier_rows.rows(connection, self.workspace_id, KINDS[kind], None, Where({field: key}), LINKED)
             return [(relation, row) for row in reversed(rows) if row.key != record.key]
 
+        for field, relation, kinds in _LEADS.get(record.kind, ()):
+            for kind in kinds:
+                yield from up(relation, kind, fields[field])
         if record.kind == "goal":
             yield from down("task", "task", "goal_id", record.id)
         elif record.kind == "task":
-            yield from up("goal", "goal", fields["goal_id"])
-            yield from up("procedure", "procedure", fields["procedure_id"])
             yield from down("tool call", "tool-call", "task_id", record.id)
             yield from down("decision", "decision", "task_id", record.id)
-        elif record.kind in ("tool-call", "decision"):
-            yield from up("task", "task", fields["task_id"])
-        elif record.kind == "pattern":
-            yield from up("made from", "goal", fields["created_from"])
-            yield from up("made from", "task", fields["created_from"])
         elif record.kind == "procedure":
             yield from down("task", "task", "procedure_id", record.id)
         elif record.kind == "config-change":
             yield from down("same file", "config-change", "file_path", fields["file_path"])
         if record.kind in ("goal", "task"):
             yield from down("pattern", "pattern", "created_from", record.id)
+
+    def missing(self, record: TierRecord) -> list[tuple[str, str, Sequence[str]]]:
+        """The records that a record names and that are not there: the field, the id, the kinds that it can be of."""
+        leads = ((field, record.fields[field], kinds) for field, _, kinds in _LEADS.get(record.kind, ()))
+        named = [lead for lead in leads if lead[1]]
+
+        def look(connection: sqlite3.Connection) -> list[tuple[str, str, Sequence[str]]]:
+            return [
+                (field, key, kinds)
+                for field, key, kinds in named
+                if not any(tier_rows.get(connection, self.workspace_id, KINDS[kind], key) for kind in kinds)
+            ]
+
+        return self.ask(look, named) if named else []
 
     def history(self, kind: str, record_id: str) -> list[Past]:
         """Every change of a record, newest first: operations of people and imports, and what agents overwrote."""

@@ -217,6 +217,46 @@ def test_what_another_system_says_in_its_own_words_comes_in_and_can_be_edited(pl
     assert run("record", "goal", "edit", "g0", "--data", '{"status": "in_progress"}').code == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "said"),
+    [
+        ("task", "goal_id", "no goal g9 (`goal_id`)"),
+        ("task", "procedure_id", "no procedure g9 (`procedure_id`)"),
+        ("tool-call", "task_id", "no task g9 (`task_id`)"),
+        ("decision", "task_id", "no task g9 (`task_id`)"),
+        ("pattern", "created_from", "no goal or task g9 (`created_from`)"),
+    ],
+)
+def test_a_record_that_names_what_is_not_there_is_kept_and_that_is_said(
+    kind: str, field: str, said: str, place: Path, run
+) -> None:
+    result = run("record", kind, "add", "--id", "mine", "--data", json.dumps({**LEAST[kind], field: "g9"}))
+    assert (result.code, result.err) == (0, f"Note: there is {said}; recorded all the same\n")
+    assert run("record", kind, "show", "mine", "--json").json[field] == "g9"
+    assert run("record", kind, "edit", "mine", "--data", json.dumps({field: None})).err == ""
+    again = run("record", kind, "edit", "mine", "--data", json.dumps({field: "g9"}))
+    assert (again.code, again.err) == (0, result.err)
+    other = next(name for name in LEAST[kind] if name != "input")
+    assert run("record", kind, "edit", "mine", "--data", json.dumps({other: "else"})).err == "", "it was said before"
+
+
+def test_a_record_that_names_one_that_is_there_says_nothing(place: Path, run) -> None:
+    task = given(run, "task", goal_id=given(run, "goal"), procedure_id=given(run, "procedure"))
+    given(run, "pattern", created_from=task)
+    given(run, "tool-call", task_id=task)
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [('{"description": "one", "description": "two"}', "description"), ('{"metadata": {"a": 1, "a": 2}}', "a")],
+)
+def test_a_name_that_is_given_twice_is_refused(data: str, name: str, place: Path, run) -> None:
+    given(run, "goal", "g0")
+    for line in (("add",), ("edit", "g0")):
+        result = run("record", "goal", *line, "--data", data)
+        assert (result.code, result.err) == (2, f"nanomem: `{name}` is given twice: --data (give it once)\n")
+
+
 def test_a_change_is_rehearsed(aios, place: Path, run) -> None:
     before = {path: path.read_bytes() for path in sorted(place.parent.rglob("*")) if path.is_file()}
     added = run("record", "goal", "add", "--data", '{"description": "tea", "metadata": {"a": 1}}', "--dry-run")
