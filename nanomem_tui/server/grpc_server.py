@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from nanomem_tui.errors import MissingExtra, Refused
 from nanomem_tui.server import grpc_place, token
 from nanomem_tui.server.grpc_threads import Threads
-from nanomem_tui.store import owners
+from nanomem_tui.store import atomic, owners
 
 if TYPE_CHECKING:
     from nanomem_tui.server.grpc_service import MemoryService
@@ -67,11 +67,15 @@ class Server:
         self._health: list[Any] = []
         self._aside, self._alone = Threads(THREADS, "nanomem-rpc"), Threads(1, "nanomem-memory")
         self._waiting = 0
+        atomic.make_folder(ws.paths.data)
+        self._folder = _identity(ws.paths.data)
         self.addresses: list[str] = []
 
     async def __aenter__(self) -> Self:
         """Listen. Raises Refused in one line where that is not possible."""
+        from grpc_health.v1 import health
         from grpc_health.v1.health_pb2 import HealthCheckResponse
+        from grpc_reflection.v1alpha import reflection
 
         from nanomem_tui.server.grpc_service import MemoryService
 
@@ -89,7 +93,8 @@ class Server:
                 port = self._bind(server, f"{HOST}:{self._where.port}", f"{HOST}:{self._where.port}")
                 self.addresses.append(f"{HOST}:{port}")
             for server, looked in zip(self._servers, self._health, strict=True):
-                await looked.set(SERVICE, HealthCheckResponse.SERVING)
+                for name in (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME):
+                    await looked.set(name, HealthCheckResponse.SERVING)
                 await server.start()
         except BaseException:
             await self._end(0)
@@ -140,6 +145,7 @@ class Server:
         async def call(request: Any, context: Any) -> bytes:
             answer: bytes
             try:
+                self._there()
                 where = rpc.where(request)
                 if where == "here":
                     answer, made = rpc.answer(request)
@@ -157,6 +163,12 @@ class Server:
             return answer
 
         return call
+
+    def _there(self) -> None:
+        """Raise Refused where the memory was taken away: a new one in its place would look like one that forgot all."""
+        if _identity(self._ws.paths.data) != self._folder:
+            fix = "put it back, or start the service again"
+            raise Refused("the memory is not there any more", str(self._ws.paths.data), fix)
 
     def _hold(self, size: int, context: Any) -> None:
         """Count an answer until it is read, so that clients that do not read cannot fill the memory."""
@@ -181,6 +193,15 @@ class Server:
         await asyncio.gather(*(server.stop(grace) for server in self._servers))
         for threads in (self._aside, self._alone):
             await asyncio.to_thread(threads.close)
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one of the same name; None where there is none."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _guard(word: str) -> Any:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
 import pytest
 
 from nanomem_tui import errors, open_workspace
+from nanomem_tui.server import grpc_place
 from nanomem_tui.server.grpc_client import MemoryClient
 from tests.cli.conftest import Run
 from tests.server.grpc_serving import MAIN, ROOT, Process, environment
@@ -45,6 +50,84 @@ def test_it_listens_on_a_private_socket_and_ends_in_order(place: Path) -> None:
     with open_workspace(place) as ws:
         assert ws.records.get("goal", goal).fields["status"] == "pending"
         assert [entry.data for entry in ws.operational.recent()] == [{"what": "began"}]
+
+
+def test_all_that_was_answered_is_in_the_database_itself_when_it_ended(place: Path, tmp_path: Path) -> None:
+    """The end is a checkpoint: nothing is left to a log beside the file."""
+    with Process(place) as process:
+        process.began()
+        with MemoryClient(place) as client:
+            client.store_goal("Back up", id="g")
+        process.popen.terminate()
+        assert process.ended() == (0, "")
+    shutil.copy(place / "memory" / "nanomem" / "tiers.db", tmp_path / "copy.db")
+    with contextlib.closing(sqlite3.connect(tmp_path / "copy.db")) as connection:
+        assert connection.execute("SELECT id, description FROM goals").fetchall() == [("g", "Back up")]
+
+
+@contextlib.contextmanager
+def channel_to(place: Path) -> Iterator[grpc.Channel]:
+    with grpc.insecure_channel(grpc_place.target(place / "memory" / "nanomem" / grpc_place.NAME)) as channel:
+        yield channel
+
+
+def test_health_serves_until_the_end_begins(place: Path) -> None:
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    state = health_pb2.HealthCheckResponse
+    with Process(place) as process:
+        process.began()
+        with channel_to(place) as channel:
+            health = health_pb2_grpc.HealthStub(channel)
+            others = ["grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"]
+            names = ["", "aios.memory.MemoryService", *others]
+            watched = [health.Watch(health_pb2.HealthCheckRequest(service=name)) for name in names]
+            assert [next(one).status for one in watched] == [state.SERVING] * 4
+            assert health.Check(health_pb2.HealthCheckRequest()).status == state.SERVING
+            process.popen.terminate()
+            assert [next(one).status for one in watched] == [state.NOT_SERVING] * 4
+            for one in watched:
+                one.cancel()
+        assert process.ended() == (0, "")
+
+
+def test_a_client_without_the_proto_learns_it_by_reflection(place: Path) -> None:
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+    with Process(place) as process:
+        process.began()
+        with channel_to(place) as channel:
+            talk = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo
+            asked = reflection_pb2.ServerReflectionRequest(file_containing_symbol="aios.memory.MemoryService")
+            (told,) = talk(iter([asked]))
+    (data,) = told.file_descriptor_response.file_descriptor_proto
+    assert len(FileDescriptorProto.FromString(data).service[0].method) == 26
+
+
+@pytest.mark.parametrize("what", ["workspace", "memory"])
+def test_a_memory_that_is_taken_away_is_told_and_not_made_anew(place: Path, what: str) -> None:
+    """An empty one in its place would look like one that forgot everything."""
+    taken = place if what == "workspace" else place / "memory"
+    with Process(place, "--socket", str(place.parent / "s")) as process:
+        process.began()
+        with MemoryClient(socket=place.parent / "s") as client:
+            client.store_goal("Back up")
+            taken.rename(place.parent / "elsewhere")
+            with pytest.raises(errors.Refused, match="the memory is not there any more"):
+                client.get_active_goals()
+            with pytest.raises(errors.Refused, match="the memory is not there any more"):
+                client.store_goal("x")
+            with pytest.raises(errors.Refused, match="the memory is not there any more"):
+                client.push_event("event", 1)
+            assert not taken.exists()
+            (place.parent / "elsewhere").rename(taken)
+            assert [goal["description"] for goal in client.get_active_goals()] == ["Back up"]
+            shutil.rmtree(taken)
+        process.popen.terminate()
+        code, said = process.ended()
+    assert (code, said.count("\n") <= 1, "Traceback" in said) == (0, True, False)
+    assert not taken.exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for another user")
@@ -163,7 +246,7 @@ def test_a_port_comes_with_a_token_that_is_made_once(place: Path, monkeypatch: p
             said = process.began()
             assert said.startswith("nanomem: gRPC at 127.0.0.1:")
             assert said.endswith(f", the token in {file}, {place}")
-            assert mode(file) == 0o600
+            assert (mode(file), mode(file.parent)) == (0o600, 0o700)
             words.append(file.read_text().strip())
             with MemoryClient(place, tcp=said.split()[3].rstrip(",")) as client:
                 assert client.get_active_goals() == []
