@@ -1,4 +1,4 @@
-"""`nanomem record search`: the records most like a question, of every kind that is embedded, as seed 004 asks for them.
+"""`nanomem record search`: the records of every kind most like a question, as seed 004 asks for them.
 
 Owns the form of the answer. How words and meaning are joined is not its matter.
 """
@@ -13,12 +13,12 @@ from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, Count, asked_query, pass_state, query_options
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS
 from nanomem_tui.text import one_line
 
-COLLECTIONS = tuple(kind.table for kind in KINDS.values() if kind.embedded)
-"""Those that are embedded."""
-_SAID = ("resolution", "reasoning", "result", "reason", "error")
+COLLECTIONS = tuple(KINDS[name].table for name in RECORD_KINDS)
+"""The records of each kind."""
+_SAID = ("resolution", "action", "reasoning", "result", "reason", "error")
 """What is told beside the title: what helped."""
 
 
@@ -35,7 +35,8 @@ def search(
 ) -> None:
     """The records most like a question, by their words and their meaning: what was like this before, and what helped?
 
-    By words alone where no embedding model is installed, which is said.
+    All kinds are searched. Patterns, states of agents and configurations are found by their words alone; all are where
+    no embedding model is installed, which is said.
 
     \b
     Example:

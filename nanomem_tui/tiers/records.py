@@ -168,7 +168,7 @@ class TierRecords(Trail):
 
     def semantic_search(self, query: str, collections: Sequence[str] = (), n_results: int = 5) -> SemanticAnswer:
         """The records most like a question, by their words and their meaning at once (seed 004). `collections`: of
-        these alone, such as incidents or procedures; none: of all that is embedded. Raises BadInput."""
+        these alone, such as incidents or procedures; none: of all. Raises BadInput."""
         from nanomem_tui.tiers import semantic
 
         return semantic.answer(self.search, self._meaning, query, collections, n_results)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.fusion import FAR, WEIGHT, shares
-from nanomem_tui.store.tier_kinds import KINDS, Kind, kind_of
+from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, Kind, kind_of
 from nanomem_tui.tiers.records import TierHit
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def answer(
     n_results: int = 5,
     far: float = FAR,
 ) -> SemanticAnswer:
-    """The records most like a question. `collections`: of these alone, by their names or those of their kinds.
+    """The records most like a question. `collections`: of these alone, by their names or those of their kinds. Those
+    that are not embedded, such as patterns, are found by their words.
 
     Raises BadInput for a question that is empty, or no such collection or number.
     """
@@ -93,5 +94,5 @@ def _joined(by_words: Sequence[TierHit], near: Sequence[NearRecord], weight: flo
 
 
 def _kinds(collections: Sequence[str]) -> list[Kind]:
-    """The kinds of collections. Raises BadInput."""
-    return list({kind.name: kind for kind in map(kind_of, collections or COLLECTIONS)}.values())
+    """The kinds of collections, of all records where none are named. Raises BadInput."""
+    return list({kind.name: kind for kind in map(kind_of, collections or RECORD_KINDS)}.values())

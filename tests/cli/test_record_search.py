@@ -68,3 +68,21 @@ def test_what_cannot_be_asked_is_one_line(place: Path, run: Run, line: tuple[str
     done = run("record", "search", *line)
     assert (done.code, done.out) == (2, "")
     assert len(done.err.splitlines()) == 1
+
+
+def test_a_pattern_is_found_by_its_words_and_tells_what_to_do(place: Path, run: Run, words: Words) -> None:
+    with open_workspace(place) as ws:
+        ws.records.store("pattern", {"trigger": "nginx answers 502", "action": "restart php"}, "restart")
+        ws.records.store("config-change", {"file_path": "/etc/nginx.conf", "content": "user www;"}, "conf")
+    done = run("record", "search", "nginx 502")
+    (line,) = [line for line in done.out.splitlines() if "restart php" in line]
+    assert line.split()[1:3] == ["pattern", "restart"]
+    (hit,) = run("record", "search", "nginx", "502", "--in", "patterns", "--json").json
+    assert (hit["id"], hit["parts"]["words"]) == ("restart", ["nginx", "502"])
+    assert [hit["id"] for hit in run("record", "search", "www", "--json").json] == ["conf"]
+
+
+def test_help_says_what_is_searched(run: Run) -> None:
+    told = " ".join(run("record", "search", "--help").out.split())
+    assert "All kinds are searched. Patterns, states of agents and configurations are found by their words" in told
+    assert "patterns" in told.partition("--in")[2]
