@@ -1,7 +1,8 @@
 """What this machine does, measured again and again and told to operational memory; only where the user asked for it.
 
-Owns what is measured. Never reads a command line, an environment or an address: a process is its number and its name, a
-connection its state, and a port on which somebody listens.
+Owns what is measured, and when processes and ports are worth an event: those are kept for good, metrics are not. Never
+reads a command line, an environment or an address: a process is its number and its name, a connection its state, and a
+port on which somebody listens.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import contextlib
 import shutil
 import subprocess
 import threading
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from nanomem_tui import clock
 from nanomem_tui.errors import MissingExtra, NanomemError, Problem
 from nanomem_tui.settings import Settings
 from nanomem_tui.tiers.operational import Operational
@@ -23,6 +25,15 @@ TOP = 5
 """Processes that are named, those that use the most processor time and those that use the most memory."""
 PORTS = 50
 """Ports that are named."""
+BUSY = 50.0
+"""Percent of a processor from which on a process is busy, until it uses less than half of that."""
+LARGE = 0.1
+"""Part of the memory from which on a process is large, until it has less than half of that."""
+AGAIN = 3_000_000
+"""Milliseconds after which processes and ports are told again, so that the last hour always has them."""
+HOUR = 3_600_000
+EVENTS = 12
+"""Events within an hour after which a change waits."""
 GPU_SECONDS = 5.0
 _GPU = ("percent", "%"), ("memory.used", "B"), ("memory.total", "B"), ("temperature", "°C")
 _ASKED = "--query-gpu=utilization.gpu,memory.used,memory.total,temperature.gpu"
@@ -115,6 +126,25 @@ class Machine:
                     yield Measured(f"gpu.{number}.{name}", value, unit)
 
 
+Standing = tuple[str, int, str]
+"""What stays for a while: a port on which somebody listens, a busy process, a large one."""
+
+
+def standing(event: Mapping[str, Any], memory: float, before: Container[Standing]) -> set[Standing]:
+    """What of an event stays for a while; `memory`: bytes of the machine, `before`: what stood at the last event."""
+    found: set[Standing] = {("port", port, "") for port in event.get("listening", ())}
+    processes = event.get("processes", {})
+    for what, top, field, least in (
+        ("busy", "by_cpu", "cpu_percent", BUSY),
+        ("large", "by_memory", "memory", LARGE * memory),
+    ):
+        for one in processes.get(top, ()):
+            known = what, one["pid"], one["name"]
+            if one[field] >= (least / 2 if known in before else least):
+                found.add(known)
+    return found
+
+
 class Collector:
     """Looks at the machine every so many seconds, in a thread, once it was started and where the settings say so."""
 
@@ -126,6 +156,8 @@ class Collector:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._trouble: NanomemError | None = None
+        self._standing: set[Standing] = set()
+        self._told: deque[int] = deque(maxlen=EVENTS)
 
     def start(self) -> None:
         """Begin to look, where that is switched on. Where it cannot be done `problems` says why."""
@@ -143,11 +175,26 @@ class Collector:
         """Measure once; how many metrics were told. Raises MissingExtra and the errors of `Operational.push`."""
         if self._machine is None:
             self._machine = Machine()
+        event = self._machine.event()
         measured = self._machine.metrics()
+        counted = [name for name in ("processes", "connections") if name in event]
+        measured += [Measured(f"{name}.count", event[name]["count"], "") for name in counted]
         for name, value, unit in measured:
             self._operational.push("metric", {"name": name, "value": value, **({"unit": unit} if unit else {})}, SOURCE)
-        self._operational.push("event", self._machine.event(), SOURCE)
+        memory = next((one.value for one in measured if one.name == "memory.total"), 0.0)
+        self._tell(event, standing(event, memory, self._standing))
         return len(measured)
+
+    def _tell(self, event: dict[str, Any], now: set[Standing]) -> None:
+        """An event, where something came, went, became busy or large, or ceased to be; and now and then anyway."""
+        ms = clock.now_ms()
+        if self._told and 0 <= ms - self._told[-1] < AGAIN:
+            often = len(self._told) == EVENTS and ms - self._told[0] < HOUR
+            if now == self._standing or often:
+                return
+        self._operational.push("event", event, SOURCE)
+        self._standing = now
+        self._told.append(ms)
 
     def problems(self) -> list[Problem]:
         """Why nothing can be measured."""

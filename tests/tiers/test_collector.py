@@ -6,12 +6,14 @@ import builtins
 import sys
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import MissingExtra, StoreError
 from nanomem_tui.tiers import collector
 from nanomem_tui.tiers.collector import Collector, Machine
@@ -82,6 +84,98 @@ def test_gpus_are_told_where_their_tool_is(ws: Workspace, tmp_path: Path, monkey
     assert "1.percent" not in found, "what the tool does not know is no number"
     tool.write_text("#!/bin/sh\nexit 1\n")
     assert ws.collector.look() > 0
+
+
+class Scripted:
+    """A machine that says what the test lets it say."""
+
+    def __init__(self) -> None:
+        self.ports = [22]
+        self.cpu = {1: 3.0, 2: 1.0}
+        self.memory = {1: 50, 2: 10}
+
+    def metrics(self) -> list[collector.Measured]:
+        return [collector.Measured("memory.total", 1000.0, "B")]
+
+    def event(self) -> dict[str, Any]:
+        found = [
+            {"pid": pid, "name": f"p{pid}", "cpu_percent": cpu, "memory": self.memory[pid]}
+            for pid, cpu in self.cpu.items()
+        ]
+        processes = {"count": len(found), "by_cpu": found, "by_memory": found}
+        connections = {"count": 7, "by_state": {"LISTEN": 1}}
+        return {"type": "system", "processes": processes, "connections": connections, "listening": list(self.ports)}
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    machine = Scripted()
+    monkeypatch.setattr(collector, "Machine", lambda: machine)
+    return machine
+
+
+def events(ws: Workspace) -> int:
+    return len(ws.operational.recent(None, category="event"))
+
+
+def test_processes_and_ports_are_told_when_they_change(ws: Workspace, scripted: Scripted) -> None:
+    start = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    looks = 0
+
+    def told() -> int:
+        """Events that a look adds; every quarter of a minute there is one."""
+        nonlocal looks
+        looks += 1
+        with clock.at(start + timedelta(seconds=15 * looks)):
+            before = events(ws)
+            assert ws.collector.look() == 3
+            return events(ws) - before
+
+    assert told() == 1, "the first look tells what there is"
+    scripted.cpu[1], scripted.memory[1] = 30.0, 70
+    assert told() == 0, "a little more or less is what the metrics tell"
+    for change, expected in [
+        (lambda: scripted.ports.append(8080), 1),
+        (lambda: scripted.ports.remove(22), 1),
+        (lambda: scripted.cpu.update({1: 60.0}), 1),
+        (lambda: scripted.cpu.update({1: 40.0}), 0),  # it is busy until it uses half of that
+        (lambda: scripted.cpu.update({1: 20.0}), 1),
+        (lambda: scripted.memory.update({2: 150}), 1),
+        (lambda: scripted.memory.update({2: 60}), 0),
+        (lambda: scripted.cpu.pop(2), 1),
+    ]:
+        change()
+        assert told() == expected
+        assert told() == 0
+    metrics = {value.name: value.value for value in ws.operational.metrics()}
+    assert (metrics["processes.count"], metrics["connections.count"]) == (1, 7)
+
+
+@pytest.mark.parametrize(("changes", "most"), [(False, 29), (True, 13 * 24)])
+def test_a_day_of_the_collector_is_so_many_events(
+    ws: Workspace, scripted: Scripted, changes: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quiet machine, and one on which ports come and go at every look; the last hour always has an event."""
+    told: list[datetime] = []
+    monkeypatch.setattr(ws.operational, "push", lambda category, *_: told.append(now) if category == "event" else None)
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    for number in range(24 * 240):
+        if changes:
+            scripted.ports = [number]
+        now = start + timedelta(seconds=15 * number)
+        with clock.at(now):
+            ws.collector.look()
+    assert 29 <= len(told) <= most
+    assert max(later - earlier for earlier, later in pairwise(told)) <= timedelta(minutes=50)
+
+
+def test_a_clock_that_is_set_back_silences_no_collector(ws: Workspace, scripted: Scripted) -> None:
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    with clock.at(start):
+        ws.collector.look()
+    with clock.at(start - timedelta(days=2)):
+        ws.collector.look()
+        assert events(ws) == 2
 
 
 def test_it_is_off_until_somebody_asks_for_it(ws: Workspace) -> None:
