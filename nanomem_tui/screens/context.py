@@ -193,7 +193,10 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
 
     def do_more_weight(self, step: int = 1) -> None:
         """A larger budget."""
-        self.ask_about(max_tokens=other_budget(self._asked.max_tokens, step))
+        budget = other_budget(self._asked.max_tokens, step)
+        if budget == self._asked.max_tokens:
+            say(self, f"{budget:,} tokens is the {'largest' if step > 0 else 'smallest'} budget", "warning")
+        self.ask_about(max_tokens=budget)
 
     def do_less_weight(self) -> None:
         """A smaller budget."""
@@ -238,7 +241,7 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
         if kind in ("item", "lesson"):
             self.console.go(f"{kind}s", id)
         elif tier == "operational":
-            self.console.go("tiers")
+            self.console.go("tiers", kind)
         elif kind in KINDS:
             cast("TrailScreen", self.console.get_screen("trail")).show_record(kind, id)
             self.console.go("trail")

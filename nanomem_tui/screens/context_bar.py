@@ -71,6 +71,8 @@ class BudgetBar(LineBar):
         used = self._answer.total_tokens if self._answer is not None else 0
         numbers = f" {used:,} of {self._most:,} tokens"
         by = f"  by {self._answer.counted_by}" if self._answer is not None else ""
+        if METER[-1] + len(numbers) + len(by) + 1 > self.size.width:
+            by = ""
         cells = next((one for one in METER if one + len(numbers) + len(by) + 1 <= self.size.width), METER[-1])
         bar = meter(used / self._most if self._most else 0.0, cells, glyphs(self))
         self.set_parts([(" ", ""), (bar, "good"), (numbers, "key"), (by, "dim")])

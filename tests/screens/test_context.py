@@ -100,6 +100,18 @@ def test_the_budgets_end_where_they_end() -> None:
     assert (other_budget(3_000, 1), other_budget(3_000, -1)) == (4_000, 2_000)
 
 
+async def test_the_smallest_and_the_largest_budget_are_said_to_be_that(home: Path) -> None:
+    with open_workspace(home) as ws:
+        ws.records.store("procedure", {"name": "nginx", "description": "Look upstream. " * 400, "steps": ["ask"]}, "p1")
+    async with console(home, "context", size=(60, 20)) as on:
+        await on.press(*["less_than_sign"] * 7)
+        await on.shows("50 tokens is the smallest budget", "0 of 50 tokens")
+        await on.press(*["greater_than_sign"] * 15)
+        await on.shows("1,000,000 tokens is the largest budget")
+        await ask(on)
+        assert budget(on).endswith("of 1,000,000 tokens"), "what counted them has no room, and is not cut off"
+
+
 async def test_keys_turn_tiers_off_and_on(home: Path) -> None:
     async with console(home, "context") as on:
         await ask(on)
@@ -123,6 +135,17 @@ async def test_enter_goes_to_the_record(home: Path, id: str) -> None:
         await on.press("enter")
         await on.until(lambda: on.screen.SCREEN == "trail")
         await on.until(lambda: on.screen.table.cursor_row is not None and on.screen.table.cursor_row.id == id)
+
+
+async def test_enter_goes_to_the_kind_of_what_happens_now(home: Path) -> None:
+    with open_workspace(home) as ws:
+        ws.operational.push("task", {"id": "t7", "status": "active", "description": "nginx upstream"}, "web")
+    async with console(home, "context") as on:
+        await ask(on)
+        row = next(row for row in on.screen.table.rows if row.given is not None and row.given.id == "t7")
+        await on.at(row.id)
+        await on.press("enter")
+        await on.until(lambda: on.screen.SCREEN == "tiers" and on.screen.table.cursor_id == "task")
 
 
 async def test_enter_goes_to_the_item(home: Path) -> None:
