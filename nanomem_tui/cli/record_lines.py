@@ -125,7 +125,7 @@ def past_lines(past: Sequence[Past]) -> list[str]:
     """The changes of a record, with the fields that changed; what came or went whole is told by its label."""
     told: list[str] = []
     for one in past:
-        told.append(f"{words.when(one.at)}  {one.actor}: {one.label}")
+        told.append(f"{words.when(one.at)}  {one.actor}: {one.label}{' (taken back)' * one.undone}")
         if any(value is not None for value in one.before.values()) and any(
             value is not None for value in one.after.values()
         ):

@@ -55,7 +55,10 @@ class TierHit(NamedTuple):
 
 
 class Past(NamedTuple):
-    """One change of a record: when, by whom, what it was called, and the fields that it changed, before and after."""
+    """One change of a record: when, by whom, what it was called, and the fields that it changed, before and after.
+
+    `undone`: it is taken back at present.
+    """
 
     at: str
     actor: str
@@ -63,6 +66,7 @@ class Past(NamedTuple):
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     operation: str = ""
+    undone: bool = False
 
 
 class TierRecords(Trail):
@@ -219,7 +223,8 @@ class TierRecords(Trail):
         return self.ask(look, named) if named else []
 
     def history(self, kind: str, record_id: str) -> list[Past]:
-        """Every change of a record, newest first: operations of people and imports, and what agents overwrote."""
+        """Every change of a record, newest first: operations of people and imports, those taken back too, and what
+        agents overwrote."""
         known = kind_of(kind)
         key = f"{known.name}/{record_id}"
         none: list[tier_rows.Overwritten] = []
@@ -229,15 +234,17 @@ class TierRecords(Trail):
         past = [
             Past(at, origin, f"change {', '.join(after)}", before, after) for at, origin, before, after in overwritten
         ]
-        for entry in self._log(key):
-            if entry.undone:
+        entries = self._log(key)
+        taken_back = {entry.operation.undoes for entry in entries}
+        for entry in entries:
+            done = entry.operation
+            if entry.undone and done.id not in taken_back:  # it never came about
                 continue
-            for change in entry.operation.of(key):
+            for change in done.of(key):
                 before, after = _fields(change.before), _fields(change.after)
                 names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
                 was, now = ({name: part.get(name) for name in names} for part in (before, after))
-                done = entry.operation
-                past.append(Past(done.at, done.actor, done.label, was, now, done.id))
+                past.append(Past(done.at, done.actor, done.label, was, now, done.id, entry.undone))
         return sorted(past, key=lambda one: one.at, reverse=True)
 
     # -- changing -------------------------------------------------------------------------------------------------

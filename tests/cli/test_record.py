@@ -284,6 +284,23 @@ def test_what_changed_is_told_field_by_field(aios, run) -> None:
     assert len(run("record", "goal", "history", "g0", "--limit", "1", "--json").json) == 1
 
 
+def test_the_history_tells_each_step_also_one_that_was_taken_back(place: Path, run) -> None:
+    goal = given(run, "goal", priority=1)
+    assert run("record", "goal", "edit", goal, "--data", '{"priority": 3}').code == 0
+    for step in ("undo", "redo", "undo"):
+        assert run(step).code == 0
+    steps = run("record", "goal", "history", goal, "--json").json
+    assert [one["label"].split()[0] for one in steps] == ["undo:", "redo:", "undo:", "edit", "add"]
+    assert [one["undone"] for one in steps] == [False, False, False, True, False]
+    assert [(one["before"], one["after"]) for one in steps[:4]] == [
+        ({"priority": 3}, {"priority": 1}), ({"priority": 1}, {"priority": 3}),
+        ({"priority": 3}, {"priority": 1}), ({"priority": 1}, {"priority": 3}),
+    ]  # fmt: skip
+    lines = run("record", "goal", "history", goal).out.splitlines()
+    assert [line for line in lines if line.endswith("(taken back)")] == [lines[6]]
+    assert lines[7] == "  priority: 1 → 3"
+
+
 def test_help_names_the_fields_and_an_example_of_each_kind(run) -> None:
     told = run("record", "decision", "add", "--help").out
     assert "nanomem record decision add --data" in told
