@@ -184,7 +184,7 @@ class Parts:
         """Documents in chunks: man pages, documentation, what was told to be known."""
         from nanomem_tui.tiers.knowledge import KnowledgeBase
 
-        return KnowledgeBase(self.tier_database, self.id, self.paths.backups, self.perform)
+        return KnowledgeBase(self.tier_database, self.id, self.paths.backups, self.perform, self.store.settle)
 
     @cached_property
     def operational(self) -> Operational:

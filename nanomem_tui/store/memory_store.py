@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, from_os_error
-from nanomem_tui.operations import Change, Layer, Operation, dated_after, new_operation
+from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreError, from_os_error
+from nanomem_tui.operations import Change, Layer, Operation, dated_after
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic, unfinished
@@ -107,15 +107,12 @@ class MemoryStore(RowStore):
             for name, changes in by_layer:
                 begun.append((name, list(changes)))
                 self.layers[name].apply(operation, changes)
-        except Exception as error:
-            reason = error.line() if isinstance(error, NanomemError) else str(error)
-            void = new_operation("void", f"not done: {reason}", (), actor=operation.actor, undoes=operation.id)
-            for name, changes in reversed(begun):  # what an earlier layer did must not stand alone
-                back = [Change(change.layer, change.key, change.after, change.before) for change in changes]
-                with contextlib.suppress(NanomemError, OSError):
-                    if name not in ROW_LAYERS and self.layers[name].begun(changes):
-                        self.layers[name].apply(void, back)
-            self._record(void, durable=durable)
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, Exception) or any(name not in ROW_LAYERS for name, _ in begun):
+                trouble = error if isinstance(error, NanomemError) else StoreError(str(error) or "interrupted")
+                self._unfinished[operation.id] = (operation, trouble)  # should this be interrupted too
+                self._record(unfinished.take_back(operation, begun, self.layers, trouble), durable=durable)
+                del self._unfinished[operation.id]
             raise
         finally:
             self._performed = True

@@ -13,7 +13,7 @@ from nanomem_tui.errors import Conflict, NanomemError, NotFound
 from nanomem_tui.operations import Change, Layer, Operation, new_operation
 from nanomem_tui.store.values import ROW_LAYERS
 
-SETTLED = frozenset({"file", "hunk", "tier", "lifecycle"})
+SETTLED = frozenset({"file", "hunk", "tier", "lifecycle", "knowledge"})
 """Layers of which one must know what a killed process left before the next change is made."""
 
 
@@ -58,6 +58,23 @@ def finish(operation: Operation, layers: Mapping[str, Layer], register: Callable
                 _retreat(layers[name], void, change)
         return void
     return None
+
+
+def take_back(
+    operation: Operation,
+    begun: Sequence[tuple[str, Sequence[Change]]],
+    layers: Mapping[str, Layer],
+    error: NanomemError,
+) -> Operation:
+    """Undo, as far as it stands, what layers did of an operation that failed: what an earlier layer did must not stand
+    alone. Returns what is to be recorded."""
+    void = _void(operation, error.line())
+    for name, changes in reversed(begun):
+        back = [Change(change.layer, change.key, change.after, change.before) for change in changes]
+        with contextlib.suppress(NanomemError, OSError):
+            if name not in ROW_LAYERS and layers[name].begun(changes):
+                layers[name].apply(void, back)
+    return void
 
 
 def _void(operation: Operation, why: str) -> Operation:

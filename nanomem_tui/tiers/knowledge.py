@@ -10,7 +10,7 @@ import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,7 +55,16 @@ class Added(NamedTuple):
 class KnowledgeBase:
     """The documents of one workspace."""
 
-    def __init__(self, database: TierDatabase, workspace_id: str, backups: Path, perform: Perform) -> None:
+    def __init__(
+        self,
+        database: TierDatabase,
+        workspace_id: str,
+        backups: Path,
+        perform: Perform,
+        settle: Callable[[], None],
+    ) -> None:
+        """`settle` finishes what a killed process left half done."""
+        self._settle = settle
         self.layer = KnowledgeLayer(database, workspace_id, backups)
         self._database = database
         self._workspace_id = workspace_id
@@ -140,6 +149,8 @@ class KnowledgeBase:
 
         `tell` is told how far it is. `dry_run`: nothing goes to the backups.
         """
+        if not dry_run:
+            self._settle()
         before = {one.id: one for one in self._kept()}
         wanted = {document_id(one): one for one in found.documents}
         fresh = {key: one for key, one in wanted.items() if key not in before or before[key].hash != content_hash(one)}
@@ -176,6 +187,7 @@ class KnowledgeBase:
 
     def remove(self, ids: Sequence[str]) -> Operation:
         """Take documents away; no sync brings them back. Raises NotFound or BadInput."""
+        self._settle()
         found = {one.id: one for one in map(self.get, ids)}
         for one in found.values():
             if one.kind == "nanomem":
@@ -193,6 +205,8 @@ class KnowledgeBase:
 
         What somebody took away stays away; a document whose file is gone stays, and is told.
         """
+        if not dry_run:
+            self._settle()
         kept = self._kept()
         found = Found([], [])
         gone = self._read_again(kept, found, tell)

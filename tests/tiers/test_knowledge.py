@@ -329,9 +329,9 @@ def three(place: Path) -> Found:
     )
 
 
-def test_an_addition_that_was_killed_half_done_is_finished_by_who_opens_next(
-    ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def half_done(ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace in which an addition of three documents was killed after the first."""
     monkeypatch.setattr(knowledge_layer, "BATCH", 1)
     written = KnowledgeLayer._write
 
@@ -347,9 +347,51 @@ def test_an_addition_that_was_killed_half_done_is_finished_by_who_opens_next(
             ws.knowledge.add(three(place))
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    with open_workspace(place / "workspace") as other:
+    return place / "workspace"
+
+
+def test_an_addition_that_was_killed_half_done_is_finished_by_who_opens_next(half_done: Path) -> None:
+    with open_workspace(half_done) as other:
         other.store.settle()
-        assert [one.title for one in other.knowledge.documents(own=False)] == ["a", "b", "c"]
+        assert titles(other) == ["a", "b", "c"]
+
+
+def test_an_addition_that_was_killed_half_done_can_be_undone(half_done: Path) -> None:
+    with open_workspace(half_done) as other:
+        other.undo()
+        assert titles(other) == []
+        other.redo()
+        assert titles(other) == ["a", "b", "c"]
+
+
+def test_an_addition_that_was_killed_half_done_is_one_operation_when_it_is_made_again(
+    half_done: Path, place: Path
+) -> None:
+    with open_workspace(half_done) as other:
+        again = other.knowledge.add(three(place))
+        assert (again.operation, again.unchanged) == (None, 3)
+        other.undo()
+        assert titles(other) == []
+
+
+def test_an_addition_that_somebody_interrupts_is_taken_back(
+    ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws.knowledge.add(file(place))
+    monkeypatch.setattr(knowledge_layer, "BATCH", 1)
+
+    told: list[tuple[str, int]] = []
+
+    def tell(what: str, done: int, total: int) -> None:
+        told.append((what, done))
+        if told.count(("Indexing", 2)) == 1 and told[-1] == ("Indexing", 2):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ws.knowledge.add(three(place), tell=tell)
+    assert titles(ws) == ["Runbook"]
+    ws.undo()
+    assert titles(ws) == []
 
 
 def test_an_addition_that_fails_half_way_is_taken_back_and_a_sync_may_add_it_later(
