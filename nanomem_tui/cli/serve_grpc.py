@@ -52,6 +52,9 @@ def grpc(state: State, socket: str | None, tcp: int | None, token_file: str | No
     On a unix socket that only you can open, until Ctrl-C. With --tcp on that port in its place (or beside it, with
     --socket); a call names the token then: metadata `authorization: Bearer TOKEN`. NANOMEM_TOKEN may hold the token.
 
+    nanomem's folder is `nanomem` beside the workspace (`~/.nanobot/nanomem` for `~/.nanobot/workspace`), or
+    `memory/nanomem` in a workspace that is in no agent's home.
+
     \b
     Example:
       nanomem serve grpc

@@ -20,6 +20,7 @@ import pytest
 from nanomem_tui import __version__, actions, demo_content, errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.main import root
+from nanomem_tui.paths import locate
 from nanomem_tui.text import cell_width
 from nanomem_tui.workspace import Workspace
 
@@ -456,3 +457,15 @@ def test_at_a_real_terminal_a_person_is_asked_and_enter_alone_is_a_no(
     child.close()
     assert child.exitstatus == code
     assert len(run("memory", "list", "--json").json) == left
+
+
+def test_the_help_of_the_service_says_where_its_socket_is(tmp_path: Path) -> None:
+    told = " ".join(nanomem("serve", "grpc", "--help").stdout.decode().split())
+    alone, inside = tmp_path / "alone", tmp_path / "home" / "workspace"
+    for workspace in (alone, inside):
+        (workspace / "memory").mkdir(parents=True)
+    (inside.parent / "config.json").write_text("{}")
+    assert locate(alone).data == alone / "memory" / "nanomem"
+    assert locate(inside).data == inside.parent / "nanomem"
+    assert "`nanomem` beside the workspace" in told
+    assert "`memory/nanomem` in a workspace that is in no agent's home" in told
