@@ -26,7 +26,6 @@ from nanomem_tui.cli.tables import Column, table
 if TYPE_CHECKING:
     from nanomem_tui.store.year_archive import Manifest
     from nanomem_tui.tiers.lifecycle import LifecyclePlan
-    from nanomem_tui.tiers.lifecycle_sizes import Forecast
     from nanomem_tui.workspace import Workspace
 
 _NOTHING = "Nothing is due."
@@ -132,19 +131,9 @@ def _plan(found: LifecyclePlan) -> list[str]:
 
 
 def _sizes(found: LifecyclePlan) -> list[str]:
-    return ["", *(forecast_line(one) for one in found.sizes.forecasts)] if found.sizes is not None else []
+    from nanomem_tui.tiers.lifecycle_sizes import forecast_line
 
-
-def forecast_line(one: Forecast) -> str:
-    """A tier in a sentence: how large it is, how it grows, and when it gets to the size that was set."""
-    name = {"working": "Working memory", "longterm": "Long-term memory"}[one.tier]
-    grows = f"{'+' if one.bytes_per_day >= 0 else '-'}{words.size(int(abs(one.bytes_per_day)))} a day"
-    if not one.cap:
-        return f"{name}: about {words.size(one.bytes)}, {grows}."
-    of = f"about {words.size(one.bytes)} of {words.size(one.cap)}, {grows}"
-    if one.days is None:
-        return f"{name}: {of}; not full within ten years."
-    return f"{name}: {of}; " + (f"full about {one.reached}." if one.days else "over its size; nothing is deleted.")
+    return ["", *(forecast_line(one, words.size) for one in found.sizes.forecasts)] if found.sizes is not None else []
 
 
 def _archives(found: Sequence[Manifest]) -> list[str]:

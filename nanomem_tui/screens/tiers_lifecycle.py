@@ -81,15 +81,16 @@ def due_blocks(plan: LifecyclePlan) -> list[Block]:
 
 def step_blocks(step: Step) -> list[Block]:
     """What a run would do to one kind."""
-    rows = ((f"{step.rows:>9,} ", "accent"), (f"{TITLES[step.kind].lower()} ", ""), (_FATES[step.what], "dim"))
+    named = TITLES[step.kind].lower() if step.rows > 1 else step.kind.replace("-", " ")
+    rows = ((f"{step.rows:>9,} ", "accent"), (f"{named} ", ""), (_FATES[step.what], "dim"))
     stay = f"; {step.stay:,} as old stay" if step.stay else ""
-    about = f"about {size_text(step.bytes)}B, the oldest of {when(step.oldest)}{stay}"
+    about = f"about {_bytes(step.bytes)}, the oldest of {when(step.oldest)}{stay}"
     return [Spans(rows, 10), Body(about, "dim", 10)]
 
 
 def blocks_of(plan: LifecyclePlan | None, last: str) -> list[Block]:
     """What is due, what becomes of the tiers, when the last run was."""
-    from nanomem_tui.cli.lifecycle import forecast_line
+    from nanomem_tui.tiers.lifecycle_sizes import forecast_line
 
     blocks: list[Block] = [
         Spans((("Lifecycle", "heading"),)),
@@ -100,16 +101,20 @@ def blocks_of(plan: LifecyclePlan | None, last: str) -> list[Block]:
     if plan.refused:
         blocks.append(Body(f"Not by itself: {plan.refused}", "bad"))
     blocks += [Field("last run", last), Heading("Due"), *due_blocks(plan), Heading("Forecast")]
-    blocks += [Body(forecast_line(one)) for one in plan.sizes.forecasts]
+    blocks += [Body(forecast_line(one, _bytes)) for one in plan.sizes.forecasts]
     largest = sorted(plan.sizes.tables, key=lambda table: -table.rows * table.row_bytes)
     shown = [table for table in largest if table.rows]
     if shown:
         blocks.append(Heading("Size, about"))
     for table in shown:
-        size = size_text(int(table.rows * table.row_bytes))
+        size = _bytes(int(table.rows * table.row_bytes))
         name = f"{TITLES[table.kind].lower()}, {'working' if table.tier == 'working' else 'long-term'}"
-        blocks.append(Spans(((f"{size:>9}B ", "accent"), (name, ""), (f"  {table.rows:,}", "dim")), 10))
+        blocks.append(Spans(((f"{size:>9} ", "accent"), (name, ""), (f"  {table.rows:,}", "dim")), 10))
     return blocks
+
+
+def _bytes(size: int) -> str:
+    return f"{size_text(size)}B"
 
 
 def of_kind(plan: LifecyclePlan | None, kind: str) -> Sequence[Block]:

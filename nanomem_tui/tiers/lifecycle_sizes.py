@@ -101,6 +101,19 @@ def measure(
     return Sizes(pages * page, tables, forecasts)
 
 
+def forecast_line(one: Forecast, size: Callable[[int], str]) -> str:
+    """A tier in a sentence: how large it is, how it grows, and when it gets to the size that was set. `size` writes
+    bytes as they are written where the sentence stands."""
+    name = {"working": "Working memory", "longterm": "Long-term memory"}[one.tier]
+    grows = f"{'+' if one.bytes_per_day >= 0 else '-'}{size(int(abs(one.bytes_per_day)))} a day"
+    if not one.cap:
+        return f"{name}: about {size(one.bytes)}, {grows}."
+    of = f"about {size(one.bytes)} of {size(one.cap)}, {grows}"
+    if one.days is None:
+        return f"{name}: {of}; not full within ten years."
+    return f"{name}: {of}; " + (f"full about {one.reached}." if one.days else "over its size; nothing is deleted.")
+
+
 def _table(connection: sqlite3.Connection, workspace_id: str, kind: Kind, tier: Tier, table: str, since: str) -> Table:
     where = f"FROM {table} WHERE workspace_id = ?"
     rows = connection.execute(f"SELECT count(*) {where}", (workspace_id,)).fetchone()[0]

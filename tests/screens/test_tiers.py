@@ -338,28 +338,6 @@ async def test_what_happens_now_is_followed_while_it_is_shown(home: Path) -> Non
         assert not timer._active.is_set(), "nothing is looked at while it is not shown"
 
 
-async def test_the_lifecycle_is_run_after_a_look_and_taken_back(home: Path) -> None:
-    with open_workspace(home) as ws:
-        calls(ws, 3)
-        for number in range(40):
-            fields = {"tool_name": "old", "input": {}, "timestamp": ago(days=40 + number)}
-            ws.records.store("tool-call", fields, f"old_{number}")
-    async with console(home, "tiers", LARGE) as on:
-        await on.at("lifecycle")
-        await on.shows("40 due", "40 tool calls to long-term memory", "Forecast", "never")
-        await on.press("Y")
-        await on.shows("Run the lifecycle: 40 rows due", "yes, do it")
-        await on.press("y")
-        await on.until(lambda: "lifecycle: 40 tool calls to long-term memory" in on.text)
-        await on.until(lambda: " 0 due" in on.text)
-        assert on.screen.ws.records.count("tool-call", "longterm") == 40
-        await on.press("Y")
-        await on.shows("Nothing is due")
-        await on.press("u")
-        await on.until(lambda: "40 due" in on.text)
-        assert on.screen.ws.records.count("tool-call", "longterm") == 0
-
-
 async def test_documents_are_listed_with_their_sections(home: Path) -> None:
     guide = "# Guide\n\nFirst words.\n\n## Ports [/foo]\n\nPort 80 is for the proxy.\n"
     async with console(home, "tiers", LARGE) as on:
@@ -390,7 +368,7 @@ async def test_a_damaged_file_is_told_and_the_memory_goes_on(home: Path) -> None
 async def test_hostile_texts_do_nothing(home: Path) -> None:
     bad = hostile.everything()
     with open_workspace(home) as ws:
-        ws.records.store("goal", {"description": bad, "status": bad, "metadata": {bad: [bad]}}, "g1")
+        ws.records.store("goal", {"description": bad, "metadata": {bad: [bad]}}, "g1")
         ws.records.store("task", {"description": bad, "goal_id": "g1", "agent": bad, "output": bad}, "t1")
         ws.records.store("decision", {"context": bad, "chosen": bad, "options": [bad, {"name": bad, bad: bad}],
                                       "reasoning": bad}, "d1")  # fmt: skip
