@@ -220,7 +220,7 @@ _KINDS = (
         when="last_used",
         title="trigger",
         words=("trigger", "action"),
-        indexed=("created_from",),
+        indexed=("created_from", "trigger"),
     ),
     Kind(
         "procedure",

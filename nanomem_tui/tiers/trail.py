@@ -18,7 +18,6 @@ from nanomem_tui.store.tier_database import TierDatabase
 from nanomem_tui.store.tier_kinds import ACTIVE, FINAL, KINDS, Kind, kind_of
 from nanomem_tui.store.tier_rows import Where
 from nanomem_tui.store.tier_values import TierRecord, check_given, checked, checked_id
-from nanomem_tui.text import normalised
 
 T = TypeVar("T")
 CACHED_SECONDS = 3600.0
@@ -198,31 +197,24 @@ class Trail:
         none: list[TierRecord] = []
         return sorted(self.ask(look, none), key=lambda goal: (int(goal.fields["priority"]), goal.at, goal.id))
 
-    def tasks_of(self, goal_id: str, limit: int = -1) -> list[TierRecord]:
+    def tasks_of(self, goal_id: str, limit: int = -1, offset: int = 0) -> list[TierRecord]:
         """The tasks of a goal, of both tiers, oldest first."""
         where = Where({"goal_id": goal_id})
         return self.ask(
             lambda connection: tier_rows.rows(
-                connection, self.workspace_id, KINDS["task"], None, where, limit, oldest_first=True
+                connection, self.workspace_id, KINDS["task"], None, where, limit, offset, oldest_first=True
             ),
             [],
         )
 
     def find_pattern(self, trigger: str, least_success: float = 0.0) -> TierRecord | None:
-        """The pattern for a situation: one of just that trigger, else the nearest by its words; of equal ones the one
-        that succeeded most."""
-        from nanomem_tui.store import tier_search
+        """The pattern for a situation: one of just that trigger, else among those that fit about as well as any the
+        one with the best record. None where none fits: what shares one word of many does not."""
+        from nanomem_tui.store import tier_patterns
 
-        def look(connection: sqlite3.Connection) -> TierRecord | None:
-            kind = KINDS["pattern"]
-            same = tier_rows.rows(connection, self.workspace_id, kind, None, Where({"trigger": trigger}))
-            rated = tier_search.find(connection, self.workspace_id, [(kind, kind.table)], trigger, 20)
-            found = {record.id: record for record in (*same, *(one.record for one in rated))}
-            usable = [one for one in found.values() if one.fields["success_rate"] >= least_success]
-            exact = [one for one in usable if normalised(one.fields["trigger"]) == normalised(trigger)]
-            return max(exact, key=_worth) if exact else next(iter(usable), None)
-
-        return self.ask(look, None)
+        return self.ask(
+            lambda connection: tier_patterns.best(connection, self.workspace_id, trigger, least_success), None
+        )
 
     def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
         """The newest successful call of a tool with just that input, not older than `within` seconds."""
@@ -270,10 +262,6 @@ def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
 def not_there(kind: Kind, record_id: str) -> NotFound:
     """The error for a record that is not there."""
     return NotFound(f"no such {kind.name}", record_id, f"see `nanomem record {kind.name} list`")
-
-
-def _worth(pattern: TierRecord) -> tuple[float, int, str]:
-    return pattern.fields["success_rate"], pattern.fields["uses"], pattern.id
 
 
 def _age(at: str) -> float:
