@@ -100,7 +100,8 @@ def carry_out(
     numbers = _still(connection, workspace_id, due, [number for _, number in places])
     if due.what == "moved":
         moved = tier_rows.move(connection, workspace_id, due.kind, "longterm", numbers)
-        return _batch(due, len(moved), {"ids": [record.id for record in moved]}) if moved else None
+        ids = [record.id for record in moved.values()]
+        return _batch(due, len(moved), {"ids": ids, "numbers": [*moved]}) if moved else None
     records = _whole(connection, due.kind, due.table, numbers)
     if not records:
         return None
@@ -116,8 +117,10 @@ def take_back(connection: sqlite3.Connection, workspace_id: str, batch: Batch) -
     kept = _unpacked(batch)
     if batch.what == "moved":
         table = kind.tables["longterm"]
-        numbers = [number for number, _ in _numbers(connection, workspace_id, table, kept["ids"])]
-        tier_rows.move(connection, workspace_id, kind, kind.tier, numbers)
+        had = dict(zip(kept["ids"], kept.get("numbers", ()), strict=False))  # none in what older releases kept
+        there = _numbers(connection, workspace_id, table, kept["ids"])
+        places = {number: had[key] for number, key in there if key in had}
+        tier_rows.move(connection, workspace_id, kind, kind.tier, [number for number, _ in there], places)
         return
     hour = KINDS["metric-hour"]
     for record_id, before, _ in reversed(kept["hours"]):
@@ -126,8 +129,8 @@ def take_back(connection: sqlite3.Connection, workspace_id: str, batch: Batch) -
         else:
             tier_rows.put(connection, workspace_id, [_record(hour, hour.tier, before)])
     records = [_record(kind, kind.tier, row) for row in kept["rows"]]
-    there = {key for _, key in _numbers(connection, workspace_id, kind.table, [record.id for record in records])}
-    tier_rows.put(connection, workspace_id, [record for record in records if record.id not in there])
+    known = {key for _, key in _numbers(connection, workspace_id, kind.table, [record.id for record in records])}
+    tier_rows.put(connection, workspace_id, [record for record in records if record.id not in known])
 
 
 def moved_on(connection: sqlite3.Connection, workspace_id: str, newest_first: Iterable[Batch]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nanomem_tui.store.tier_kinds import KINDS, Kind, Tier
@@ -153,24 +154,30 @@ def by_numbers(
 
 
 def move(
-    connection: sqlite3.Connection, workspace_id: str, kind: Kind, to: Tier, numbers: Sequence[int]
-) -> list[TierRecord]:
+    connection: sqlite3.Connection,
+    workspace_id: str,
+    kind: Kind,
+    to: Tier,
+    numbers: Sequence[int],
+    places: Mapping[int, int] = MappingProxyType({}),  # nobody can change it
+) -> dict[int, TierRecord]:
     """Move rows of a kind from the other tier to that one, by their numbers: copied, then taken away. Those that were
-    moved, as they are now; one that is damaged stays, for its copy would look whole."""
+    moved, by the number that they had; one that is damaged stays, for its copy would look whole. `places`: the numbers
+    that rows get there, where nobody has them; a search takes what has a high number for new."""
     table = next(table for tier, table in kind.tables.items() if tier != to)
     names = ", ".join(map(quoted, columns(kind, table)))
     query = f"SELECT {names} FROM {table} WHERE number = ? AND workspace_id = ?"
-    moved = []
+    moved: dict[int, TierRecord] = {}
     for number in numbers:
         row = connection.execute(query, (number, workspace_id)).fetchone()
         if row is not None and is_whole(row):
             before = record_of(kind, table, row)
             after = before._replace(tier=to)
-            _insert(connection, workspace_id, after)
+            _insert(connection, workspace_id, after, places.get(number))
             connection.execute(f"DELETE FROM {table} WHERE number = ?", (number,))
             if kind.words:
                 _forget(connection, table, number, words_of(before))
-            moved.append(after)
+            moved[number] = after
     return moved
 
 
@@ -226,13 +233,17 @@ def _find(
     return None
 
 
-def _insert(connection: sqlite3.Connection, workspace_id: str, record: TierRecord) -> None:
+def _insert(connection: sqlite3.Connection, workspace_id: str, record: TierRecord, place: int | None = None) -> None:
+    """Add a row, with the number `place` where it is given and nobody has it."""
     kind = KINDS[record.kind]
     table = kind.tables[record.tier]
     names = columns(kind, table)
     marks = ", ".join("?" * len(names))
-    query = f"INSERT INTO {table} ({', '.join(map(quoted, names))}) VALUES ({marks})"
-    number = connection.execute(query, row_of(workspace_id, record)).lastrowid
+    taken = f"SELECT 1 FROM {table} WHERE number = ?"
+    free = place is not None and connection.execute(taken, (place,)).fetchone() is None
+    query = f"INSERT INTO {table} (number, {', '.join(map(quoted, names))}) VALUES (?, {marks})"
+    row = (place if free else None, *row_of(workspace_id, record))
+    number = connection.execute(query, row).lastrowid
     if kind.words:
         connection.execute(f"INSERT INTO {table}_words (rowid, words) VALUES (?, ?)", (number, words_of(record)))
 

@@ -226,6 +226,20 @@ def test_a_run_is_one_operation_that_is_undone_and_done_again(ws: Workspace) -> 
     assert not ws.records.search("nginx", ["task"], "longterm")
 
 
+def test_a_run_that_was_undone_leaves_the_order_of_what_is_found(ws: Workspace) -> None:
+    for number in range(12):
+        age = (200 if number % 3 else 1) * DAY
+        kept(ws, "goal", f"g{number}", age, status="completed", description=f"nginx restart {number}")
+    before = [hit.record.id for hit in ws.records.search("nginx restart", ["goal"])]
+    scores = [hit.score for hit in ws.records.search("nginx restart", ["goal"])]
+    for _ in range(3):
+        ws.lifecycle.run()
+        assert ws.records.count("goal", "longterm")
+        ws.undo()
+    assert [hit.record.id for hit in ws.records.search("nginx restart", ["goal"])] == before
+    assert [hit.score for hit in ws.records.search("nginx restart", ["goal"])] == scores
+
+
 def test_what_was_averaged_and_deleted_by_one_run_comes_back(ws: Workspace) -> None:
     kept(ws, "metric", "m", 500 * DAY)
     before = all_of(ws)
