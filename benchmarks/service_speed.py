@@ -4,8 +4,10 @@
 
 One client asks one call after another, all kinds of them in turns and each turn in another order, with the same work
 done here among them, so that what disturbs the machine disturbs all alike. "Added" is what a call takes at the 95th
-percentile beyond the empty rpc of a bare grpc.aio server and its work done here; the goal is at most .3 ms. Throughput:
-64 calls at a time. The tiers hold n records each (`tiers.py` makes them); `--home` uses those of an earlier run.
+percentile beyond the empty rpc of a bare grpc.aio server and its work done here; the goal is at most .3 ms. "Processor"
+is what the server's process used for a call, its median: that says much on a busy machine too, where times do not.
+Throughput: 64 calls at a time. The tiers hold n records each (`tiers.py` makes them); `--home` uses those of an earlier
+run.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -58,6 +60,16 @@ Ask = Callable[[], Any]
 Row = dict[str, float]
 
 
+class Servers(NamedTuple):
+    """The addresses and the processes of both, and the token of ours."""
+
+    ours: str
+    bare: str
+    token: str
+    pid: int
+    bare_pid: int
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=20_000)
@@ -69,14 +81,15 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nm")))
         workspace = filled(options.home or scratch, options.n)
-        ours, bare, word = stack.enter_context(servers(workspace, scratch, options.way))
-        found = asyncio.run(measured(workspace, ours, bare, word, options.rounds, options.n))
+        both = stack.enter_context(servers(workspace, scratch, options.way))
+        found = asyncio.run(measured(workspace, both, options.rounds, options.n))
     load = os.getloadavg()[0]
     print(f"{options.n:,} records in each tier, by {options.way}, load {load:.1f}; ms, median and 95th percentile")
     for name, row in found["ms"].items():
         parts = [f"{row['p50']:8.3f} {row['p95']:8.3f}"]
         told = ("here", "added") if "added p95" in row else ()
         parts += [f"{part} {row[f'{part} p50']:7.3f} {row[f'{part} p95']:7.3f}" for part in told]
+        parts += [f"processor {row['processor']:.3f}"] if "processor" in row else []
         print(f"  {name:28}{'   '.join(parts)}")
     print(f"calls a second, {AT_ONCE} at a time")
     for name, rate in found["per second"].items():
@@ -90,8 +103,8 @@ def main() -> int:
 
 
 @contextlib.contextmanager
-def servers(workspace: Path, scratch: Path, way: str) -> Iterator[tuple[str, str, str]]:
-    """The service and a bare server, each a process: their addresses, and the token."""
+def servers(workspace: Path, scratch: Path, way: str) -> Iterator[Servers]:
+    """The service and a bare server, each a process."""
     ours, bare = (
         (["--socket", str(scratch / "s")], f"unix:{scratch / 'b'}")
         if way == "socket"
@@ -109,7 +122,7 @@ def servers(workspace: Path, scratch: Path, way: str) -> Iterator[tuple[str, str
             port = floor.stdout.readline().strip()
             with open_workspace(workspace) as ws:
                 word = token.token(ws.paths.data / grpc_place.TOKEN) if way == "port" else ""
-            yield address, bare if way == "socket" else f"127.0.0.1:{port}", word
+            yield Servers(address, bare if way == "socket" else f"127.0.0.1:{port}", word, service.pid, floor.pid)
         finally:
             service.terminate()
             floor.terminate()
@@ -127,6 +140,8 @@ def requests(chance: random.Random, count: int) -> dict[str, tuple[str, Callable
         "PushEvent": ("PushEvent", lambda: pb.Event(category="event", source="bench", data_json=body)),
         "UpdateMetric": ("UpdateMetric", lambda: pb.MetricUpdate(key="cpu.percent", value=number())),
         "GetMetric": ("GetMetric", lambda: pb.MetricRequest(key="cpu.percent")),
+        "StoreAgentState": ("StoreAgentState", lambda: pb.AgentState(agent_name="bench", state_json=body)),
+        "GetAgentState": ("GetAgentState", lambda: pb.AgentStateRequest(agent_name="bench")),
         "GetRecentEvents, 20": ("GetRecentEvents", lambda: pb.GetRecentRequest(count=20)),
         "StoreTask": ("StoreTask", lambda: pb.Task(goal_id="bench", description=f"step {number()}", input_json=body)),
         "StoreToolCall": (
@@ -139,9 +154,9 @@ def requests(chance: random.Random, count: int) -> dict[str, tuple[str, Callable
     }  # fmt: skip
 
 
-async def measured(workspace: Path, ours: str, bare: str, word: str, rounds: int, count: int) -> dict[str, Any]:
-    metadata = (("authorization", f"Bearer {word}"),) if word else ()
-    async with grpc.aio.insecure_channel(ours) as channel, grpc.aio.insecure_channel(bare) as floor:
+async def measured(workspace: Path, where: Servers, rounds: int, count: int) -> dict[str, Any]:
+    metadata = (("authorization", f"Bearer {where.token}"),) if where.token else ()
+    async with grpc.aio.insecure_channel(where.ours) as channel, grpc.aio.insecure_channel(where.bare) as floor:
         stub = memory_pb2_grpc.MemoryServiceStub(channel)
         echo, empty = floor.unary_unary("/bare/Echo"), floor.unary_unary("/bare/Empty")
         payload = json.dumps({"what": "echoed", "values": list(range(20))}).encode()
@@ -149,11 +164,16 @@ async def measured(workspace: Path, ours: str, bare: str, word: str, rounds: int
         calls: dict[str, Ask] = {"empty rpc": lambda: empty(b""), "bare echo": lambda: echo(payload)}
         for name, (rpc, made) in asked.items():
             calls[name] = _call(getattr(stub, rpc), made, metadata)
+        for name in ("UpdateMetric", "StoreAgentState"):  # so that there is what the others ask for
+            await calls[name]()
         with open_workspace(workspace) as ws:
             service = MemoryService(ws)
-            here = {f"here {name}": _work(service.rpcs[rpc].work, made) for name, (rpc, made) in asked.items()}
-            times = await _in_turns(calls, here, rounds)
+            here = {f"here {name}": _work(service.rpcs[rpc].answer, made) for name, (rpc, made) in asked.items()}
+            pids = {name: where.pid if name in asked else where.bare_pid for name in calls}
+            times, used = await _in_turns(calls, here, pids, rounds)
         rows: dict[str, Row] = {name: _row(times[name]) for name in calls}
+        for name, spent in used.items():
+            rows[name]["processor"] = _row(spent)["p50"]
         for name in asked:
             inside = _row(times[f"here {name}"])
             rows[name] |= {f"here {at}": inside[at] for at in inside}
@@ -171,14 +191,21 @@ def _work(work: Callable[[Any], Any], made: Callable[[], Any]) -> Ask:
     return lambda: work(made())
 
 
-async def _in_turns(calls: dict[str, Ask], here: dict[str, Ask], rounds: int) -> dict[str, list[float]]:
-    """The times of each in milliseconds, after twenty turns that warm."""
+Times = dict[str, list[float]]
+
+
+async def _in_turns(
+    calls: dict[str, Ask], here: dict[str, Ask], pids: dict[str, int], rounds: int
+) -> tuple[Times, Times]:
+    """The times of each in milliseconds, after twenty turns that warm, and the processor time of a call's server."""
     chance = random.Random(SEED)
-    found: dict[str, list[float]] = {name: [] for name in (*calls, *here)}
+    found: Times = {name: [] for name in (*calls, *here)}
+    used: Times = {name: [] for name in calls} if sys.platform == "linux" else {}
     names = list(found)
     for number in range(rounds + 20):
         chance.shuffle(names)
         for name in names:
+            before = _processor(pids[name]) if name in used else 0.0
             started = time.perf_counter()
             if name in calls:
                 await calls[name]()
@@ -186,8 +213,15 @@ async def _in_turns(calls: dict[str, Ask], here: dict[str, Ask], rounds: int) ->
                 here[name]()
             if number >= 20:
                 found[name].append((time.perf_counter() - started) * 1000)
+                if name in used:
+                    used[name].append(_processor(pids[name]) - before)
             await asyncio.sleep(0)
-    return found
+    return found, used
+
+
+def _processor(pid: int) -> float:
+    """Milliseconds of processor time that another process has used, by the clock that Linux has for each."""
+    return time.clock_gettime((~pid << 3) | 2) * 1000
 
 
 def _row(times: list[float]) -> Row:
