@@ -17,11 +17,13 @@ from nanomem_tui.conditions import (
     changeable,
     compactable,
     consolidable,
+    openable,
     redoable,
     turned,
     two_rows,
     undoable,
     unfinished,
+    with_detail,
     with_item,
     with_message,
     with_row,
@@ -75,8 +77,9 @@ class Action:
     """One thing a person can do.
 
     `keys` are Textual key names or single characters, the first is the one shown; none: palette only. `screens` empty
-    means everywhere. `labels`, `helps`, `twins` and `footers` hold what differs on one screen. `footer` orders
-    the footer (1 first; 0: only in help). `headless` is the command that does the same.
+    means everywhere. `labels`, `helps`, `twins` and `footers` hold what differs on one screen, `in_detail` the
+    place in the footer while the keys are for the detail. `footer` orders the footer (1 first; 0: only in help).
+    `headless` is the command that does the same.
     """
 
     name: str
@@ -90,6 +93,7 @@ class Action:
     enabled: Callable[[Context], str | None] = always
     footer: int = 0
     footers: Mapping[str, int] = field(default_factory=dict)
+    in_detail: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     helps: Mapping[str, str] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
@@ -102,9 +106,10 @@ class Action:
         """The short label on `screen`."""
         return self.labels.get(screen, self.label)
 
-    def footer_on(self, screen: str) -> int:
+    def footer_on(self, screen: str, in_detail: bool = False) -> int:
         """Its place in the footer of `screen`; 0 for none."""
-        return self.footers.get(screen, self.footer)
+        place = self.footers.get(screen, self.footer)
+        return self.in_detail.get(screen, place) if in_detail else place
 
     def help_on(self, screen: str) -> str:
         """What it does on `screen`."""
@@ -210,7 +215,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("source", ("o",), "source", "Jump to where this came from or went to: the turn, the memories, the session.",
            "screen", ("items", "sessions", "wal", "archive", "injections", "inbox", "blame", "lessons", *_KNOWN,
                       "trail"),
-           headless="memory show ID", enabled=with_source, footer=17,
+           headless="memory show ID", enabled=with_source, footer=17, in_detail={"trail": 3},
            labels={"sessions": "memories", "wal": "session", "archive": "session", "injections": "the turn",
                    "blame": "what was said", "reflections": "lesson", "trail": "up"},
            twins={"sessions": "session show KEY", "wal": "session show KEY", "archive": "session show KEY",
@@ -274,10 +279,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("survival", ("%",), "survival", "How much of what each Dream wrote still stands, as a curve.", "screen",
            ("dream",), headless="dream survival", enabled=with_row, footer=19),
     Action("next_hunk", ("n",), "next hunk", "To the next part of the detail: hunk, message or turn.", "screen", _PARTS,
-           enabled=with_row, footer=18,
+           enabled=with_detail, footer=18, in_detail={"trail": 5, "tiers": 5},
            labels={"sessions": "next message", "wal": "next turn", "injections": "next item", "blame": "next reason",
                    "versions": "next change", "knowledge": "next part", "tiers": "next part", "trail": "next link"}),
-    Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen", _PARTS, enabled=with_row,
+    Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen", _PARTS, enabled=with_detail,
            labels={"sessions": "last message", "wal": "last turn", "injections": "last item", "blame": "last reason",
                    "versions": "last change", "knowledge": "last part", "tiers": "last part", "trail": "last link"}),
     Action("reply_to", ("Q",), "reply to", "Type the words of the message that it replies to; they count half.",
@@ -330,9 +335,10 @@ ACTIONS: tuple[Action, ...] = (
            helps={"context": "Type the task; what is known for it is told at each key."}),
     Action("help", ("?",), "help", "The keys of this screen.", "global", footer=90),
     Action("palette", (":", "ctrl+p"), "commands", "Every action by name.", "global", footer=80),
-    Action("open", ("enter",), "open", "Open the row: to the detail, or into it.", "global", enabled=with_row,
-           footer=40),
-    Action("back", ("escape",), "back", "Back: to the list, then without filter, then without selection.", "global"),
+    Action("open", ("enter",), "open", "Open the row: to the detail, or into it.", "global", enabled=openable,
+           footer=40, in_detail={"trail": 2, "tiers": 2}),
+    Action("back", ("escape",), "back", "Back: to the list, then without filter, then without selection.", "global",
+           in_detail={"trail": 4, "tiers": 4}),
     Action("next_pane", ("tab",), "pane", "To the other pane.", "global", footer=50),
     Action("previous_pane", ("shift+tab",), "pane", "To the pane before.", "global"),
     Action("undo", ("u",), "undo", "Take back the last change that you made.", "global", headless="undo",

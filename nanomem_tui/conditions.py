@@ -12,8 +12,9 @@ from dataclasses import dataclass
 class Context:
     """What an action may look at to say whether it can be done now; a screen makes one when asked.
 
-    `has` names further things that are true, such as "source" (the row knows where it came from). `read_only` is why
-    nothing can be changed, `row_read_only` why the row at the cursor can't; empty when it can.
+    `has` names further things that are true, such as "source" (the row knows where it came from), "detail" (it is
+    shown) or "in detail" (the keys are for it). `read_only` is why nothing can be changed, `row_read_only` why the row
+    at the cursor can't; empty when it can.
     """
 
     screen: str
@@ -77,6 +78,20 @@ def compactable(context: Context) -> str | None:
 def consolidable(context: Context) -> str | None:
     """Needs a conversation, and no agent that has it in memory."""
     return without_agent(context) or with_row(context)
+
+
+def with_detail(context: Context) -> str | None:
+    """Needs a detail that is shown."""
+    if context.screen == "trail" and "nothing to open" in context.has:
+        return "this record has no links: esc goes back"
+    return with_row(context) or (None if "detail" in context.has else "the detail is not shown: tab goes there")
+
+
+def openable(context: Context) -> str | None:
+    """Needs a row; in a detail of which enter opens parts, one of these."""
+    if "elsewhere to open" in context.has:
+        return "nothing to open at the cursor: n goes on to what there is"
+    return "nothing to open here: esc goes back" if "nothing to open" in context.has else with_row(context)
 
 
 def with_source(context: Context) -> str | None:

@@ -134,6 +134,8 @@ def _from_json(text: str) -> Any:
 
 
 def _table(found: Sequence[OperationalEntry]) -> list[str]:
+    from nanomem_tui.tiers.entries import said
+
     columns = [
         Column("When"),
         Column("Category"),
@@ -141,27 +143,11 @@ def _table(found: Sequence[OperationalEntry]) -> list[str]:
         Column("Critical", drop=1, optional=True),
         Column("What", limit=160, least=16),
     ]
-    return table(
-        columns,
-        [
-            (words.when(entry.at), entry.category, entry.source, "yes" if entry.critical else "", what(entry))
-            for entry in found
-        ],
-        output.terminal_width(),
-    )
-
-
-def what(entry: OperationalEntry) -> str:
-    """What an entry says, in a line."""
-    data = entry.data
-    if entry.category == "metric":
-        return f"{data['name']} = {data['value']:g} {data.get('unit') or ''}".rstrip()
-    if isinstance(data, dict) and isinstance(message := data.get("message"), str) and message:
-        return message
-    if entry.category == "task":
-        description = data.get("description")
-        return f"{data['id']}: {data['status']}" + (f" · {description}" if isinstance(description, str) else "")
-    return json.dumps(data, ensure_ascii=False)
+    rows = []
+    for entry in found:
+        grave = "yes" if entry.critical else ""
+        rows.append((words.when(entry.at), entry.category, entry.source, grave, said(entry.category, entry.data)))
+    return table(columns, rows, output.terminal_width())
 
 
 def _metrics(found: Sequence[MetricValue]) -> list[str]:

@@ -139,6 +139,8 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         row = self.table.cursor_row
         shared = self.workspace_context()
         has = shared.has | (self.facts(row) if row is not None else frozenset())
+        if self.detail_pane.display:
+            has |= {"detail", "in detail"} if self._pane == "detail" else {"detail"}
         rows, selected = len(self.table.rows), len(self.table.selected)
         held = self.row_read_only(row) if row is not None and not selected else ""
         return replace(shared, screen=self.SCREEN, rows=rows, selected=selected, has=has, row_read_only=held)
@@ -189,6 +191,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         both, small = self._class_by_size()
         self.table.display = both or self._pane == "list"
         self.detail_pane.display = both or self._pane == "detail"
+        self.refresh_context()
         if small:
             width, height = self.app.size
             wanted = f"nanomem needs {SMALLEST[0]}x{SMALLEST[1]} characters; this is {width}x{height}. q leaves."

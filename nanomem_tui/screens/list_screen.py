@@ -232,10 +232,9 @@ class ListScreen(Screen[None], Generic[Row]):
             self.table.show_loading()
         else:
             empty = self.nothing() if not self.listing.filter else f"Nothing matches {self.listing.filter.source}"
-            if self.listing.filter.problems:
-                empty += f": {self.listing.filter.problems[0]}"
             if view.hint:
                 empty = f"{view.hint[:1].upper()}{view.hint[1:]}"
+            empty += self._problem()
             if not view.done:
                 empty += "; looking for something similar …"
             self.table.set_rows(self.arranged(view.rows), self._changed, empty, from_top=self._from_top)
@@ -254,9 +253,17 @@ class ListScreen(Screen[None], Generic[Row]):
         if self._loading:
             parts.append("loading")
         self.query_one(TitleBar).set_right(" · ".join(parts))
-        problems = self.listing.filter.problems
-        self.query_one(FilterBar).say(problems[0] if problems else "", "warn")
+        self._say_problem()
         self.refresh_context()
+
+    def _problem(self) -> str:
+        """What of the filter was not understood, to end a sentence that says that there are no rows."""
+        problems = self.listing.filter.problems
+        return f": {problems[0]}" if problems else ""
+
+    def _say_problem(self) -> None:
+        """Say that beside the filter, unless it stands in place of the rows."""
+        self.query_one(FilterBar).say(self._problem()[2:] if self.table.state != "empty" else "", "warn")
 
     @on(FilterBar.FilterChanged)
     def _filter_changed(self, event: FilterBar.FilterChanged) -> None:

@@ -5,10 +5,13 @@ Owns the pane and what the copy key takes from it. Which parts there are, and wh
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from dataclasses import replace
+from typing import ClassVar, Generic, TypeVar
 
+from textual import on
 from textual.widget import Widget
 
+from nanomem_tui.conditions import Context
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets.parts_view import PartsView
 
@@ -16,7 +19,9 @@ Row = TypeVar("Row")
 
 
 class PartsScreen(WorkspaceScreen[Row], Generic[Row]):
-    """A list, and the parts of its row."""
+    """A list, and the parts of its row. `OPENS` are the parts that enter opens, where not every one says so itself."""
+
+    OPENS: ClassVar[tuple[type, ...]] = ()
 
     def make_detail(self) -> Widget:
         """A view that lays out only what is seen."""
@@ -26,6 +31,28 @@ class PartsScreen(WorkspaceScreen[Row], Generic[Row]):
     def view(self) -> PartsView:
         """The parts."""
         return self.query_one("#detail", PartsView)
+
+    def context(self) -> Context:
+        """What actions may look at now, also whether enter opens what is at the cursor of the detail."""
+        context = super().context()
+        if self._pane != "detail" or not self.OPENS or isinstance(self.view.current, self.OPENS):
+            return context
+        more = any(isinstance(part, self.OPENS) for part in self.view.parts)
+        return replace(context, has=context.has | {"elsewhere to open" if more else "nothing to open"})
+
+    @on(PartsView.PartHighlighted)
+    def _other_part(self) -> None:
+        self.refresh_context()
+
+    def do_next_hunk(self) -> None:
+        """To the next part, also from the list."""
+        self.show_pane("detail")
+        self.view.action_next_hunk()
+
+    def do_previous_hunk(self) -> None:
+        """To the part before, also from the list."""
+        self.show_pane("detail")
+        self.view.action_previous_hunk()
 
     def copy_text(self) -> str:
         """The part at the cursor, else what the list copies."""

@@ -61,6 +61,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
 
     SCREEN = "tiers"
     FLASHES = False
+    OPENS = (Linked, Told, Filed)
     HELP = (
         "What there is of the agent's work: now (the last hour, in memory), in working memory, in long-term memory. "
         "enter shows the records of a kind; in the detail: what happens now, drawn and followed while it is shown, "
@@ -117,7 +118,8 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
 
     def _newest_of(self, kind: str) -> str:
         held = self._held.get(kind)
-        return age_of(held.newest) if held is not None and held.newest else ""
+        newest = max(held.newest if held is not None else "", self._now.newest.get(kind, ""))
+        return age_of(newest) if newest else ""
 
     def row_id(self, row: str) -> str:
         """The name of the kind."""

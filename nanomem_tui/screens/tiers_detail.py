@@ -19,6 +19,7 @@ from nanomem_tui.store import merge
 from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.text import counted, one_line
+from nanomem_tui.tiers.entries import said
 from nanomem_tui.widgets.document import Block, Body, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.plots import meter
@@ -32,6 +33,7 @@ SAME_FILE = 50  # earlier states of a file that are looked at
 LOGGED = 30  # changes of a record that are told
 SHOWN_LINES = 400  # of a difference
 BAR = 20  # cells
+HEADING = 400  # cells
 _LABELS = {
     "duration_ms": "took", "avg_duration_ms": "takes", "intelligence_level": "level", "model_used": "model",
     "timestamp": "when", "created_at": "created", "started_at": "started", "completed_at": "ended",
@@ -79,7 +81,7 @@ class Linked:
 
 def parts_of(ws: Workspace, record: TierRecord, signs: Glyphs) -> tuple[Part, ...]:
     """The parts of a record. Raises the errors of the store."""
-    blocks: list[Block] = [Spans(((one_line(record.title, 400), "heading"),))]
+    blocks: list[Block] = _headed(record)
     drawn = _DRAWN.get(record.kind)
     blocks += drawn(record, signs) if drawn is not None else _PLAIN.get(record.kind, _plainly)(record)
     if record.kind == "config-change":
@@ -154,15 +156,30 @@ def _fields(record: TierRecord, *names: str) -> Iterator[Block]:
             yield Field(label, shown_value(value), tone)
 
 
+def _headed(record: TierRecord) -> list[Block]:
+    """What it is, once: a long text, or one of several lines, stands below the name of the kind."""
+    fields = record.fields
+    if record.kind == "event":
+        return [Spans(((one_line(said(fields["category"], fields["data"]), HEADING), "heading"),))]
+    whole = str(fields.get(KINDS[record.kind].title) or record.id)
+    if one_line(whole, HEADING) == one_line(whole) and "\n" not in whole.strip():
+        return [Spans(((one_line(whole), "heading"),))]
+    return [Spans(((record.kind.replace("-", " ").capitalize(), "heading"),)), Body(whole)]
+
+
 def _plainly(record: TierRecord) -> list[Block]:
-    names = [field.name for field in KINDS[record.kind].fields]
-    return list(_fields(record, *names))
+    kind = KINDS[record.kind]
+    return list(_fields(record, *(field.name for field in kind.fields if field.name != kind.title)))
+
+
+def _event(record: TierRecord) -> list[Block]:
+    return list(_fields(record, "category", "source", "critical", "timestamp", "data"))
 
 
 def _goal(record: TierRecord) -> list[Block]:
     return [
         *_fields(record, "status", "priority", "created_at", "completed_at"),
-        *_long(record, "description", "result"),
+        *_long(record, "result"),
         *_fields(record, "metadata"),
     ]
 
@@ -170,7 +187,6 @@ def _goal(record: TierRecord) -> list[Block]:
 def _task(record: TierRecord) -> list[Block]:
     return [
         *_fields(record, "status", "agent", "started_at", "completed_at", "duration_ms", "error"),
-        *_long(record, "description"),
         *_fields(record, "input", "output"),
     ]
 
@@ -181,7 +197,7 @@ def _call(record: TierRecord) -> list[Block]:
 
 def _decision(record: TierRecord, signs: Glyphs) -> list[Block]:
     fields = record.fields
-    blocks: list[Block] = [*_long(record, "context"), Heading("Options")]
+    blocks: list[Block] = [Heading("Options")]
     options = _options(fields["options"])
     is_among = [_is_chosen(option, fields["chosen"]) for option, _ in options]
     for (option, why), chosen in zip(options, is_among, strict=True):
@@ -220,7 +236,7 @@ def _is_chosen(option: str, chosen: str) -> bool:
 def _pattern(record: TierRecord, signs: Glyphs) -> list[Block]:
     fields = record.fields
     return [
-        *_long(record, "trigger"), Heading("Then"), Body(fields["action"]), Body(""),
+        Heading("Then"), Body(fields["action"]), Body(""),
         _rated("works", record, signs, f"in {counted(fields['uses'] or 0, 'use')}"), *_fields(record, "last_used"),
     ]  # fmt: skip
 
@@ -254,7 +270,7 @@ def _step(step: Any) -> str:
 
 
 def _incident(record: TierRecord, signs: Glyphs) -> list[Block]:
-    blocks = [*_long(record, "description"), *_fields(record, "timestamp", "resolved_by"), Heading("Symptoms")]
+    blocks: list[Block] = [*_fields(record, "timestamp", "resolved_by"), Heading("Symptoms")]
     symptoms = record.fields["symptoms"]
     listed = symptoms if isinstance(symptoms, list) else [symptoms] if symptoms else []
     blocks += [Spans(((f"{signs.bullet} ", "accent"), (shown_value(one), "")), 2) for one in listed]
@@ -271,24 +287,18 @@ def _config(record: TierRecord) -> list[Block]:
 
 
 _PLAIN: Mapping[str, Callable[[TierRecord], list[Block]]] = {
-    "goal": _goal, "task": _task, "tool-call": _call, "config-change": _config,
+    "goal": _goal, "task": _task, "tool-call": _call, "config-change": _config, "event": _event,
 }  # fmt: skip
 _DRAWN: Mapping[str, Callable[[TierRecord, Glyphs], list[Block]]] = {
     "decision": _decision, "pattern": _pattern, "procedure": _procedure, "incident": _incident,
 }  # fmt: skip
 
 
-def _long(record: TierRecord, *names: str) -> Iterator[Block]:
-    """Texts that the heading of the pane may have cut, and others."""
-    for name in names:
-        value = record.fields.get(name)
-        if not value:
-            continue
-        if name != KINDS[record.kind].title:
-            yield Heading(name.replace("_", " ").capitalize())
-            yield Body(value)
-        elif one_line(value, 400) != value:
-            yield Body(value)
+def _long(record: TierRecord, name: str) -> Iterator[Block]:
+    """A text under its name."""
+    if value := record.fields.get(name):
+        yield Heading(name.replace("_", " ").capitalize())
+        yield Body(value)
 
 
 def _rated(label: str, record: TierRecord, signs: Glyphs, said: str) -> Block:
@@ -345,7 +355,7 @@ def _named(record: TierRecord) -> str:
         why = fields.get("reason") or fields.get("changed_by")
         return f"{record.title}: {why}" if why else record.title
     if record.kind == "event":
-        return f"{fields.get('source') or record.title}: {shown_value(fields.get('data'))}"
+        return f"{fields.get('source') or record.title}: {said(record.title, fields.get('data'))}"
     if record.kind == "metric":
         return f"{record.title} {number(fields.get('value'))} {fields.get('unit') or ''}"
     return record.title

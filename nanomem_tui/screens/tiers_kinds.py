@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -11,6 +12,7 @@ from nanomem_tui.screens.rows import age_of
 from nanomem_tui.store.tier_kinds import KINDS, TIERS
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.text import one_line
+from nanomem_tui.tiers.entries import said
 from nanomem_tui.widgets.columns import Column
 
 TITLES: Mapping[str, str] = {
@@ -140,6 +142,17 @@ def _called(row: TierRecord) -> str:
     return str(row.fields.get("reason") or row.fields.get("input") or "")
 
 
+def _event(row: TierRecord) -> str:
+    """What an event says; of data that is longer than what was read of it, the beginning as it is kept."""
+    data = row.fields.get("data")
+    if isinstance(data, str):
+        try:
+            data = json.loads(data)
+        except ValueError:
+            return str(data)
+    return said(row.fields["category"], data) if data is not None else ""
+
+
 Shown = Column[TierRecord]
 _AGE = Shown("age", "Age", lambda row: age_of(row.at) if row.at else "", width=6, align="right", tone="dim")
 
@@ -203,7 +216,7 @@ _COLUMNS: Mapping[str, Sequence[Shown]] = {
     "event": (
         _narrow("category", "Category", 12, tone="accent"),
         _narrow("source", "Source", 14, 2, "dim"),
-        _wide("data", "What"),
+        Shown("data", "What", _event, min_width=18),
     ),
     "metric": (
         Shown("name", "Metric", _text("name"), min_width=18, tone="accent"),

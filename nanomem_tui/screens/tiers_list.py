@@ -12,6 +12,7 @@ from textual import on, work
 from textual.message import Message
 
 from nanomem_tui.errors import in_words
+from nanomem_tui.screens import tiers_live
 from nanomem_tui.screens.list_screen import DOCTOR
 from nanomem_tui.screens.listing import Listing
 from nanomem_tui.screens.parts_screen import PartsScreen
@@ -39,13 +40,14 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
     """Records of one kind."""
 
     class Began(Message):
-        """From the loading thread: how many there are, and the first pages."""
+        """From the loading thread: how many there are, and the first pages; where there is none, how many of now."""
 
-        def __init__(self, turn: int, beginning: Beginning, near: str) -> None:
+        def __init__(self, turn: int, beginning: Beginning, near: str, now: int) -> None:
             super().__init__()
             self.turn = turn
             self.beginning = beginning
             self.near = near
+            self.now = now
 
     class Filtered(Message):
         """From the loading thread: what the filter let through so far, of how many."""
@@ -79,6 +81,7 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
         self._whole = 0
         self._note = ""
         self._gone = ""
+        self._of_now = 0
         self._missing: set[int] = set()
         self._reading_pages = False
         self._set_listing()
@@ -172,7 +175,9 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
         try:
             records = self.ws.records
             if not by:
-                self.post_message(self.Began(turn, begin(records, wanted, near, at), near))
+                beginning = begin(records, wanted, near, at)
+                now = 0 if beginning.total else tiers_live.count(self.ws, wanted.kind.name)
+                self.post_message(self.Began(turn, beginning, near, now))
                 return
             whole = records.ask(lambda connection: count(connection, records.workspace_id, wanted), 0)
             for sought in seek(records, wanted, by):
@@ -192,7 +197,7 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
         for number, page in pages.items():
             rows.put(number, page)
         self._loading, self._whole, self._note = False, total, ""
-        self._gone = event.near if place is None else ""
+        self._gone, self._of_now = event.near if place is None else "", event.now
         self._show(rows, _changed(before, rows))
 
     @on(Filtered)
@@ -209,9 +214,8 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
             self._say_totals()
 
     def _show(self, rows: Sequence[TierRecord], changed: Collection[str]) -> None:
-        problems = self.listing.filter.problems
         empty = f"Nothing matches {self.listing.filter.source}" if self.listing.filter else self.nothing()
-        self.table.set_rows(rows, changed, f"{empty}: {problems[0]}" if problems else empty, from_top=self._from_top)
+        self.table.set_rows(rows, changed, empty + self._problem(), from_top=self._from_top)
         self._from_top = False
         if changed:
             self.forget_detail()
@@ -271,8 +275,11 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
     # What is said of it
 
     def nothing(self) -> str:
-        """Where records of the kind come from."""
+        """Where records of the kind come from, or where those are that were told just now."""
         named = TITLES[self.kind].lower()
+        if self._of_now:
+            are = "is" if self._of_now == 1 else "are"
+            return f"No {named} are kept yet; {self._of_now:,} {are} among what happens now: esc, then tab."
         return f"No {named} yet. {NOTHING}"
 
     def _say_totals(self) -> None:
@@ -286,8 +293,7 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
         if self._loading:
             parts.append("loading")
         self.query_one(TitleBar).set_right(" · ".join(parts))
-        problems = self.listing.filter.problems
-        self.query_one(FilterBar).say(problems[0] if problems else "", "warn")
+        self._say_problem()
         self.refresh_context()
 
     def is_gone(self, row_id: str) -> bool:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.screens.knowledge_detail import Title
 from nanomem_tui.screens.tiers_detail import pretty
 from nanomem_tui.screens.tiers_plot import DRAWN, Plotted, Point, clock_of
 from nanomem_tui.text import one_line
+from nanomem_tui.tiers.entries import said
 from nanomem_tui.widgets.document import Body, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
-from nanomem_tui.widgets.signs import Glyphs
+from nanomem_tui.widgets.signs import UNICODE, Glyphs
 
 if TYPE_CHECKING:
     from nanomem_tui.tiers.entries import OperationalEntry
@@ -28,7 +30,8 @@ LINE = 400  # characters of one while it is folded
 
 
 class Now(NamedTuple):
-    """Operational memory as it was at the last look; `mark` tells whether another look would show the same."""
+    """Operational memory as it was at the last look; `mark` tells whether another look would show the same, `newest`
+    when something was told last of what belongs to a kind of records."""
 
     mark: tuple[Any, ...] = ()
     metrics: tuple[Plotted, ...] = ()
@@ -36,6 +39,7 @@ class Now(NamedTuple):
     agents: tuple[AgentState, ...] = ()
     results: tuple[OperationalEntry, ...] = ()
     events: tuple[OperationalEntry, ...] = ()
+    newest: Mapping[str, str] = MappingProxyType({})
     trouble: str = ""
 
     def count(self, kind: str) -> int:
@@ -62,6 +66,15 @@ def look(ws: Workspace, before: Now, signs: Glyphs) -> Now:
     series: dict[str, list[Point]] = {}
     for entry in operational.recent(MEASURED, "metric"):
         series.setdefault(entry.data["name"], []).append(Point(entry.at, float(entry.data["value"])))
+    agents, results = operational.agent_states(), operational.tool_results()
+    events = operational.recent(None, "event")
+    told = {
+        "event": events[:1], "metric": operational.recent(1, "metric"), "task": operational.recent(1, "task"),
+        "tool-call": results[:1],
+    }  # fmt: skip
+    newest_of = {kind: entry.at for kind, entries in told.items() for entry in entries}
+    if agents:
+        newest_of["agent-state"] = max(agent.at for agent in agents)
     return Now(
         mark,
         tuple(
@@ -69,11 +82,17 @@ def look(ws: Workspace, before: Now, signs: Glyphs) -> Now:
             for metric in operational.metrics()
         ),
         tuple(operational.active_tasks()),
-        tuple(operational.agent_states()),
-        tuple(operational.tool_results()),
-        tuple(operational.recent(None, "event")),
+        tuple(agents),
+        tuple(results),
+        tuple(events),
+        newest_of,
         state["degraded"],
     )
+
+
+def count(ws: Workspace, kind: str) -> int:
+    """How many there are now of what belongs to a kind of records."""
+    return look(ws, Now(), UNICODE).count(kind) if kind in KINDS else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +148,7 @@ def _entry(entry: OperationalEntry) -> Part:
     if entry.category == "tool_result":
         what, text = str(data.get("tool")), str(data.get("error") or pretty(data.get("output", data.get("input"))))
     else:
-        text = pretty(entry.data)
+        text = said(entry.category, entry.data)
     return Told(entry.id, entry.at, what, text, entry.data, tone)
 
 

@@ -110,7 +110,7 @@ def seek(records: TierRecords, wanted: Stretch, by: Filter) -> Iterator[Sought]:
             )
             return
         most = min(total, NEWEST)
-        note = f"no record holds these words; parts of words in the newest {most:,}"
+        note = f"parts of words in the newest {most:,}"
     found: list[TierRecord] = []
     looked = 0
     for rows in _each(records, wanted, most):

@@ -37,6 +37,7 @@ class TrailScreen(RecordList):
     BEHIND = "tiers"
     LAYER = "tier"
     NOUN = "record"
+    OPENS = (Linked,)
     HELP = (
         "The records of an agent's work, one kind at a time: l shows the next kind, esc goes back to all of them. The "
         "newest first, s turns that round; there is no other order, for the list is read from the disk as you move. In "
@@ -49,6 +50,7 @@ class TrailScreen(RecordList):
         super().__init__()
         self._told = ""  # the id of the record that the detail shows
         self._came: list[Before] = []
+        self._taken_away: frozenset[str] = frozenset()
         self._wanted_part = ""
 
     def part(self) -> Any:
@@ -152,6 +154,11 @@ class TrailScreen(RecordList):
         """To what would be known for a task."""
         self.console.go("context")
 
+    def leave(self) -> bool:
+        """Back to the kind whose records were shown."""
+        self.console.go(self.BEHIND, self.kind)
+        return True
+
     def do_next_list(self) -> None:
         """The next kind of records."""
         kinds = list(TITLES)
@@ -227,16 +234,23 @@ class TrailScreen(RecordList):
         """Read again; to a record that came."""
         keys = [one.key for operation in operations for one in operation.changes
                 if one.layer == self.LAYER and one.before is None and one.key.startswith(f"{self.kind}/")]  # fmt: skip
-        self.table.keep_selected(lambda row_id: not self._is_deleted(row_id, operations))
+        self._taken_away = self._deleted(operations)
+        self.table.keep_selected(lambda row_id: row_id not in self._taken_away)
         self.forget_detail()
         if len(keys) == 1:
             self.show_row(keys[0].partition("/")[2])
         else:
             self.reload()
 
-    def _is_deleted(self, row_id: str, operations: Sequence[Operation]) -> bool:
-        key = f"{self.kind}/{row_id}"
-        return any(one.key == key and one.after is None for operation in operations for one in operation.changes)
+    def _deleted(self, operations: Sequence[Operation]) -> frozenset[str]:
+        """The records of the kind that these operations took away."""
+        taken = (one.key for operation in operations for one in operation.changes
+                 if one.layer == self.LAYER and one.after is None)  # fmt: skip
+        return frozenset(key.partition("/")[2] for key in taken if key.startswith(f"{self.kind}/"))
+
+    def is_gone(self, row_id: str) -> bool:
+        """What a person deleted here was told when it was done."""
+        return row_id not in self._taken_away and super().is_gone(row_id)
 
     def _now(self, key: str) -> TierRecord | None:
         try:

@@ -214,6 +214,23 @@ def is_active(status: str) -> bool:
     return status.strip().lower() not in ENDED
 
 
+def said(category: str, data: Any) -> str:
+    """What an entry of that category says, in words: those of a message, a metric, a task; else its data as JSON."""
+    if isinstance(data, str):
+        return data
+    if isinstance(data, dict):
+        name, value, message = data.get("name"), data.get("value"), data.get("message")
+        if category == "metric" and isinstance(name, str) and _is_number(value):
+            return f"{name} = {value:,.10g} {data.get('unit') or ''}".rstrip()
+        if isinstance(message, str) and message.strip():
+            return message
+        if category == "task" and "id" in data and "status" in data:
+            description = data.get("description")
+            told = f"{data['id']}: {data['status']}"
+            return f"{told} · {description}" if isinstance(description, str) and description else told
+    return json.dumps(data, ensure_ascii=False)
+
+
 def records_of(entry: OperationalEntry) -> Iterator[tuple[str, dict[str, Any]]]:
     """The kinds and fields as which working memory keeps an entry. What the table of metrics has no room for is an
     event too."""

@@ -110,6 +110,10 @@ class TitleBar(LineBar):
             used = sum(cell_width(tab) for tab, _ in shown) + cell_width(text)
             if used + 2 <= self.size.width:
                 break
+        else:
+            room = self.size.width - 1 - sum(cell_width(tab) for tab, _ in shown)
+            text = one_line(text, max(room, 1))
+            used = self.size.width - 1 - room + cell_width(text)
         self.set_parts([*shown, (" " * max(self.size.width - used - 1, 1), ""), (text, tone)])
 
 
@@ -158,7 +162,7 @@ class StatusBar(LineBar):
                 break
             if shown:
                 shown.append((separator, "dim"))
-            shown.append((text, tone))
+            shown.append((text if shown else one_line(text, max(self.size.width - 2, 1)), tone))
             used += size
         self.set_parts([(" ", ""), *shown])
 
@@ -202,11 +206,12 @@ class ActionFooter(LineBar):
     def fit(self) -> None:
         """The most useful keys that fit; filter, help and quit always."""
         screen = self._for.screen
-        here = [action for action in actions_on(screen) if action.footer_on(screen)]
+        places = {a.name: a.footer_on(screen, in_detail="in detail" in self._for.has) for a in actions_on(screen)}
+        here = [action for action in actions_on(screen) if places[action.name]]
         keys = {action.name: keys_of(action, moved_keys(self)) for action in here}
         offered = [action for action in here if keys[action.name] and action.enabled(self._for) is None]
-        offered.sort(key=lambda action: action.footer_on(screen))
-        always = [action for action in offered if action.footer_on(screen) >= 89]
+        offered.sort(key=lambda action: places[action.name])
+        always = [action for action in offered if places[action.name] >= 89]
         ascii_only = bool(getattr(self.app, "ascii_only", False))
         texts = {a.name: (key_text(keys[a.name][0], ascii_only), a.label_on(screen)) for a in offered}
         room = self.size.width - sum(len(key) + len(label) + 3 for key, label in (texts[a.name] for a in always))

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input
 
-from nanomem_tui.text import one_line
+from nanomem_tui.text import cell_width, one_line
 from nanomem_tui.widgets.bars import LineBar
 
 
@@ -115,8 +115,8 @@ class FilterBar(Horizontal):
     def say(self, text: str, tone: str = "dim") -> None:
         """Say something about the query beside it: totals, or what was not understood."""
         said = self.query_one("#filter-said", LineBar)
-        shown = f" {one_line(text, max(60, self.app.size.width * 3 // 5 - 2))} " if text else ""
-        said.styles.width = max(len(shown), 1)
+        shown = f" {one_line(text, max(self.app.size.width * 3 // 5 - 2, 1))} " if text else ""
+        said.styles.width = max(cell_width(shown), 1)
         said.set_parts([(shown, tone)])
 
     @on(Input.Changed)

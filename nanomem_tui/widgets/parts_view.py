@@ -13,6 +13,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.strip import Strip
 
 from nanomem_tui.text import one_line
@@ -51,6 +52,13 @@ class PartsView(TextView):
     so that nothing above it has to be laid out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*widget_bindings("next_hunk", "previous_hunk")]
+
+    class PartHighlighted(Message):
+        """The cursor is on another part, or there are others; several in a row become one."""
+
+        def can_replace(self, message: Message) -> bool:
+            """Where the cursor is now is all that matters."""
+            return isinstance(message, PartsView.PartHighlighted)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -92,6 +100,7 @@ class PartsView(TextView):
         else:
             self._at_end = True
         self.lay_out_again(keep_place=True)
+        self.post_message(self.PartHighlighted())
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -114,6 +123,7 @@ class PartsView(TextView):
             return False
         self._at_end = False
         self._cursor = self._top = (self._index[key], 0)
+        self.post_message(self.PartHighlighted())
         if self._laid_out_at > 0:
             self._top = self._step(self._cursor, -max(self.page_lines() // 3, 0))
             self._settle()
@@ -268,6 +278,8 @@ class PartsView(TextView):
 
     def _move_cursor(self, place: Place) -> None:
         old, top = self._row_of(self._cursor), self._top
+        if place[0] != self._cursor[0]:
+            self.post_message(self.PartHighlighted())
         self._cursor = place
         new = self._row_of(place)
         if new is None:
