@@ -15,11 +15,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nanomem_tui import paths
-from nanomem_tui.errors import BadInput, MissingExtra, NotFound
+from nanomem_tui.errors import BadInput, MissingExtra, NotFound, Refused
 from nanomem_tui.server import grpc_place, token
 
 try:
@@ -93,6 +94,23 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
             raise grpc_errors.from_status(code, line, error.trailing_metadata() or (), self._where) from error
         return answer, next((text for name, text in call.trailing_metadata() or () if name == "nanomem-id"), "")
 
+    def _all(self, rpc: str, name: str, request: Callable[[int, int], Any], most: int = 0) -> list[Any]:
+        """The first `most` messages of a list, 0: all of it; `request` asks for so many after so many others.
+
+        Each comes once, though others are stored meanwhile.
+        """
+        found: dict[tuple[str, str], Any] = {}
+        offset = 0
+        while True:
+            answer = self._ask(rpc, partial(request, most - len(found), offset))[0]
+            part = getattr(answer, name)
+            found.update({(getattr(one, "kind", getattr(one, "collection", "")), one.id): one for one in part})
+            offset += len(part)
+            if not answer.more or 0 < most <= len(found):
+                return list(found.values())
+            if not part:
+                raise Refused("there are more than the list has", self._where, "ask for them by query_working")
+
     def _store(self, rpc: str, kind: str, id: str, **fields: Any) -> str:
         return self._ask(rpc, lambda: values.message_of(kind, id, fields))[1] or id
 
@@ -108,9 +126,10 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
     ) -> list[dict[str, Any]]:
         """The newest entries, newest first: id, at, category, source, data and critical of each."""
         at = values.seconds(since, "since")
-        asked = self._ask(
-            "GetRecentEvents", lambda: pb.GetRecentRequest(count=count, category=category, source=source, since=at)
-        )[0]
+        asked = partial(pb.GetRecentRequest, category=category, source=source, since=at)
+        found = self._all(
+            "GetRecentEvents", "events", lambda left, offset: asked(count=left, offset=offset), count or values.RECENT
+        )
         return [
             {
                 "id": event.id,
@@ -120,7 +139,7 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
                 "data": json.loads(event.data_json),
                 "critical": event.critical,
             }
-            for event in asked.events
+            for event in found
         ]
 
     def update_metric(self, name: str, value: float, unit: str = "", source: str = "") -> None:
@@ -158,7 +177,8 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
 
     def get_active_goals(self) -> list[Record]:
         """The goals that have not ended, the most urgent first."""
-        return [values.values_of("goal", goal) for goal in self._ask("GetActiveGoals", pb.Empty)[0].goals]
+        found = self._all("GetActiveGoals", "goals", lambda _, offset: pb.ActiveGoalsRequest(offset=offset))
+        return [values.values_of("goal", goal) for goal in found]
 
     def store_task(
         self, description: str, *, id: str = "", goal_id: str | None = None, agent: str = "", status: str | None = None,
@@ -174,8 +194,9 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
 
     def get_tasks_for_goal(self, goal_id: str) -> list[Record]:
         """The tasks of a goal in the order of their start."""
-        found = self._ask("GetTasksForGoal", lambda: pb.GoalIdRequest(goal_id=goal_id))[0]
-        return [values.values_of("task", task) for task in found.tasks]
+        asked = pb.GoalIdRequest
+        found = self._all("GetTasksForGoal", "tasks", lambda _, offset: asked(goal_id=goal_id, offset=offset))
+        return [values.values_of("task", task) for task in found]
 
     def store_tool_call(
         self, tool_name: str, input: Any, *, id: str = "", task_id: str | None = None, agent: str = "",
@@ -280,10 +301,11 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
     ) -> list[Record]:  # fmt: skip
         compared = {name: _compared(value) for name, value in (where or {}).items()}
         times = {"since": values.seconds(since, "since"), "until": values.seconds(until, "until")}
-        found = self._ask(
-            rpc, lambda: pb.QueryRequest(kind=kind, where=compared, text=text, limit=limit, offset=offset, **times)
-        )[0]
-        return [json.loads(record.json) for record in found.records]
+        asked = partial(pb.QueryRequest, kind=kind, where=compared, text=text, **times)
+        found = self._all(
+            rpc, "records", lambda left, passed: asked(limit=left, offset=offset + passed), limit or values.PAGE
+        )
+        return [json.loads(record.json) for record in found]
 
     def semantic_search(
         self, query: str, collections: Sequence[str] = (), n_results: int = 5, min_relevance: float = 0.0
@@ -300,10 +322,10 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
     def _search(
         self, rpc: str, query: str, collections: Sequence[str], most: int, least: float
     ) -> list[dict[str, Any]]:
-        found = self._ask(
-            rpc,
-            lambda: pb.SearchRequest(query=query, collections=collections, n_results=most, min_relevance=least),
-        )[0]
+        asked = partial(pb.SearchRequest, query=query, collections=collections, min_relevance=least)
+        found = self._all(
+            rpc, "results", lambda left, offset: asked(n_results=left, offset=offset), most or values.FOUND
+        )
         return [
             {
                 "content": one.content,
@@ -312,7 +334,7 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
                 "collection": one.collection,
                 "id": one.id,
             }
-            for one in found.results
+            for one in found
         ]
 
     def add_knowledge(self, title: str, content: str, source: str = "", tags: Sequence[str] = ()) -> None:
@@ -322,7 +344,8 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
     def assemble_context(
         self, task_description: str, max_tokens: int = 4_000, memory_tiers: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """What a model needs for a task: `chunks` (source, content, relevance, tokens, id) and `total_tokens`."""
+        """What a model needs for a task: `chunks` (source, content, relevance, tokens, id) and `total_tokens`; `more`:
+        not all that the budget holds fits into one message."""
         asked = pb.ContextRequest
         found = self._ask(
             "AssembleContext",
@@ -330,7 +353,8 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
         )[0]
         names = ("source", "content", "relevance", "tokens", "id")
         chunks = [{name: getattr(chunk, name) for name in names} for chunk in found.chunks]
-        return {"chunks": chunks, "total_tokens": found.total_tokens, "counted_by": found.counted_by}
+        total, counted_by = found.total_tokens, found.counted_by
+        return {"chunks": chunks, "total_tokens": total, "counted_by": counted_by, "more": found.more}
 
 
 def _compared(value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from nanomem_tui.errors import BadInput, NotFound, Refused
 from nanomem_tui.server import grpc_values as values
 from nanomem_tui.server import memory_pb2 as pb
+from nanomem_tui.server.grpc_values import FOUND, PAGE, RECENT, TOKENS
 from nanomem_tui.store.tier_kinds import KINDS, Tier, kind_of
 from nanomem_tui.store.tier_tables import plain
 from nanomem_tui.text import one_line
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 MOST_BYTES = 4 * 1024 * 1024
 """Bytes of a message, either way."""
 _ROOM = MOST_BYTES - 64 * 1024
-RECENT, PAGE, FOUND, TOKENS = 100, 50, 5, 4_000
-"""How many entries, records and hits, and how many tokens of context, where a client does not say."""
 MOST_RECENT, MOST_PAGE, MOST_FOUND, MOST_TOKENS = 10_000, 1_000, 100, 1_000_000
 MOST_LISTED = 20_000
 """Goals or tasks that are looked at for one list."""
@@ -62,6 +61,10 @@ def _alone(_: Any) -> Where:
     return "alone"
 
 
+def _few(asked: pb.GetRecentRequest) -> Where:
+    return "here" if asked.count + asked.offset <= QUICK else "aside"
+
+
 class MemoryService:
     """The rpcs over one workspace. Each may be called from any thread."""
 
@@ -81,7 +84,7 @@ class MemoryService:
         }
         self.rpcs: Mapping[str, Rpc] = {
             "PushEvent": Rpc(self._push_event, _aside),  # one that is critical, or for which there is no room, waits
-            "GetRecentEvents": Rpc(self._recent, lambda asked: "aside" if asked.count > QUICK else "here"),
+            "GetRecentEvents": Rpc(self._recent, _few),
             "UpdateMetric": Rpc(self._update_metric, _aside),
             "GetMetric": Rpc(self._metric, lambda _: "here"),
             "GetSystemSnapshot": Rpc(self._snapshot, _aside),
@@ -109,9 +112,9 @@ class MemoryService:
         return pb.Empty()
 
     def _recent(self, asked: pb.GetRecentRequest) -> pb.EventList:
-        count = _number(asked.count, "count", RECENT, MOST_RECENT)
+        count, offset = _number(asked.count, "count", RECENT, MOST_RECENT), _offset(asked, MOST_RECENT)
         since = values.iso(asked.since, "since")
-        found = self._ws.operational.recent(count, asked.category or None, asked.source or None, since)
+        found = self._ws.operational.recent(count + offset, asked.category or None, asked.source or None, since)
         events, more = _fitting(
             pb.Event(
                 id=entry.id,
@@ -121,7 +124,7 @@ class MemoryService:
                 data_json=values.to_json(entry.data, "data_json"),
                 critical=entry.critical,
             )
-            for entry in found
+            for entry in found[offset:]
         )
         return pb.EventList(events=events, more=more)
 
@@ -156,13 +159,13 @@ class MemoryService:
         self._ws.records.update("goal", _needed(told.id, "id"), fields)
         return pb.Empty()
 
-    def _active_goals(self, _: pb.Empty) -> pb.GoalList:
-        found = self._ws.records.goals(limit=MOST_LISTED)
-        goals, more = _fitting(map(_message, found))
-        return pb.GoalList(goals=goals, more=more or len(found) >= MOST_LISTED)
+    def _active_goals(self, asked: pb.ActiveGoalsRequest) -> pb.GoalList:
+        found = self._ws.records.goals(limit=MOST_LISTED + 1)
+        goals, more = _fitting(map(_message, found[_offset(asked) : MOST_LISTED]))
+        return pb.GoalList(goals=goals, more=more or len(found) > MOST_LISTED)
 
     def _tasks(self, asked: pb.GoalIdRequest) -> pb.TaskList:
-        found = self._ws.records.tasks_of(_needed(asked.goal_id, "goal_id"), MOST_LISTED + 1)
+        found = self._ws.records.tasks_of(_needed(asked.goal_id, "goal_id"), MOST_LISTED + 1, _offset(asked))
         tasks, more = _fitting(map(_message, found[:MOST_LISTED]))
         return pb.TaskList(tasks=tasks, more=more or len(found) > MOST_LISTED)
 
@@ -183,10 +186,10 @@ class MemoryService:
         return state
 
     def _query(self, asked: pb.QueryRequest, tier: Tier) -> pb.QueryResponse:
-        limit, offset = _number(asked.limit, "limit", PAGE, MOST_PAGE), _number(asked.offset, "offset", 0, 2**31)
+        limit, offset = _number(asked.limit, "limit", PAGE, MOST_PAGE), _offset(asked)
         since, until = values.iso(asked.since, "since") or "", values.iso(asked.until, "until") or ""
         if asked.text:
-            found = iter(self._by_words(asked, tier, limit, since, until))
+            found = iter(self._by_words(asked, tier, limit + 1, since, until))
         else:
             kind = kind_of(_needed(asked.kind, "kind"))
             where = values.where_of(kind, asked.where)
@@ -196,34 +199,35 @@ class MemoryService:
         return pb.QueryResponse(records=records, more=more or next(found, None) is not None)
 
     def _by_words(self, asked: pb.QueryRequest, tier: Tier, limit: int, since: str, until: str) -> Sequence[TierRecord]:
-        if asked.offset:
-            raise BadInput("a search by words has no pages", "offset", "ask for more at once by `limit`")
+        offset = _offset(asked, MOST_PAGE + 1 - limit)
         if asked.where and not asked.kind:
             raise BadInput("which fields there are depends on the kind", "where", "name a kind too")
         kinds = [kind_of(asked.kind).name] if asked.kind else []
         where = values.where_of(kind_of(asked.kind), asked.where) if kinds else {}
         narrowed = bool(where or since or until)
-        hits = self._ws.records.search(asked.text, kinds, tier, MOST_PAGE if narrowed else limit + 1)
+        hits = self._ws.records.search(asked.text, kinds, tier, MOST_PAGE if narrowed else offset + limit)
         records = [hit.record for hit in hits]
         records = [record for record in records if all(record.fields[name] == wanted for name, wanted in where.items())]
-        return [record for record in records if record.at >= since and (not until or record.at < until)][: limit + 1]
+        fit = [record for record in records if record.at >= since and (not until or record.at < until)]
+        return fit[offset : offset + limit]
 
     # -- searching ----------------------------------------------------------------------------------------------------
 
     def _search(self, asked: pb.SearchRequest) -> pb.SearchResponse:
-        number = _number(asked.n_results, "n_results", FOUND, MOST_FOUND)
+        number, offset = _results(asked)
         answer = self._ws.records.semantic_search(_needed(asked.query, "query"), list(asked.collections), number)
-        results, _ = _fitting(_result(hit) for hit in answer.hits if hit.score >= asked.min_relevance)
-        return pb.SearchResponse(results=results, note=one_line(answer.note, 300))
+        found = [hit for hit in answer.hits if hit.score >= asked.min_relevance]
+        results, more = _fitting(map(_result, found[offset:]))
+        return pb.SearchResponse(results=results, note=one_line(answer.note, 300), more=more)
 
     def _search_knowledge(self, asked: pb.SearchRequest) -> pb.SearchResponse:
-        number = _number(asked.n_results, "n_results", FOUND, MOST_FOUND)
+        number, offset = _results(asked)
         sources = [name for name in asked.collections if name != KNOWLEDGE]
         hits = self._ws.knowledge.search(_needed(asked.query, "query"), number, sources)
         best = max((hit.score for hit in hits), default=0.0) or 1.0
-        found = ((hit, hit.score / best) for hit in hits)
-        results, _ = _fitting(_chunk(hit, share) for hit, share in found if share >= asked.min_relevance)
-        return pb.SearchResponse(results=results)
+        found = [hit for hit in hits if hit.score / best >= asked.min_relevance]
+        results, more = _fitting(_chunk(hit, hit.score / best) for hit in found[offset:])
+        return pb.SearchResponse(results=results, more=more)
 
     def _add_knowledge(self, entry: pb.KnowledgeEntry) -> pb.Empty:
         tags = f"\n\nTags: {', '.join(entry.tags)}\n" if entry.tags else ""
@@ -235,14 +239,14 @@ class MemoryService:
         task = _needed(asked.task_description, "task_description")
         most = _number(asked.max_tokens, "max_tokens", TOKENS, MOST_TOKENS)
         found = self._ws.context.assemble(task, most, list(asked.memory_tiers))
-        chunks, _ = _fitting(
+        chunks, more = _fitting(
             pb.ContextChunk(
                 source=chunk.source, content=chunk.content, relevance=chunk.relevance, tokens=chunk.tokens, id=chunk.id
             )
             for chunk in found.chunks
         )
         total = sum(chunk.tokens for chunk in chunks)
-        return pb.ContextResponse(chunks=chunks, total_tokens=total, counted_by=found.counted_by)
+        return pb.ContextResponse(chunks=chunks, total_tokens=total, counted_by=found.counted_by, more=more)
 
 
 class Stored(NamedTuple):
@@ -264,6 +268,8 @@ def _result(hit: TierHit) -> pb.SearchResult:
     record = hit.record
     content = "\n".join(filter(None, (plain(record.fields.get(name)) for name in KINDS[record.kind].words)))
     json = values.to_json(record.to_json(), "record")
+    if len(json) + len(content.encode()) > _ROOM:  # what was found comes before what else is known of it
+        json = b""
     return pb.SearchResult(
         content=content, metadata_json=json, relevance=min(1.0, hit.score), collection=record.kind, id=record.id
     )
@@ -312,6 +318,19 @@ def _number(number: int, name: str, otherwise: int, most: int) -> int:
     if not 0 <= number <= most:
         raise BadInput(f"`{name}` cannot be {number:,}", "", f"give at most {most:,}, or 0 for {otherwise:,}")
     return number or otherwise
+
+
+def _offset(asked: Any, most: int = 2**31) -> int:
+    if not 0 <= asked.offset <= most:
+        raise BadInput(f"`offset` cannot be {asked.offset:,}", "", f"give at most {most:,}")
+    return int(asked.offset)
+
+
+def _results(asked: pb.SearchRequest) -> tuple[int, int]:
+    """How many results a search is to find, and how many of them are passed over."""
+    number = _number(asked.n_results, "n_results", FOUND, MOST_FOUND)
+    offset = _offset(asked, MOST_FOUND - number)
+    return number + offset, offset
 
 
 def _snapshot_of(known: Mapping[str, Any], metrics: Mapping[str, float]) -> pb.SystemSnapshot:

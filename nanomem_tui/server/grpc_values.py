@@ -23,6 +23,8 @@ MESSAGES: Mapping[str, Any] = {
 """The message of each kind of record."""
 OURS = 20
 """From this number on the fields of a message are ours: another client does not know them, and clears none of them."""
+RECENT, PAGE, FOUND, TOKENS = 100, 50, 5, 4_000
+"""How many entries, records and hits, and how many tokens of context, where a client does not say."""
 _COUNTED = frozenset({"avg_duration_ms", "last_used"})
 """What is counted of a procedure or a pattern beside what each must have: who stores its words anew clears no count."""
 

@@ -27,16 +27,18 @@ class Event(_message.Message):
     def __init__(self, id: _Optional[str] = ..., timestamp: _Optional[int] = ..., category: _Optional[str] = ..., source: _Optional[str] = ..., data_json: _Optional[bytes] = ..., critical: _Optional[bool] = ...) -> None: ...
 
 class GetRecentRequest(_message.Message):
-    __slots__ = ("count", "category", "source", "since")
+    __slots__ = ("count", "category", "source", "since", "offset")
     COUNT_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
     count: int
     category: str
     source: str
     since: int
-    def __init__(self, count: _Optional[int] = ..., category: _Optional[str] = ..., source: _Optional[str] = ..., since: _Optional[int] = ...) -> None: ...
+    offset: int
+    def __init__(self, count: _Optional[int] = ..., category: _Optional[str] = ..., source: _Optional[str] = ..., since: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class EventList(_message.Message):
     __slots__ = ("events", "more")
@@ -132,11 +134,19 @@ class GoalUpdate(_message.Message):
     result: str
     def __init__(self, id: _Optional[str] = ..., status: _Optional[str] = ..., result: _Optional[str] = ...) -> None: ...
 
+class ActiveGoalsRequest(_message.Message):
+    __slots__ = ("offset",)
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    offset: int
+    def __init__(self, offset: _Optional[int] = ...) -> None: ...
+
 class GoalIdRequest(_message.Message):
-    __slots__ = ("goal_id",)
+    __slots__ = ("goal_id", "offset")
     GOAL_ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
     goal_id: str
-    def __init__(self, goal_id: _Optional[str] = ...) -> None: ...
+    offset: int
+    def __init__(self, goal_id: _Optional[str] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class GoalList(_message.Message):
     __slots__ = ("goals", "more")
@@ -396,16 +406,18 @@ class Record(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., id: _Optional[str] = ..., tier: _Optional[str] = ..., json: _Optional[bytes] = ...) -> None: ...
 
 class SearchRequest(_message.Message):
-    __slots__ = ("query", "collections", "n_results", "min_relevance")
+    __slots__ = ("query", "collections", "n_results", "min_relevance", "offset")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     COLLECTIONS_FIELD_NUMBER: _ClassVar[int]
     N_RESULTS_FIELD_NUMBER: _ClassVar[int]
     MIN_RELEVANCE_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
     query: str
     collections: _containers.RepeatedScalarFieldContainer[str]
     n_results: int
     min_relevance: float
-    def __init__(self, query: _Optional[str] = ..., collections: _Optional[_Iterable[str]] = ..., n_results: _Optional[int] = ..., min_relevance: _Optional[float] = ...) -> None: ...
+    offset: int
+    def __init__(self, query: _Optional[str] = ..., collections: _Optional[_Iterable[str]] = ..., n_results: _Optional[int] = ..., min_relevance: _Optional[float] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class SearchResult(_message.Message):
     __slots__ = ("content", "metadata_json", "relevance", "collection", "id")
@@ -422,12 +434,14 @@ class SearchResult(_message.Message):
     def __init__(self, content: _Optional[str] = ..., metadata_json: _Optional[bytes] = ..., relevance: _Optional[float] = ..., collection: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
 
 class SearchResponse(_message.Message):
-    __slots__ = ("results", "note")
+    __slots__ = ("results", "note", "more")
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     NOTE_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
     results: _containers.RepeatedCompositeFieldContainer[SearchResult]
     note: str
-    def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping]]] = ..., note: _Optional[str] = ...) -> None: ...
+    more: bool
+    def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping]]] = ..., note: _Optional[str] = ..., more: _Optional[bool] = ...) -> None: ...
 
 class KnowledgeEntry(_message.Message):
     __slots__ = ("title", "content", "source", "tags")
@@ -466,11 +480,13 @@ class ContextChunk(_message.Message):
     def __init__(self, source: _Optional[str] = ..., content: _Optional[str] = ..., relevance: _Optional[float] = ..., tokens: _Optional[int] = ..., id: _Optional[str] = ...) -> None: ...
 
 class ContextResponse(_message.Message):
-    __slots__ = ("chunks", "total_tokens", "counted_by")
+    __slots__ = ("chunks", "total_tokens", "counted_by", "more")
     CHUNKS_FIELD_NUMBER: _ClassVar[int]
     TOTAL_TOKENS_FIELD_NUMBER: _ClassVar[int]
     COUNTED_BY_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
     chunks: _containers.RepeatedCompositeFieldContainer[ContextChunk]
     total_tokens: int
     counted_by: str
-    def __init__(self, chunks: _Optional[_Iterable[_Union[ContextChunk, _Mapping]]] = ..., total_tokens: _Optional[int] = ..., counted_by: _Optional[str] = ...) -> None: ...
+    more: bool
+    def __init__(self, chunks: _Optional[_Iterable[_Union[ContextChunk, _Mapping]]] = ..., total_tokens: _Optional[int] = ..., counted_by: _Optional[str] = ..., more: _Optional[bool] = ...) -> None: ...

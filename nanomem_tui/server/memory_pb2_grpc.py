@@ -72,7 +72,7 @@ class MemoryServiceStub:
                 _registered_method=True)
         self.GetActiveGoals = channel.unary_unary(
                 '/aios.memory.MemoryService/GetActiveGoals',
-                request_serializer=nanomem__tui_dot_server_dot_memory__pb2.Empty.SerializeToString,
+                request_serializer=nanomem__tui_dot_server_dot_memory__pb2.ActiveGoalsRequest.SerializeToString,
                 response_deserializer=nanomem__tui_dot_server_dot_memory__pb2.GoalList.FromString,
                 _registered_method=True)
         self.StoreTask = channel.unary_unary(
@@ -223,7 +223,7 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetActiveGoals(self, request, context):
-        """The goals that have not ended: most urgent first, then the oldest.
+        """The goals that have not ended: most urgent first, then the oldest. At most 20,000; more gives QueryWorking.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -401,7 +401,7 @@ def add_MemoryServiceServicer_to_server(servicer, server):
             ),
             'GetActiveGoals': grpc.unary_unary_rpc_method_handler(
                     servicer.GetActiveGoals,
-                    request_deserializer=nanomem__tui_dot_server_dot_memory__pb2.Empty.FromString,
+                    request_deserializer=nanomem__tui_dot_server_dot_memory__pb2.ActiveGoalsRequest.FromString,
                     response_serializer=nanomem__tui_dot_server_dot_memory__pb2.GoalList.SerializeToString,
             ),
             'StoreTask': grpc.unary_unary_rpc_method_handler(
@@ -710,7 +710,7 @@ class MemoryService:
             request,
             target,
             '/aios.memory.MemoryService/GetActiveGoals',
-            nanomem__tui_dot_server_dot_memory__pb2.Empty.SerializeToString,
+            nanomem__tui_dot_server_dot_memory__pb2.ActiveGoalsRequest.SerializeToString,
             nanomem__tui_dot_server_dot_memory__pb2.GoalList.FromString,
             options,
             channel_credentials,

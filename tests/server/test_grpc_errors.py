@@ -121,7 +121,7 @@ def test_bad_input_gets_its_status_and_one_clear_line(stub: Stub, name: str) -> 
     found = refused(lambda: call(stub))
     assert found[0] == code
     assert words in found[1]
-    assert stub.GetActiveGoals(pb.Empty()).goals == []
+    assert stub.GetActiveGoals(pb.ActiveGoalsRequest()).goals == []
 
 
 def test_bytes_that_are_no_message_are_refused_and_the_service_goes_on(served: Served, stub: Stub) -> None:
@@ -130,7 +130,7 @@ def test_bytes_that_are_no_message_are_refused_and_the_service_goes_on(served: S
         assert refused(lambda: raw(b"\xff\xff\xff"))[0] in ("INTERNAL", "INVALID_ARGUMENT", "UNKNOWN")
         nothing = channel.unary_unary("/aios.memory.MemoryService/ForgetEverything")
         assert refused(lambda: nothing(b""))[0] == "UNIMPLEMENTED"
-    assert stub.GetActiveGoals(pb.Empty()).goals == []
+    assert stub.GetActiveGoals(pb.ActiveGoalsRequest()).goals == []
 
 
 def test_an_error_names_its_parts_in_the_trailing_metadata(stub: Stub) -> None:
@@ -214,7 +214,7 @@ def test_over_the_port_nothing_is_answered_without_the_token(served: Served, met
     from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
     with grpc.insecure_channel(served.tcp) as channel:
-        code, line = refused(lambda: Stub(channel).GetActiveGoals(pb.Empty(), metadata=metadata))
+        code, line = refused(lambda: Stub(channel).GetActiveGoals(pb.ActiveGoalsRequest(), metadata=metadata))
         assert (code, "a token is needed" in line) == ("UNAUTHENTICATED", True)
         health = health_pb2_grpc.HealthStub(channel)
         asked = health_pb2.HealthCheckRequest()

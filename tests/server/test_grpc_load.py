@@ -125,13 +125,13 @@ async def test_more_calls_than_are_taken_are_refused_and_the_others_answered(
                 held = [asyncio.ensure_future(_stored(stub, f"held {number}")) for number in range(4)]
                 await came(lambda: len(gate.began) == 4)
                 with pytest.raises(grpc.aio.AioRpcError) as told:
-                    await stub.GetActiveGoals(pb.Empty())
+                    await stub.GetActiveGoals(pb.ActiveGoalsRequest())
                 assert told.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
                 with served.client() as client, pytest.raises(errors.Refused, match="too many calls at once"):
                     await asyncio.to_thread(client.get_active_goals)
                 gate.open()
                 assert all(await asyncio.gather(*held))
-                assert len((await stub.GetActiveGoals(pb.Empty())).goals) == 4
+                assert len((await stub.GetActiveGoals(pb.ActiveGoalsRequest())).goals) == 4
         finally:
             gate.open()
 

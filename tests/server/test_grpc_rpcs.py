@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -270,8 +271,9 @@ def test_a_query_by_words_is_narrowed_by_the_rest(memory: MemoryClient) -> None:
     assert [one["description"] for one in found] == ["renew the contract"]
     found = memory.query_working("goal", text="renew", until=1_771_000_100)
     assert [one["description"] for one in found] == ["renew the certificates"]
-    with pytest.raises(BadInput, match="no pages"):
-        memory.query_working("goal", text="renew", offset=1)
+    assert len(memory.query_working("", text="renew", limit=2, offset=1)) == 2
+    with pytest.raises(BadInput, match="give at most 950"):
+        memory.query_working("goal", text="renew", offset=951)
 
 
 def test_an_answer_never_grows_beyond_a_message(memory: MemoryClient, stub: memory_pb2_grpc.MemoryServiceStub) -> None:
@@ -280,8 +282,54 @@ def test_an_answer_never_grows_beyond_a_message(memory: MemoryClient, stub: memo
     found = stub.QueryWorking(pb.QueryRequest(kind="goal"))
     assert [record.id for record in found.records] == [f"g{number}" for number in range(8, 2, -1)]
     assert found.more
-    goals = stub.GetActiveGoals(pb.Empty())
+    goals = stub.GetActiveGoals(pb.ActiveGoalsRequest())
     assert (len(goals.goals), goals.more) == (6, True)
+
+
+def test_the_client_fetches_on_until_it_has_what_was_asked_for(memory: MemoryClient) -> None:
+    """Six records of 0.9 MB each, four of which fit into a message, and two into one of a search."""
+    long = "renew " + "x" * 900_000
+    ids = [f"g{number}" for number in range(6)]
+    for number, one in enumerate(ids):
+        memory.store_goal(long, id=one, created_at=1_771_000_000 + number)
+        memory.store_task(long, id=one, goal_id="g", started_at=1_771_000_000 + number)
+        memory.push_event("event", {"n": number, "said": long})
+
+    def of(found: list[dict[str, Any]]) -> list[str]:
+        return [one["id"] for one in found]
+
+    assert of(memory.query_working("goal", limit=1_000)) == ids[::-1]
+    assert of(memory.query_working("goal", limit=5, offset=1)) == ids[4::-1]
+    assert of(memory.query_working("goal", text="renew")) == ids[::-1]
+    assert of(memory.get_active_goals()) == ids
+    assert of(memory.get_tasks_for_goal("g")) == ids
+    assert [one["data"]["n"] for one in memory.get_recent_events()] == [5, 4, 3, 2, 1, 0]
+    assert [one["data"]["n"] for one in memory.get_recent_events(5)] == [5, 4, 3, 2, 1]
+    assert sorted(of(memory.semantic_search("renew", ["goals"], n_results=20))) == ids
+
+
+def test_a_client_that_looks_at_more_gets_every_page(stub: memory_pb2_grpc.MemoryServiceStub) -> None:
+    for number in range(6):
+        stub.StoreGoal(pb.Goal(id=f"g{number}", description="renew " + "x" * 900_000))
+    whole: list[str] = []
+    asked = 0
+    while True:
+        page = stub.SemanticSearch(pb.SearchRequest(query="renew", n_results=50, offset=len(whole)))
+        whole += [one.id for one in page.results]
+        asked += 1
+        if not page.more:
+            break
+    assert (sorted(whole), asked) == ([f"g{number}" for number in range(6)], 3)
+    too_many = pb.SearchRequest(query="renew", n_results=50, offset=51)
+    with pytest.raises(grpc.RpcError, match="give at most 50"):
+        stub.SearchKnowledge(too_many)
+
+
+def test_a_record_that_no_message_holds_twice_is_found_by_its_words(memory: MemoryClient) -> None:
+    said = "renew " + "x" * 900_000
+    memory.store_incident(said, id="i", root_cause=said, resolution=said)
+    (found,) = memory.semantic_search("renew", ["incidents"])
+    assert (found["id"], found["content"].count("renew"), found["metadata"]) == ("i", 3, {})
 
 
 # -- searching and context --------------------------------------------------------------------------------------------
