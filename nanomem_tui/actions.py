@@ -13,6 +13,7 @@ from typing import Literal
 
 from nanomem_tui.conditions import (
     Context,
+    addable,
     always,
     changeable,
     compactable,
@@ -182,7 +183,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("pin", ("p",), "pin", "Pin the item, so that compaction and expiry leave it alone; again to unpin.",
            "screen", ("items",), "none", "memory pin ID · memory unpin ID", writable, 16),
     Action("add", ("a",), "add", "Write a new item.", "screen", ("items", *_KNOWN, "trail"),
-           headless="memory add --text T", enabled=changeable, footer=13, twins=_TWINS["add"],
+           headless="memory add --text T", enabled=addable, footer=13, twins=_TWINS["add"],
            helps={"knowledge": "Write a new fact, or give a known one another value.",
                   "journal": "Write an entry for today, or for another day.",
                   "reflections": "Write down what a failed tool call taught.",

@@ -49,6 +49,12 @@ def changeable(context: Context) -> str | None:
     return context.read_only or None
 
 
+def addable(context: Context) -> str | None:
+    """Needs a workspace that can be written, and rows of a kind that people write."""
+    told = "told by agents" in context.has
+    return context.read_only or ("these are told by agents, not written by hand" if told else None)
+
+
 def two_rows(context: Context) -> str | None:
     """Needs two rows that are selected."""
     return writable(context) or (None if context.selected > 1 else "select two or more rows first (space)")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import NanomemError, NotFound, Refused
+from nanomem_tui.conditions import Context
+from nanomem_tui.errors import NanomemError, NotFound
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens import tiers_form
 from nanomem_tui.screens.tiers_detail import Linked, Shown, parts_of
@@ -87,6 +89,12 @@ class TrailScreen(RecordList):
         """Whether it names what it belongs to, or a link is at the cursor."""
         linked = self._pane == "detail" and isinstance(self.view.current, Linked)
         return frozenset({"source"}) if linked or is_way_up(row) else frozenset()
+
+    def context(self) -> Context:
+        """What actions may look at now, also whether a person writes records of the kind."""
+        context = super().context()
+        told = frozenset() if self.kind in RECORD_KINDS else frozenset({"told by agents"})
+        return replace(context, has=context.has | told)
 
     def copy_rows(self) -> str:
         """The record with all its fields, or the lines of the selected ones."""
@@ -213,8 +221,6 @@ class TrailScreen(RecordList):
     def do_add(self) -> None:
         """Write a new record of the kind."""
         kind = self.kind
-        if kind not in RECORD_KINDS:
-            raise Refused(f"{TITLES[kind].lower()} are told by agents, not written by hand")
         form = tiers_form.form_of(kind)
 
         async def add(text: str) -> None:

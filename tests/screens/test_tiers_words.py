@@ -58,6 +58,7 @@ async def test_a_list_without_records_says_how_many_there_are_now_and_where(home
         ws.operational.push("event", {"message": "nginx restarted"})
     async with console(home, "tiers", SMALL) as on:
         await records_of(on, "metric")
+        assert "a add" not in footer(on)
         await on.shows("No metrics are kept yet; 2 are among what happens now: esc, then tab.")
         await on.press("escape", "tab")
         await on.shows("Metrics", "load", "disk")
@@ -66,6 +67,7 @@ async def test_a_list_without_records_says_how_many_there_are_now_and_where(home
         await on.shows("1 is among what happens now")
         await records_of(on, "goal")
         await on.shows("No goals yet", "serve grpc")
+        assert "a add" in footer(on)
 
 
 async def test_esc_goes_back_to_the_kind_whose_records_were_shown(home: Path) -> None:
