@@ -25,10 +25,15 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Rows of a preview that a person is shown; JSON has all."""
 FORMATS = ("json", "jsonl", "ltm-snapshot", "lessons", "scoped-db", "facts-db", "markdown")
+_LISTED = ("conflict", "inbox", "deleted", "update", "new")
+"""Verdicts whose rows are shown, in this order."""
 _TOLD = {
     "new": "new", "update": "to be updated", "inbox": "to the inbox", "same": "here already", "conflict": "in conflict",
     "deleted": "deleted here", "deleted_there": "deleted there", "bad": "unreadable",
 }  # fmt: skip
+
+_DONE = {**_TOLD, "new": "added", "update": "updated", "inbox": "put into the inbox"}
+"""The same once it is done."""
 
 
 @click.command("import", cls=Command)
@@ -75,13 +80,15 @@ def import_(
         body = _plan_body(plan)
         operation: Operation | None = None
         if plan.todo:
-            question = f"Import {words.counted(len(plan.todo), 'row')}?"
-            if not agreed(state, body, lambda: _plan_lines(plan), question, yes=yes, dry_run=dry_run):
+            rows = words.counted(len(plan.todo), "row")
+            rehearsed = [f"Would import {rows}; nothing was changed."] if dry_run else []
+            lines = [*_plan_lines(plan, _TOLD), *rehearsed]
+            if not agreed(state, body, lines, f"Import {rows}?", yes=yes, dry_run=dry_run):
                 return
-            progress(f"Writing {words.counted(len(plan.todo), 'row')}")
+            progress(f"Writing {rows}")
             operation = ws.transfer.run(plan)
-            progress(f"Saving {words.counted(len(plan.todo), 'row')}")
-    lines = _plan_lines(plan)
+            progress(f"Saving {rows}")
+    lines = _plan_lines(plan, _DONE if operation else _TOLD)
     found = {"operation": values.operation(operation), **body}
     state.show(found, [operation.label, *lines] if operation else ["Nothing to import.", *lines])
 
@@ -115,29 +122,28 @@ def _plan_body(plan: ImportPlan) -> dict[str, Any]:
     }
 
 
-def _plan_lines(plan: ImportPlan) -> list[str]:
-    """The counts, what wants a look, and what could not be read."""
-    told = [f"{count:,} {_TOLD[name]}" for name, count in plan.counts.items() if count]
+def _plan_lines(plan: ImportPlan, called: Mapping[str, str]) -> list[str]:
+    """The counts, what wants a look, and what could not be read. `called`: what each verdict is called."""
+    told = [f"{count:,} {called[name]}" for name, count in plan.counts.items() if count]
     lines = [f"{plan.name} ({plan.format}): {', '.join(told) or 'nothing in it'}."]
-    lines += [f"  {told}" for told in plan.told_by_kind(_TOLD)]
+    lines += [f"  {told}" for told in plan.told_by_kind(called)]
     lines += plan.notes
     lines += [plan.over_cap.line()] if plan.over_cap is not None else []
-    order = {"conflict": 0, "inbox": 1, "deleted": 2, "update": 3, "new": 4}
-    shown = sorted((entry for entry in plan.entries if entry.verdict in order), key=lambda entry: order[entry.verdict])
-    lines += _entry_lines(shown[:SHOWN])
-    if len(shown) > SHOWN:
-        lines.append(f"… and {words.counted(len(shown) - SHOWN, 'more row')}; --json shows all")
+    shown = plan.some(_LISTED, SHOWN)
+    lines += _entry_lines(shown, called)
+    more = sum(plan.counts[name] for name in _LISTED) - len(shown)
+    lines += [f"… and {words.counted(more, 'more row')}; --json shows all"] if more else []
     return [*lines, *_problem_lines(plan.problems)]
 
 
-def _entry_lines(entries: Sequence[Entry]) -> list[str]:
+def _entry_lines(entries: Sequence[Entry], called: Mapping[str, str]) -> list[str]:
     columns = [
-        Column("", limit=14),
+        Column("", limit=18),
         Column("Text", limit=90, least=24),
         Column("Why", limit=60, least=16, optional=True),
-        Column("Where", limit=20, drop=1),
+        Column("Where", limit=50, least=20, drop=1),
     ]
-    cells = [(_TOLD[entry.verdict], str(entry.to_json()["text"]), entry.why, entry.place) for entry in entries]
+    cells = [(called[entry.verdict], str(entry.to_json()["text"]), entry.why, entry.place) for entry in entries]
     return table(columns, cells, output.terminal_width())
 
 

@@ -189,15 +189,15 @@ def plan_blocks(plan: ImportPlan) -> list[Block]:
     ]
     blocks += [Body(note, "dim") for note in plan.notes]
     blocks += [Body(plan.over_cap.line(), "warn")] if plan.over_cap is not None else []
-    shown = [entry for name in ORDER for entry in plan.entries if entry.verdict == name]
+    shown = plan.some(ORDER, LISTED)
     if shown:
         blocks.append(Heading("Rows"))
-    for entry in shown[:LISTED]:
+    for entry in shown:
         text = str(entry.to_json()["text"])
         why = f"  {entry.why}" if entry.why else ""
         blocks.append(Spans(((f"{entry.verdict:<9}", TOLD[entry.verdict][1]), (one_line(text, 200), ""), (why, "dim")),
                             9))  # fmt: skip
-    return [*blocks, *_more(len(shown), LISTED), *_problem_blocks(plan.problems)]
+    return [*blocks, *_more(sum(map(plan.counts.__getitem__, ORDER)), LISTED), *_problem_blocks(plan.problems)]
 
 
 def _problem_blocks(problems: Sequence[Problem]) -> Iterable[Block]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import time_machine
 
 from nanomem_tui.cli import output
 from tests.memory.test_transfer_crystal import database
-from tests.store.homes import make_home
+from tests.store.homes import files, make_home
 
 Run = Callable
 
@@ -68,6 +70,28 @@ def test_a_long_import_tells_a_terminal_how_far_it_is(
         ("Writing 185 rows", 0, 0),
         ("Saving 185 rows", 0, 0),
     ]
+
+
+def test_of_every_kind_of_record_some_are_shown_by_their_ids_and_then_what_was_done(
+    workspace: Path, samples: Path, run: Run
+) -> None:
+    before = files(workspace.parent)
+    shown = run("memory", "import", samples / "aios", "--dry-run").out.splitlines()
+    assert shown[0] == "aios (working-db and longterm-db): 421 new."
+    rows = [line for line in shown if line.startswith("new  ")]
+    kinds = Counter(re.split("  +", line)[1].partition(":")[0] for line in rows)
+    assert kinds.pop("agent state") == 1
+    assert set(kinds) == {
+        "goal", "task", "tool call", "decision", "pattern", "procedure", "incident", "config change",
+    }  # fmt: skip
+    assert set(kinds.values()) == {2, 3}
+    assert [line.split("  ")[-1].strip() for line in rows][:3] == ["goals g0", "goals g1", "goals g2"]
+    assert shown[-2:] == ["… and 401 more rows; --json shows all", "Would import 421 rows; nothing was changed."]
+    assert files(workspace.parent) == before
+    done = run("memory", "import", samples / "aios", "--yes").out.splitlines()
+    assert done[1:3] == ["aios (working-db and longterm-db): 421 added.", "  40 goals: 40 added"]
+    assert len([line for line in done if line.startswith("added  ")]) == 20
+    assert "nothing was changed" not in "".join(done)
 
 
 def test_without_a_path_the_database_in_the_home_is_meant(home, run: Run, workspace: Path) -> None:
@@ -230,12 +254,12 @@ def test_a_database_of_facts_is_told_by_its_kinds_and_goes_back(
     done = run("memory", "import", source, "--yes")
     assert done.out.splitlines()[:7] == [
         "import 91 items, 45 journal entries, 360 messages, 20 reflections and 10 rows of token use from memory.db",
-        "memory.db (facts-db): 526 new.",
-        "  91 facts: 91 new",
-        "  45 journal entries: 45 new",
-        "  360 messages of 7 conversations: 360 new",
-        "  20 reflections: 20 new",
-        "  10 rows of token use: 10 new",
+        "memory.db (facts-db): 526 added.",
+        "  91 facts: 91 added",
+        "  45 journal entries: 45 added",
+        "  360 messages of 7 conversations: 360 added",
+        "  20 reflections: 20 added",
+        "  10 rows of token use: 10 added",
     ]
     made = run("memory", "export", "--format", "facts-db", "--to", tmp_path / "back.db", "--json").json
     assert (made["items"], made["records"]) == (91, {kind: kinds[kind] for kind in list(kinds)[1:]})

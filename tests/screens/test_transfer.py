@@ -16,9 +16,9 @@ from nanomem_tui import open_workspace
 from nanomem_tui.memory.cap import Overflow
 from nanomem_tui.memory.transfer.service import Tell, Transfer
 from nanomem_tui.memory.transfer.values import ImportPlan
-from nanomem_tui.screens.rows import RowsScreen
+from nanomem_tui.screens.rows import LISTED, RowsScreen
 from nanomem_tui.screens.transfer import plan_blocks
-from nanomem_tui.widgets.document import Body
+from nanomem_tui.widgets.document import Body, Spans
 from nanomem_tui.widgets.filter_bar import LineInput
 from tests.screens.console import Console, console
 
@@ -227,6 +227,19 @@ def test_what_an_import_brings_beyond_the_cap_is_said_before_its_rows(written: P
     assert Body(over.line(), "warn") in blocks
     assert "50,000 of them are compacted away after a day" in over.line()
     assert "`nanomem config set max_items 150000` (0: no cap)" in over.line()
+
+
+def test_of_each_kind_of_a_source_some_rows_are_shown(samples: Path, tmp_path: Path) -> None:
+    place = tmp_path / "workspace"
+    place.mkdir()
+    with open_workspace(place) as ws:
+        blocks = plan_blocks(ws.transfer.preview(samples / "aios"))
+    texts = [block.parts[1][0] for block in blocks if isinstance(block, Spans)]
+    assert {text.partition(":")[0] for text in texts} == {
+        "goal", "task", "tool call", "agent state", "decision", "pattern", "procedure", "incident", "config change",
+    }  # fmt: skip
+    assert len(texts) == LISTED
+    assert Body(f"… and {421 - LISTED:,} more", "dim") in blocks
 
 
 async def test_each_kind_of_a_database_is_counted_before_it_comes(demo: Path, samples: Path) -> None:

@@ -16,7 +16,7 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.memory.cap import Overflow
 from nanomem_tui.store import tier_layer
 from nanomem_tui.store.fact_fields import fact_of
-from nanomem_tui.store.tier_kinds import RECORD_KINDS
+from nanomem_tui.store.tier_kinds import KINDS as TIER_KINDS
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.store.values import AnyRow, Item, Record
 from nanomem_tui.store.values import layer_of as layer_of_row
@@ -40,7 +40,7 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "message": ("message", "messages"),
     "reflection": ("reflection", "reflections"),
     "usage": ("row of token use", "rows of token use"),
-    **{kind: (kind.replace("-", " "), f"{kind.replace('-', ' ')}s") for kind in RECORD_KINDS},
+    **{kind: (kind.replace("-", " "), f"{kind.replace('-', ' ')}s") for kind in TIER_KINDS},
 }
 """What one and what several of a kind are called."""
 _NONE: Mapping[str, int] = MappingProxyType({})
@@ -136,6 +136,16 @@ def by_noun(counts: Mapping[str, int]) -> str:
     return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
 
 
+def _even(sizes: Sequence[int], room: int) -> list[int]:
+    """How many of each there is room for, as even as can be."""
+    shares = [0] * len(sizes)
+    while room > 0 and any(share < size for share, size in zip(shares, sizes, strict=True)):
+        least = min((share, at) for at, share in enumerate(shares) if share < sizes[at])[1]
+        shares[least] += 1
+        room -= 1
+    return shares
+
+
 class ImportPlan(NamedTuple):
     """An import that is not done yet: every row with its verdict, and what could not be read."""
 
@@ -185,6 +195,19 @@ class ImportPlan(NamedTuple):
             whose = f" of {counted(len(chats), 'conversation')}" if kind == "message" else ""
             told.append(f"{many}{whose}: {', '.join(f'{number:,} {words[name]}' for name, number in verdicts.items())}")
         return told if len(told) > 1 else []
+
+    def some(self, verdicts: Sequence[str], most: int) -> list[Entry]:
+        """At most `most` of the entries with these verdicts, in their order: of each verdict some of every kind."""
+        shown: list[Entry] = []
+        for verdict in verdicts:
+            room = most - len(shown)
+            kinds: dict[str, list[Entry]] = {}
+            for entry in self.entries:
+                if entry.verdict == verdict and len(of := kinds.setdefault(kind_of(entry.row), [])) < room:
+                    of.append(entry)
+            shares = _even([len(of) for of in kinds.values()], room)
+            shown += [entry for of, share in zip(kinds.values(), shares, strict=True) for entry in of[:share]]
+        return shown
 
     @property
     def todo(self) -> list[Entry]:

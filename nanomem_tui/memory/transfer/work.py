@@ -53,7 +53,8 @@ def _found(row: WorkRow, at: str) -> Found:
     if kind.when not in given and whole[kind.when]:
         told.append(f"{kind.when} was empty: the time of the import")
     made = TierRecord(kind.name, checked_id(row.id), whole, kind.tier, SOURCE, at, at)
-    return Found(made, row.place, "; ".join(filter(None, (row.note, *told))), given)
+    table = row.place.partition(" ")[0]
+    return Found(made, f"{table} {made.id}", "; ".join(filter(None, (row.note, *told))), given)
 
 
 def _needs_words(kind: Kind, name: str) -> bool:
