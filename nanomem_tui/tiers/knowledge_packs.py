@@ -1,21 +1,26 @@
 """Reference packs: a folder, a .zip or a .tar archive with text, Markdown and HTML in it, read where it lies.
 
 Nothing is unpacked onto the disk. Members that would leave the pack, links, devices and archives that grow beyond all
-measure are refused. A file `manifest.json` in it may say the pack's title and source, and those of its files:
+measure are refused. A file `manifest.json` at its root may say the pack's title and source, and those of its files:
 `{"title": …, "source": …, "files": {"path": {"title": …, "source": …}}}`.
 """
 
 from __future__ import annotations
 
+import bz2
+import contextlib
+import gzip
+import io
 import json
+import lzma
 import os
 import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
 from nanomem_tui.store.knowledge_values import Document
@@ -36,10 +41,30 @@ LARGEST_PACK = 512 * 2**20
 """Bytes of an archive."""
 
 MOST_UNPACKED = 256 * 2**20
-"""Bytes of all that is read of a pack."""
+"""Bytes of all that is read of a pack; of a .tar what is skipped counts too: it is unpacked to get to what follows."""
+
+MOST_MEMBERS = 20_000
+"""Members of an archive, with those that are not read."""
 
 MANIFEST = "manifest.json"
 _ENDINGS = (*MARKDOWN, *PAGES, *TEXT)
+
+
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+)
+_UNPACKING: Mapping[bytes, Callable[[IO[bytes]], Any]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+}
+"""How a .tar is packed, by its first bytes."""
 
 
 class Member(NamedTuple):
@@ -63,8 +88,8 @@ def added(path: Path, tell: Tell = quiet) -> Found:
         tell("Reading the pack", len(members), 0)
         size += len(member.data)
         if size > MOST_UNPACKED:
-            raise BadInput(f"unpacked it is larger than {MOST_UNPACKED // 2**20} MB", str(whole), "nothing was added")
-        if PurePosixPath(member.name).name == MANIFEST and not member.problem and not manifest:
+            raise _too_large(whole)
+        if member.name == MANIFEST and not member.problem:
             manifest = _manifest(member.data, str(whole))
         else:
             members.append(member)
@@ -126,11 +151,9 @@ def _members(path: Path) -> Iterator[Member]:
     try:
         if zipfile.is_zipfile(path):
             yield from _of_zip(path)
-        elif tarfile.is_tarfile(path):
-            yield from _of_tar(path)
         else:
-            raise BadInput("neither a folder, a .zip nor a .tar archive", str(path))
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            yield from _of_tar(path)
+    except _UNREADABLE as error:
         raise BadInput(f"an archive that cannot be read ({error})", str(path)) from error
     except OSError as error:
         raise BadInput(f"an archive that cannot be read ({error.strerror or error})", str(path)) from error
@@ -147,13 +170,15 @@ def _of_folder(folder: Path) -> Iterator[Member]:
             if path.is_symlink() or not path.is_file():
                 yield Member(inside, b"", "a link, which is not followed")
             elif path.stat().st_size > LARGEST:
-                yield Member(inside, b"", f"larger than {LARGEST // 2**20} MB")
+                yield _large(inside)
             else:
                 yield Member(inside, path.read_bytes())
 
 
 def _of_zip(path: Path) -> Iterator[Member]:
     with zipfile.ZipFile(path) as archive:
+        if len(archive.infolist()) > MOST_MEMBERS:
+            raise _too_many(path)
         for entry in archive.infolist():
             if entry.is_dir():
                 continue
@@ -165,32 +190,82 @@ def _of_zip(path: Path) -> Iterator[Member]:
             if entry.flag_bits & 1:
                 yield Member(entry.filename, b"", "locked with a password")
                 continue
+            if entry.file_size > LARGEST:
+                yield _large(entry.filename)
+                continue
             with archive.open(entry) as file:
-                yield _read(entry.filename, file)
+                yield Member(str(PurePosixPath(entry.filename)), file.read())
 
 
 def _of_tar(path: Path) -> Iterator[Member]:
-    with tarfile.open(path) as archive:
-        for entry in archive:
-            _refuse_outside(entry.name, path)
-            if entry.issym() or entry.islnk():
-                raise BadInput("a pack with a link in it", f"{path}: {entry.name}", "nothing was added")
-            if entry.isdir():
-                continue
-            if not entry.isreg():
-                raise BadInput(
-                    "a pack with something in it that is no file", f"{path}: {entry.name}", "nothing was added"
-                )
-            file = archive.extractfile(entry) if _wanted(entry.name) else None
-            if file is not None:
-                yield _read(entry.name, file)
+    with contextlib.ExitStack() as stack:
+        packed = stack.enter_context(path.open("rb"))
+        begins = packed.read(6)
+        packed.seek(0)
+        unpack = next((unpack for magic, unpack in _UNPACKING.items() if begins.startswith(magic)), None)
+        whole = stack.enter_context(unpack(packed)) if unpack else packed
+        bounded = cast("IO[bytes]", _Bounded(whole, path))
+        try:
+            archive = stack.enter_context(tarfile.open(fileobj=bounded, mode="r:"))
+        except tarfile.ReadError as error:
+            raise BadInput("neither a folder, a .zip nor a .tar archive", str(path)) from error
+        for number, entry in enumerate(archive):
+            if number >= MOST_MEMBERS:
+                raise _too_many(path)
+            if (member := _of_entry(archive, entry, path)) is not None:
+                yield member
 
 
-def _read(name: str, file: IO[bytes]) -> Member:
-    data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        return Member(name, b"", f"larger than {LARGEST // 2**20} MB")
-    return Member(str(PurePosixPath(name)), data)
+def _of_entry(archive: tarfile.TarFile, entry: tarfile.TarInfo, path: Path) -> Member | None:
+    """The file of an entry; None for a folder, and for what is not read. Raises BadInput for what would harm."""
+    _refuse_outside(entry.name, path)
+    if entry.issym() or entry.islnk():
+        raise BadInput("a pack with a link in it", f"{path}: {entry.name}", "nothing was added")
+    if entry.isdir():
+        return None
+    if not entry.isreg():
+        raise BadInput("a pack with something in it that is no file", f"{path}: {entry.name}", "nothing was added")
+    if not _wanted(entry.name):
+        return None
+    if entry.size > LARGEST:
+        return _large(entry.name)
+    file = archive.extractfile(entry)
+    return Member(str(PurePosixPath(entry.name)), file.read() if file else b"")
+
+
+class _Bounded:
+    """What a .tar holds, unpacked, as far as a pack may reach: headers and what is skipped count as what is read."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self._file = file
+        self._path = path
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        self._refuse_beyond(place)
+        return self._file.seek(place, whence)
+
+    def read(self, size: int) -> bytes:
+        self._refuse_beyond(self._file.tell() + size)
+        return self._file.read(size)
+
+    def _refuse_beyond(self, place: int) -> None:
+        if place > MOST_UNPACKED:
+            raise _too_large(self._path)
+
+
+def _large(name: str) -> Member:
+    return Member(name, b"", f"larger than {LARGEST // 2**20} MB")
+
+
+def _too_large(pack: Path) -> BadInput:
+    return BadInput(f"unpacked it is larger than {MOST_UNPACKED // 2**20} MB", str(pack), "nothing was added")
+
+
+def _too_many(pack: Path) -> BadInput:
+    return BadInput(f"more than {counted(MOST_MEMBERS, 'member')}", str(pack), "nothing was added")
 
 
 def _refuse_outside(name: str, pack: Path) -> None:
@@ -203,4 +278,4 @@ def _refuse_outside(name: str, pack: Path) -> None:
 def _wanted(name: str) -> bool:
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
-    return not hidden and (path.name == MANIFEST or path.suffix.lower() in _ENDINGS)
+    return not hidden and (str(path) == MANIFEST or path.suffix.lower() in _ENDINGS)

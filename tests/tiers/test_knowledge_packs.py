@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import os
 import stat
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -66,7 +71,9 @@ def test_a_pack_is_read_where_it_lies_with_what_its_manifest_says(tmp_path: Path
 
 @pytest.mark.parametrize("name", ["../out.md", "/etc/out.md", "a/../../out.md", "..\\out.md", "C:/out.md"])
 @pytest.mark.parametrize("form", [zipped, tarred])
-def test_a_path_that_leads_out_of_the_pack_is_refused(tmp_path: Path, name: str, form) -> None:
+def test_a_path_that_leads_out_of_the_pack_is_refused(
+    tmp_path: Path, name: str, form: Callable[[Path, dict[str, str]], Path]
+) -> None:
     with pytest.raises(BadInput, match="leads out"):
         knowledge_packs.added(form(tmp_path, {"good.md": "words", name: "evil"}))
 
@@ -116,3 +123,67 @@ def test_a_pack_without_text_a_broken_manifest_and_no_pack_are_told(tmp_path: Pa
     assert [one.title for one in found.documents] == ["a.md"]
     with pytest.raises(NotFound):
         knowledge_packs.added(tmp_path / "nosuch.zip")
+
+
+def test_only_the_manifest_at_the_root_speaks_for_the_pack(tmp_path: Path) -> None:
+    inner = json.dumps({"title": "Another", "source": "elsewhere", "files": {"a.md": {"title": "Not it"}}})
+    for form in (zipped, tarred):
+        found = knowledge_packs.added(form(tmp_path, {"web/manifest.json": inner, "a.md": "# Ports\n\nwords"}))
+        assert [(one.title, one.source.endswith("a.md"), one.meta.get("pack")) for one in found.documents] == [
+            ("Ports", True, None)
+        ]
+        assert found.problems == []
+    outer = json.dumps({"title": "Benchmarks", "source": "CIS"})
+    found = knowledge_packs.added(
+        tarred(tmp_path, {"web/manifest.json": inner, "./manifest.json": outer, "a.md": "words"})
+    )
+    assert [(one.source, one.meta["pack"]) for one in found.documents] == [("CIS: a.md", "Benchmarks")]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_what_is_skipped_of_a_tar_counts_and_is_not_unpacked(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    def packed(*sizes: tuple[str, int]) -> Path:
+        plain = io.BytesIO()
+        with tarfile.open(fileobj=plain, mode="w") as archive:
+            for name, size in (*sizes, ("a.md", 5)):
+                entry = tarfile.TarInfo(name)
+                entry.size = size
+                archive.addfile(entry, io.BytesIO(b"words" * (size // 5)))
+        (tmp_path / "pack").write_bytes(pack(plain.getvalue()))
+        return tmp_path / "pack"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knowledge_packs, "MOST_UNPACKED", 1_000_000)
+        assert len(knowledge_packs.added(packed(("a.bin", 900_000))).documents) == 1
+        for sizes in ([("a.bin", 2_000_000)], [(f"{number}.bin", 300_000) for number in range(4)]):
+            with pytest.raises(BadInput, match="unpacked it is larger"):
+                knowledge_packs.added(packed(*sizes))
+        patch.setattr(knowledge_packs, "MOST_MEMBERS", 9)
+        with pytest.raises(BadInput, match="more than 9 members"):
+            knowledge_packs.added(packed(*((f"{number}.bin", 5) for number in range(9))))
+
+
+def test_a_header_that_grows_beyond_measure_is_not_read(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("a")
+    header.type, header.size = tarfile.XHDTYPE, 2**32
+    (tmp_path / "pack.tar.gz").write_bytes(gzip.compress(header.tobuf() + b"9" * 4096))
+    with pytest.raises(BadInput, match="unpacked it is larger"):
+        knowledge_packs.added(tmp_path / "pack.tar.gz")
+
+
+def test_of_a_zip_no_file_is_unpacked_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = zipped(tmp_path, {"big.md": "a" * 20_000, "small.md": "words"})
+    monkeypatch.setattr(knowledge_packs, "LARGEST", 10_000)
+    opened: list[str] = []
+    read = zipfile.ZipFile.open
+
+    def seen(self: zipfile.ZipFile, one: zipfile.ZipInfo) -> IO[bytes]:
+        opened.append(one.filename)
+        return read(self, one)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", seen)
+    knowledge_packs.added(pack)
+    assert opened == ["small.md"]
+    monkeypatch.setattr(knowledge_packs, "MOST_MEMBERS", 1)
+    with pytest.raises(BadInput, match="more than 1 member"):
+        knowledge_packs.added(pack)
