@@ -105,16 +105,21 @@ def link_parts(links: Sequence[Link]) -> list[Part]:
 
 
 def past_blocks(past: Sequence[Past]) -> list[Block]:
-    """What a record has been through, the newest first."""
+    """What a record has been through, the newest first; of what came or went whole only that it did."""
     if not past:
         return [Heading("History"), Body("No change since it was stored.", "dim")]
     blocks: list[Block] = [Heading(f"History ({len(past)})")]
     for one in past[:LOGGED]:
-        blocks.append(Spans(((f"{when(one.at)} ", "dim"), (f"{one.actor} ", "accent"), (one.label, "")), 2))
-        for name in {**one.before, **one.after} if one.before and one.after else ():
+        undone = " (taken back)" if one.undone else ""
+        told = ((f"{when(one.at)} ", "dim"), (f"{one.actor} ", "accent"), (one.label, ""), (undone, "warn"))
+        blocks.append(Spans(told, 2))
+        is_edit = all(any(value is not None for value in side.values()) for side in (one.before, one.after))
+        for name in {**one.before, **one.after} if is_edit else ():
             old, new = (one_line(shown_value(side.get(name)), 160) or "-" for side in (one.before, one.after))
             spans = (("    ", ""), (f"{name}: ", "dim"), (old, "removed"), (" → ", "dim"), (new, "added"))
             blocks.append(Spans(spans, 6))
+    if len(past) > LOGGED:
+        blocks.append(Body(f"… and {len(past) - LOGGED:,} older", "dim"))
     return blocks
 
 
@@ -137,7 +142,8 @@ def pretty(value: Any) -> str:
 
 
 def _fields(record: TierRecord, *names: str) -> Iterator[Block]:
-    """Fields that hold something: short ones beside their name, long ones under it."""
+    """Fields that hold something: short ones beside their name, then long ones under it."""
+    long: list[Block] = []
     for name in names:
         value = record.fields.get(name)
         if value is None or value == "":
@@ -149,11 +155,11 @@ def _fields(record: TierRecord, *names: str) -> Iterator[Block]:
         elif name.endswith("duration_ms"):
             yield Field(label, took(value))
         elif isinstance(value, (dict, list)) or (isinstance(value, str) and (len(value) > 200 or "\n" in value)):
-            yield Heading(label.capitalize())
-            yield Body(shown_value(value))
+            long += [Heading(label.capitalize()), Body(shown_value(value))]
         else:
             tone = "bad" if name in ("error", "root_cause") or (name == "success" and not value) else ""
             yield Field(label, shown_value(value), tone)
+    yield from long
 
 
 def _headed(record: TierRecord) -> list[Block]:
@@ -244,13 +250,15 @@ def _pattern(record: TierRecord, signs: Glyphs) -> list[Block]:
 def _procedure(record: TierRecord, signs: Glyphs) -> list[Block]:
     fields = record.fields
     said = f"{fields['success_count']:,} times, failed {fields['fail_count']:,}"
-    blocks = [*_long(record, "description"), _rated("worked", record, signs, said)]
+    blocks = [*_long(record, "description"), Body(""), _rated("worked", record, signs, said)]
     blocks += [*_fields(record, "avg_duration_ms", "last_used", "created_at")]
     if fields["tags"]:
         tags = fields["tags"]
         blocks.append(Field("tags", ", ".join(map(str, tags)) if isinstance(tags, list) else shown_value(tags)))
     steps = fields["steps"] if isinstance(fields["steps"], list) else [fields["steps"]]
     blocks.append(Heading(f"Steps ({len(steps)})"))
+    if not steps:
+        blocks.append(Body("none are recorded", "dim"))
     for place, step in enumerate(steps, 1):
         lines = _step(step).split("\n")
         blocks.append(Spans(((f"{place:>3}. ", "accent"), (lines[0], "")), 5))
@@ -337,7 +345,11 @@ def _kept(record: TierRecord) -> list[Block]:
     """How the record is kept."""
     tier = {"working": "working memory", "longterm": "long-term memory"}[record.tier]
     names = ("goal_id", "task_id", "procedure_id", "created_from")
-    belongs = [Field(name.removesuffix("_id"), record.fields[name]) for name in names if record.fields.get(name)]
+    belongs = [
+        Field(name.removesuffix("_id").replace("_", " "), record.fields[name])
+        for name in names
+        if record.fields.get(name)
+    ]
     stored = [Field("stored", when(record.stored_at))] if record.stored_at else []
     changed = [Field("changed", when(record.changed_at))] if record.changed_at > record.stored_at else []
     return [Spans((("Kept", "heading"),)), Field("in", tier), Field("by", record.origin), *stored, *changed, *belongs,

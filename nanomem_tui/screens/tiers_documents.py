@@ -47,7 +47,7 @@ class Filed:
         head = ((f"{age_of(one.added_at)}  ", "dim"), (one.title, ""), (f"  {one.kind}, {long}  ", "dim"))
         blocks: list[Block] = [Spans((*head, (one.source, "label")), 4)]
         if unfolded:
-            blocks += [Spans(((f"    {line:>6,}  ", "dim"), (section, ""))) for section, line in self.sections]
+            blocks += [Spans(((f"    {line:>6,}  ", "dim"), (section, "")), 12) for section, line in self.sections]
             blocks += [] if self.sections else [Body(f"nanomem knowledge show {one.id}", "dim", 4)]
         return lay_out(blocks, width, wrapped)
 

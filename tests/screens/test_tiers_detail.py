@@ -1,0 +1,81 @@
+"""What the right pane of Records and Tiers tells: a record's fields in order, its past, documents in a narrow pane."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.screens.tiers_detail import LOGGED
+from nanomem_tui.screens.tiers_trail import TrailScreen
+from tests.screens.console import Console, console
+from tests.tiers.happened import small_home
+
+SMALL, LARGE = (80, 24), (200, 60)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A workspace in which nothing is remembered yet."""
+    return small_home(tmp_path)
+
+
+async def told_of(on: Console, kind: str) -> list[str]:
+    """The lines that are told of the newest record of a kind, without the space around them."""
+    await on.press("8")
+    await on.at(kind)
+    await on.press("enter")
+    screen = on.screen
+    assert isinstance(screen, TrailScreen)
+    await on.until(lambda: screen.table.cursor_id is not None and screen._told == screen.table.cursor_id)
+    return ["".join(text for text, _ in line).strip() for line in screen.view.lines]
+
+
+async def test_the_past_tells_edits_by_field_and_what_came_or_went_by_its_name(home: Path) -> None:
+    with open_workspace(home) as ws:
+        ws.records.add("goal", {"description": "Stay up", "priority": 1}, "g1")
+        ws.records.edit("goal", "g1", {"priority": 4})
+        ws.undo()
+    async with console(home, "tiers", LARGE) as on:
+        lines = await told_of(on, "goal")
+        past = lines[lines.index("History (3)") :]
+        assert "priority: 1 → 4" in past
+        assert [line for line in past if line.endswith("(taken back)")]
+        assert not [line for line in past if line.startswith("description")], past
+
+
+async def test_a_long_past_says_how_much_is_not_told(home: Path) -> None:
+    with open_workspace(home) as ws:
+        for number in range(LOGGED + 3):
+            ws.records.store("goal", {"description": "Stay up", "result": f"{number} days"}, "g1")
+    async with console(home, "tiers", LARGE) as on:
+        await told_of(on, "goal")
+        await on.press("tab", "G")
+        await on.shows("… and 2 older")
+
+
+async def test_fields_stand_together_and_nothing_is_an_empty_heading(home: Path) -> None:
+    with open_workspace(home) as ws:
+        ws.records.store("agent-state", {"agent_name": "ops", "state": {"busy": True}}, "ops")
+        ws.records.store("procedure", {"name": "free the port", "description": "End who holds it", "steps": []}, "p1")
+        ws.records.store("pattern", {"trigger": "down", "action": "restart", "created_from": "g1"}, "x1")
+    async with console(home, "tiers", LARGE) as on:
+        lines = await told_of(on, "agent-state")
+        assert lines[1].startswith("updated at")
+        assert lines[2:5] == ["", "State", '{"busy": true}']
+        lines = await told_of(on, "procedure")
+        assert lines[lines.index("End who holds it") + 1] == ""
+        assert lines[lines.index("Steps (0)") + 1] == "none are recorded"
+        assert "created from g1" in await told_of(on, "pattern")
+
+
+async def test_a_section_that_is_wrapped_stays_right_of_its_line(home: Path) -> None:
+    with open_workspace(home) as ws:
+        ws.knowledge.add_text(f"# Guide\n\nWords.\n\n## {'保持网站在线 ' * 9}\n\nMore.\n", "a colleague", "The guide")
+    async with console(home, "tiers", SMALL) as on:
+        await on.at("documents")
+        await on.press("tab", "n", "enter")
+        await on.until(lambda: on.text.count("保持网站在线") == 9)
+        wrapped = next(line for line in reversed(on.text.split("\n")) if "保持网站在线" in line)
+        assert wrapped.startswith(" " * 12)
