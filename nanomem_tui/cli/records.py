@@ -102,8 +102,8 @@ class _Kinds(Group):
     """The kinds as the commands of `record`; a kind may also be named as its table is."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every kind, and the search in all of them."""
-        return [*RECORD_KINDS, "search"]
+        """Every kind, and what is done with all of them."""
+        return [*RECORD_KINDS, "search", "export"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """What can be done with records of a kind. Raises BadInput for a kind that there is not."""
@@ -111,6 +111,10 @@ class _Kinds(Group):
             from nanomem_tui.cli.record_search import search as in_all
 
             return in_all
+        if cmd_name == "export":
+            from nanomem_tui.cli.record_export import export
+
+            return export
         kind = kind_of(cmd_name)
         if kind.name not in RECORD_KINDS:
             raise BadInput("not recorded one by one", kind.name, f"one of {', '.join(RECORD_KINDS)}")

@@ -2,7 +2,7 @@
 
 First the head: `{"nanomem": "memory", "version": 1, "workspace_id", "exported_at", "items", "lessons", "records"}`;
 then one line a row: its fields by the names of `Item`, `Lesson` and `Record`, and `type`, "item", "lesson" or "record";
-of a fact also `earlier`, the values that it had before.
+of a fact also `earlier`, the values that it had before. A file of an agent's work has its records so (`work_lines`).
 The document that `memory export` prints is read too.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from nanomem_tui import clock
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats import jsonl
-from nanomem_tui.memory.transfer import rows
+from nanomem_tui.memory.transfer import rows, work_lines
 from nanomem_tui.memory.transfer.fact_rows import EARLIER, with_earlier
 from nanomem_tui.memory.transfer.values import Found, Reading
 from nanomem_tui.store.tier_values import TierRecord
@@ -36,15 +36,18 @@ def dump(
     earlier: Earlier = MappingProxyType({}),
 ) -> bytes:
     """The file. `earlier`: what facts were before, by their ids. Raises BadInput for a text that no UTF-8 can hold."""
-    head = {
-        MARK: "memory", "version": VERSION, "workspace_id": workspace_id, "exported_at": clock.iso(clock.now()),
-        "items": len(items), "lessons": len(lessons), "records": len(records),
-    }  # fmt: skip
-    lines = [jsonl.dump_line(head)]
+    counts = {"items": len(items), "lessons": len(lessons), "records": len(records)}
+    lines = [jsonl.dump_line({**head(workspace_id), **counts})]
     lines += [jsonl.dump_line({**_fields("item", row), **told_earlier(earlier.get(row.id))}) for row in items]
     lines += [jsonl.dump_line(_fields("lesson", row)) for row in lessons]
     lines += [jsonl.dump_line(_fields("record", row)) for row in records]
     return b"".join(lines)
+
+
+def head(workspace_id: str) -> dict[str, Any]:
+    """The beginning of the first line of such a file."""
+    marked = {MARK: "memory", "version": VERSION}
+    return {**marked, "workspace_id": workspace_id, "exported_at": clock.iso(clock.now())}
 
 
 def told_earlier(values: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
@@ -72,26 +75,26 @@ def read(data: bytes, where: str, workspace_id: str) -> Reading:
     """The rows of the file, line by line. One that names a newer version is read as far as it is understood."""
     found: list[Found] = []
     problems: list[Problem] = []
-    head: Mapping[str, Any] = {}
+    first: Mapping[str, Any] = {}
     for record in jsonl.records(data, where):
         if record.problem is not None:
             problems.append(record.problem)
         if record.value is None:
             continue
         if MARK in record.value:
-            head = record.value
+            first = record.value
             continue
         try:
             found.append(_found(record.value, str(record.value.get("type")), workspace_id, f"line {record.number}"))
         except rows.BadRow as error:
             problems.append(Problem(str(error), where, record.number))
-    version = head.get("version")
+    version = first.get("version")
     if version != VERSION:
         problems.append(Problem(f"version {version!r}, this nanomem knows {VERSION}", where, 1, severity="warning"))
-    missing = _expected(head) - len(found)
+    missing = _expected(first) - len(found)
     if missing > 0 and not any(problem.severity == "error" for problem in problems):
         problems.append(Problem(f"{missing} rows that its first line promises are not there: it was cut off", where))
-    return _reading("jsonl", found, problems)._replace(trusted=head.get("workspace_id") == workspace_id)
+    return _reading("jsonl", found, problems)._replace(trusted=first.get("workspace_id") == workspace_id)
 
 
 def is_document(value: object) -> bool:
@@ -126,6 +129,8 @@ def _found(raw: Mapping[str, Any], kind: str, workspace_id: str, place: str) -> 
         return Found(*_swap(rows.lesson(raw, ours=True), place))
     if kind == "record":
         return Found(*_swap(rows.record(raw, ours=True), place))
+    if kind == work_lines.TYPE:
+        return work_lines.found(raw, place)
     raise rows.BadRow(f"neither an item, a lesson nor a record but {json.dumps(kind)[:40]}")
 
 
@@ -139,5 +144,5 @@ def _reading(name: str, found: Sequence[Found], problems: Sequence[Problem]) -> 
 
 
 def _expected(head: Mapping[str, Any]) -> int:
-    counts = [head.get(f"{name}s") for name in ROW_LAYERS]
+    counts = [head.get(name) for name in (*(f"{name}s" for name in ROW_LAYERS), work_lines.TYPE)]
     return sum(number for number in counts if isinstance(number, int) and not isinstance(number, bool))

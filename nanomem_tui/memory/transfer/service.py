@@ -7,6 +7,7 @@ are the modules beside this one.
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -227,6 +228,25 @@ class Transfer:
         write(path, data)
         kinds = Counter(row.kind for row in chosen.records)
         return Exported(path, name, len(written), len(chosen.lessons), left, lost, dict(sorted(kinds.items())), notes)
+
+    def export_work(self, target: Path | str, *, force: bool = False) -> dict[str, int]:
+        """Write every record of an agent's work to a file of JSON lines, 0600, which `preview` reads; how many of each
+        kind. Raises what `export` does."""
+        from nanomem_tui.memory.transfer import jsonl, work_lines
+
+        path, told = Path(target).expanduser(), Counter[str]()
+        self.check_target(path, force=force)
+
+        def look(connection: sqlite3.Connection) -> None:
+            own = self._store.workspace_id
+            head = {**jsonl.head(own), work_lines.TYPE: work_lines.count(connection, own)}
+            work_lines.write(path, work_lines.records(connection, own), head, told)
+
+        if self._tiers.exists:
+            self._tiers.read(look)
+        if not told:
+            raise NothingToDo("nothing to export", "", "no record of an agent's work is here")
+        return dict(told)
 
     def check_target(self, path: Path, *, force: bool) -> None:
         """Raise Refused for a place that an export must not take."""

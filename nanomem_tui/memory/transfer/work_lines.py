@@ -1,0 +1,90 @@
+"""The records of an agent's work as lines of our own file, and back: every kind and field, of both tiers.
+
+A line: `{"type": "work", "kind", "id", "tier", "fields": {…}, "origin", "stored_at", "changed_at"}`. Knows the form of
+a line, and how a file of any length is written without being held in memory. Must not know how a row is judged.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, from_os_error
+from nanomem_tui.formats import jsonl
+from nanomem_tui.memory.transfer.rows import BadRow
+from nanomem_tui.memory.transfer.values import Found
+from nanomem_tui.store import atomic, tier_rows
+from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.store.tier_values import TierRecord, checked, checked_id
+from nanomem_tui.text import one_line
+
+TYPE = "work"
+"""What such a line says that it is; the head of the file counts them under that name."""
+
+
+def count(connection: sqlite3.Connection, workspace_id: str) -> int:
+    """How many records a workspace has."""
+    return sum(tier_rows.count(connection, workspace_id, kind) for kind in KINDS.values())
+
+
+def records(connection: sqlite3.Connection, workspace_id: str) -> Iterator[TierRecord]:
+    """Every record of a workspace, kind by kind, oldest first."""
+    for kind in KINDS.values():
+        for table in kind.tables.values():
+            yield from tier_rows.each(connection, workspace_id, kind, table)
+
+
+def write(path: Path, rows: Iterable[TierRecord], head: Mapping[str, Any], told: Counter[str]) -> None:
+    """Write records to a file, 0600, whole or not at all, and none where there are none; `told` gets how many of each
+    kind. Raises what reading them does, and the errors of `from_os_error`."""
+    temporary = path.with_name(f".{path.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, atomic.PRIVATE_FILE)
+        with open(handle, "wb") as file:
+            file.write(jsonl.dump_line(head))
+            for record in rows:
+                told[record.kind] += 1
+                file.write(jsonl.dump_line({"type": TYPE, **record._asdict(), "fields": dict(record.fields)}))
+            file.flush()
+            os.fsync(handle)
+        if told:
+            os.replace(temporary, path)
+            atomic.sync_folder(path.parent)
+    except OSError as error:
+        error.filename = str(path)
+        raise from_os_error(error, f"writing {path.name}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def found(raw: Mapping[str, Any], place: str) -> Found:
+    """The record of a line. Raises BadRow with the reason for what is none."""
+    kind = KINDS.get(str(raw.get("kind")))
+    if kind is None:
+        raise BadRow(f"no such kind of record: {one_line(str(raw.get('kind')), 40)}")
+    tier, fields = raw.get("tier"), raw.get("fields")
+    if tier not in kind.tables:
+        raise BadRow(f"a {kind.name} has no tier {one_line(str(tier), 40)}")
+    if not isinstance(fields, dict):
+        raise BadRow("its fields are no object")
+    try:
+        record_id, whole = checked_id(str(raw.get("id") or "")), checked(kind, fields)
+    except BadInput as error:
+        raise BadRow(error.what) from None
+    stored, changed = (_time(raw, name) for name in ("stored_at", "changed_at"))
+    origin = one_line(str(raw.get("origin") or "import"), 40)
+    record = TierRecord(kind.name, record_id, whole, tier, origin, stored, changed)
+    return Found(record, place, given=frozenset(fields))
+
+
+def _time(raw: Mapping[str, Any], name: str) -> str:
+    given = raw.get(name)
+    moment = clock.parse(given) if isinstance(given, str) else None
+    if moment is None:
+        raise BadRow(f"{name} is no time")
+    return clock.iso(moment)
