@@ -10,8 +10,8 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Command, Count, Group, Words, pass_state
-from nanomem_tui.cli.state import State
+from nanomem_tui.cli.shared import Command, Count, Group, Words, paged, pass_state
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.text import counted, one_line
 
@@ -62,8 +62,9 @@ def push(state: State, said: Sequence[str], data: str | None, category: str, sou
 @click.option("--source", type=Words(), help="Those that it told.")
 @click.option("--since", type=Words(), metavar="TIME", help="From this time on, like 2026-02-15T09:30.")
 @click.option("--limit", type=Count(), default=50, show_default=True, help="Print N at most.")
+@click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
 @pass_state
-def recent(state: State, category: str | None, source: str | None, since: str | None, limit: int) -> None:
+def recent(state: State, category: str | None, source: str | None, since: str | None, limit: int, offset: int) -> None:
     """What happened within the last hour, newest first.
 
     \b
@@ -71,7 +72,7 @@ def recent(state: State, category: str | None, source: str | None, since: str | 
       nanomem event recent --category task --limit 10
     """
     with state.open() as ws:
-        found = ws.operational.recent(limit, category, source, since)
+        found = ws.operational.recent(limit + offset, category, source, since)[offset:]
         total = ws.operational.state()["entries"]
 
     def lines() -> list[str]:
@@ -87,8 +88,11 @@ def recent(state: State, category: str | None, source: str | None, since: str | 
 @click.argument("value", type=Words(), required=False)
 @click.option("--unit", type=Words(), default="", help="What it is measured in.")
 @click.option("--source", type=Words(), default="", help="Who measured it.")
+@paged
 @pass_state
-def metric(state: State, name: str | None, value: str | None, unit: str, source: str) -> None:
+def metric(
+    state: State, name: str | None, value: str | None, unit: str, source: str, limit: int | None, offset: int
+) -> None:
     """The newest value of a metric; with a VALUE, tell one; without a name, all of the last hour.
 
     \b
@@ -99,13 +103,18 @@ def metric(state: State, name: str | None, value: str | None, unit: str, source:
         raise click.UsageError(f"no option {name!r} in `nanomem metric`", click.get_current_context())
     if value is None and (unit or source):
         raise click.UsageError("--unit and --source go with a VALUE", click.get_current_context())
+    if name is not None and (limit is not None or offset):
+        raise click.UsageError("--limit and --offset go without a NAME", click.get_current_context())
     if name is not None and value is not None:
         _tell(state, name, value, unit, source)
         return
     with state.open() as ws:
         if name is None:
             known = ws.operational.metrics()
-            state.show(values.plain(known), lambda: [*_metrics(known), counted(len(known), "metric")])
+            shown = page(known, limit, offset)
+            number = counted(len(known), "metric")
+            ending = number if len(shown) == len(known) else f"{len(shown):,} of {number}"
+            state.show(values.plain(shown), lambda: [*_metrics(shown), ending])
             return
         found = ws.operational.metric(name)
         if found is None:

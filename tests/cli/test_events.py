@@ -50,6 +50,22 @@ def test_json_categories_and_filters(run, workspace: Path) -> None:
     assert run("event", "recent", "--limit", "1").out.endswith("1 entry of 4 of the last hour\n")
 
 
+def test_what_happened_and_the_metrics_come_in_pages(run, workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        for number in range(5):
+            ws.operational.push("event", {"message": f"e{number}"})
+            ws.operational.push("metric", {"name": f"m{number}", "value": number})
+    page = ("--limit", "2", "--offset", "2")
+    found = run("event", "recent", "--category", "event", *page, "--json").json
+    assert [entry["data"]["message"] for entry in found] == ["e2", "e1"]
+    assert run("event", "recent", "--offset", "9", "--json").json == run("event", "recent", "--json").json[9:]
+    assert run("event", "recent", "--offset", "4").out.endswith("6 entries of 10 of the last hour\n")
+    assert run("event", "recent", "--offset", 2**40, "--limit", 2**40, "--json").json == []
+    assert [metric["name"] for metric in run("metric", *page, "--json").json] == ["m2", "m3"]
+    assert run("metric", *page).out.endswith("\n2 of 5 metrics\n")
+    assert run("metric", "--offset", "3", "--json").json == run("metric", "--json").json[3:]
+
+
 def test_nothing_yet(run, workspace: Path) -> None:
     assert run("event", "recent").out == "0 entries\n"
     assert run("metric").out == "0 metrics\n"
@@ -80,6 +96,7 @@ def test_metrics_are_told_and_asked(run, workspace: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        (("metric", "x", "--limit", "1"), "go without a NAME"),
         (("event", "push"), "tell what happened"),
         (("event", "push", " "), "tell what happened"),
         (("event", "push", "x", "--data", "{}"), "tell what happened"),
