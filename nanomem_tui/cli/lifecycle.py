@@ -9,6 +9,7 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.record_lines import found_in
 from nanomem_tui.cli.shared import (
     Count,
     Group,
@@ -203,7 +204,7 @@ def restore(state: State, year: int, yes: bool, dry_run: bool) -> None:
 @click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
 @pass_state
 def search(state: State, query: str | None, terms: Sequence[str], limit: int, offset: int) -> None:
-    """Look for words in the yearly archives.
+    """Look for words in the yearly archives: the records that hold them, and what stands around them there.
 
     \b
     Example:
@@ -217,11 +218,12 @@ def search(state: State, query: str | None, terms: Sequence[str], limit: int, of
         Column("Kind"),
         Column("Time"),
         Column("Archive", drop=1),
-        Column("Text", least=16),
+        Column("Text", limit=80, least=16),
+        Column("Found in", least=16, drop=2, optional=True),
     ]
     rows = [
-        (hit.record.id, hit.record.kind, words.when(hit.record.at), hit.parts["archive"], hit.record.title)
-        for hit in hits
+        (one.id, one.kind, words.when(one.at), hit.parts["archive"], one.title, found_in(one, hit.parts["words"]))
+        for hit, one in ((hit, hit.record) for hit in hits)
     ]
     state.show(
         [hit.to_json() for hit in hits],

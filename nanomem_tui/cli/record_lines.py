@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.planned import shown_value
 from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.store.tier_kinds import KINDS, Kind
+from nanomem_tui.store.tier_tables import plain
+from nanomem_tui.tokens import tokens
 
 if TYPE_CHECKING:
     from nanomem_tui.store.tier_values import TierRecord
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 SHORT = 60  # characters of a value that stands beside its name
+AROUND = 100  # characters of what stands around a word that was found
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "goal": ("status", "priority"),
     "task": ("goal_id", "agent", "status"),
@@ -56,6 +60,32 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def found_in(record: TierRecord, held: Collection[str]) -> str:
+    """The field that holds most of these tokens, and its words around the first of them; nothing where the title shows
+    them."""
+    kind = KINDS[record.kind]
+    texts = {name: plain(record.fields.get(name)) for name in kind.words}
+    name = max(texts, key=lambda one: len({*held}.intersection(tokens(texts[one]))))
+    text = " ".join(texts[name].split())
+    at = _place(text, held)
+    if name == kind.title and at < AROUND:
+        return ""
+    start = max(0, at - AROUND // 3)
+    part = text[start : start + AROUND]
+    return f"{name}: {'…' * (start > 0)}{part.strip()}{'…' * (start + AROUND < len(text))}"
+
+
+def _place(text: str, held: Collection[str]) -> int:
+    """Where the first of the tokens stands in a text; 0 where that is not known."""
+    for word in re.finditer(r"\w+", text):
+        found = tokens(word.group())
+        if len(found) == 1 and found[0] in held:
+            return word.start()
+        if len(found) > 1 and (inside := [word.group().find(one) for one in held if one in word.group()]):
+            return word.start() + min(inside)  # a script that sets no spaces
+    return 0
 
 
 def lines(kind: Kind, found: TierRecord) -> list[str]:

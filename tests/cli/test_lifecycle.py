@@ -94,6 +94,30 @@ def test_a_year_is_archived_searched_and_restored(place: Path, old: int, run) ->
     assert run("lifecycle", "restore", old).code == 1
 
 
+def test_a_search_in_archives_shows_the_words_that_it_found(place: Path, run) -> None:
+    year = clock.now().year - 2
+    at = f"{year}-06-01T12:00:00+00:00"
+    long = f"{'The crane was checked again. ' * 20}Then the winches of the ferry were oiled. {'All is well. ' * 20}"
+    goals = {
+        "deep": {"description": "Keep the harbour up", "result": long},
+        "title": {"description": "Oil the winch"},
+        "far": {"description": f"{'Look at the crane. ' * 10}Oil its winch."},
+        "japanese": {"description": "港を守る", "result": f"{'毎日点検した。' * 30}巻上機に油を差した。"},
+    }
+    with open_workspace(place) as ws:
+        ended = {"status": "completed", "created_at": at, "completed_at": at}
+        ws.records.store_many([Stored("goal", {**goal, **ended}, name) for name, goal in goals.items()])
+    run("lifecycle", "run")
+    assert run("lifecycle", "archive", year, "--yes").code == 0
+    found = {line.split()[0]: line for line in run("lifecycle", "search", "oiled winches").out.splitlines()}
+    assert "  result: …" in found["deep"]
+    assert "Then the winches of the ferry were oiled." in found["deep"]
+    assert found["title"].endswith("  Oil the winch")
+    assert "Oil its winch." in found["far"]
+    (line,) = [line for line in run("lifecycle", "search", "巻上機").out.splitlines() if line.startswith("japanese")]
+    assert "巻上機に油を差した。" in line
+
+
 def test_a_damaged_archive_is_one_line(place: Path, old: int, run) -> None:
     run("lifecycle", "run")
     run("lifecycle", "archive", old, "--yes")
