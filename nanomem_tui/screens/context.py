@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nanomem_tui.widgets.document import Document
 
 BAR = 6  # cells of a relevance
+LEADS = frozenset({"item", "lesson", *KINDS})  # kinds of what is known that have a screen
 
 
 class ContextScreen(WorkspaceScreen[ContextRow]):
@@ -106,6 +107,11 @@ class ContextScreen(WorkspaceScreen[ContextRow]):
     def sign(self, row: ContextRow) -> str:
         """A chunk that was shortened."""
         return "-" if row.found is None else "/" if row.given is not None and row.given.whole else ""
+
+    def facts(self, row: ContextRow) -> frozenset[str]:
+        """Whether enter in the detail leads nowhere: on the rule, and on what no screen shows."""
+        leads = row.found is not None and (row.found.tier == "operational" or row.found.kind in LEADS)
+        return frozenset() if leads or self._pane == "list" else frozenset({"nothing to open"})
 
     def dimmed(self, row: ContextRow) -> bool:
         """What the model does not get."""

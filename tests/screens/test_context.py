@@ -158,6 +158,20 @@ async def test_enter_goes_to_the_item(home: Path) -> None:
         assert on.screen.table.cursor_row.id == row.given.id
 
 
+async def test_enter_in_a_detail_that_leads_nowhere_says_so(home: Path) -> None:
+    with open_workspace(home) as ws:
+        ws.knowledge.add_text("# Guide\n\nnginx upstream timeouts.\n", "a colleague", "The guide")
+    async with console(home, "context", size=(80, 24)) as on:
+        await ask(on)
+        guide = next(row for row in on.screen.table.rows if row.given is not None and row.given.tier == "knowledge")
+        for row_id in ("rule", guide.id):
+            await on.at(row_id)
+            await on.press("enter", "enter")
+            await on.shows("nothing to open here: esc goes back")
+            assert on.screen.SCREEN == "context"
+            await on.press("escape")
+
+
 async def test_it_stands_behind_tiers(home: Path) -> None:
     async with console(home, "items") as on:
         await on.press("8", "K")
