@@ -167,7 +167,7 @@ def _problem_lines(problems: Sequence[Problem]) -> list[str]:
 def export(state: State, name: str, target: str | None, scope: str, force: bool) -> None:
     """Items, lessons and records (journal, imported conversations, reflections, token use) as a file: jsonl holds every
     field and the earlier values of facts, and is read back without a loss; the others are those of other systems, and
-    what they cannot hold is said. A new file is 0600.
+    what they cannot hold is said. A new file is 0600. The records of an agent's work: `nanomem record export`.
 
     \b
     Example:
