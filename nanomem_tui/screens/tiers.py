@@ -155,6 +155,8 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
 
     def _say_totals(self) -> None:
         super()._say_totals()
+        if self.listing.filter:
+            return
         total = sum((held.working or 0) + (held.longterm or 0) for kind, held in self._held.items() if kind in TITLES)
         parts = [counted(total, "record") if self._held else "", f"{size_text(self._bytes)}B" if self._bytes else ""]
         if self._loading:

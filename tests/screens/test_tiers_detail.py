@@ -79,3 +79,13 @@ async def test_a_section_that_is_wrapped_stays_right_of_its_line(home: Path) -> 
         await on.until(lambda: on.text.count("保持网站在线") == 9)
         wrapped = next(line for line in reversed(on.text.split("\n")) if "保持网站在线" in line)
         assert wrapped.startswith(" " * 12)
+
+
+async def test_a_filter_of_the_kinds_says_how_many_it_lets_through(home: Path) -> None:
+    async with console(home, "tiers", SMALL) as on:
+        total = f"of {len(on.ids)}"
+        on.screen.filter_by("tool")
+        await on.until(lambda: "tool-call" in on.ids and len(on.ids) < 5)
+        await on.shows(f"{len(on.ids)} {total}")
+        on.screen.filter_by("")
+        await on.shows("0 records")
