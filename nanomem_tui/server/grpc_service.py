@@ -17,6 +17,7 @@ from nanomem_tui.server.grpc_values import FOUND, PAGE, RECENT, TOKENS
 from nanomem_tui.store.tier_kinds import KINDS, Tier, kind_of
 from nanomem_tui.store.tier_tables import plain
 from nanomem_tui.text import one_line
+from nanomem_tui.tiers.context_block import warning
 
 if TYPE_CHECKING:
     from nanomem_tui.store.knowledge_values import KnowledgeHit
@@ -70,7 +71,7 @@ class MemoryService:
 
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
-        _ = ws.records, ws.operational  # made here, not by two threads at once
+        _ = ws.records, ws.operational, ws.meaning  # made here, not by two threads at once
         stores = {
             "StoreGoal": "goal",
             "StoreTask": "task",
@@ -142,7 +143,10 @@ class MemoryService:
 
     def _snapshot(self, _: pb.Empty) -> pb.SystemSnapshot:
         operational = self._ws.operational
-        return _snapshot_of(operational.snapshot(), {metric.name: metric.value for metric in operational.metrics()})
+        found = _snapshot_of(operational.snapshot(), {metric.name: metric.value for metric in operational.metrics()})
+        if model := self._ws.meaning.model:
+            found.loaded_models.append(one_line(model, 200))
+        return found
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -241,7 +245,12 @@ class MemoryService:
         found = self._ws.context.assemble(task, most, list(asked.memory_tiers))
         chunks, more = _fitting(
             pb.ContextChunk(
-                source=chunk.source, content=chunk.content, relevance=chunk.relevance, tokens=chunk.tokens, id=chunk.id
+                source=chunk.source,
+                content=chunk.content,
+                relevance=chunk.relevance,
+                tokens=chunk.tokens,
+                id=chunk.id,
+                warning=warning(chunk.source, chunk.content),
             )
             for chunk in found.chunks
         )
@@ -271,14 +280,18 @@ def _result(hit: TierHit) -> pb.SearchResult:
     if len(json) + len(content.encode()) > _ROOM:  # what was found comes before what else is known of it
         json = b""
     return pb.SearchResult(
-        content=content, metadata_json=json, relevance=min(1.0, hit.score), collection=record.kind, id=record.id
-    )
+        content=content, metadata_json=json, relevance=min(1.0, hit.score), collection=record.kind, id=record.id,
+        warning=warning(f"{record.tier}/{record.kind}/{record.id}", content),
+    )  # fmt: skip
 
 
 def _chunk(hit: KnowledgeHit, share: float) -> pb.SearchResult:
     names = ("title", "source", "section", "line_from", "line_to", "kind", "document_id")
     place = values.to_json({name: getattr(hit, name) for name in names}, "place")
-    return pb.SearchResult(content=hit.text, metadata_json=place, relevance=share, collection=KNOWLEDGE, id=hit.id)
+    why = warning(f"{KNOWLEDGE}/{hit.title}#{hit.section}", hit.text)
+    return pb.SearchResult(
+        content=hit.text, metadata_json=place, relevance=share, collection=KNOWLEDGE, id=hit.id, warning=why
+    )
 
 
 def _in_slices(ask: Callable[..., list[TierRecord]], limit: int, offset: int) -> Iterator[TierRecord]:

@@ -420,18 +420,20 @@ class SearchRequest(_message.Message):
     def __init__(self, query: _Optional[str] = ..., collections: _Optional[_Iterable[str]] = ..., n_results: _Optional[int] = ..., min_relevance: _Optional[float] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class SearchResult(_message.Message):
-    __slots__ = ("content", "metadata_json", "relevance", "collection", "id")
+    __slots__ = ("content", "metadata_json", "relevance", "collection", "id", "warning")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
+    WARNING_FIELD_NUMBER: _ClassVar[int]
     content: str
     metadata_json: bytes
     relevance: float
     collection: str
     id: str
-    def __init__(self, content: _Optional[str] = ..., metadata_json: _Optional[bytes] = ..., relevance: _Optional[float] = ..., collection: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
+    warning: str
+    def __init__(self, content: _Optional[str] = ..., metadata_json: _Optional[bytes] = ..., relevance: _Optional[float] = ..., collection: _Optional[str] = ..., id: _Optional[str] = ..., warning: _Optional[str] = ...) -> None: ...
 
 class SearchResponse(_message.Message):
     __slots__ = ("results", "note", "more")
@@ -466,18 +468,20 @@ class ContextRequest(_message.Message):
     def __init__(self, task_description: _Optional[str] = ..., max_tokens: _Optional[int] = ..., memory_tiers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ContextChunk(_message.Message):
-    __slots__ = ("source", "content", "relevance", "tokens", "id")
+    __slots__ = ("source", "content", "relevance", "tokens", "id", "warning")
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
+    WARNING_FIELD_NUMBER: _ClassVar[int]
     source: str
     content: str
     relevance: float
     tokens: int
     id: str
-    def __init__(self, source: _Optional[str] = ..., content: _Optional[str] = ..., relevance: _Optional[float] = ..., tokens: _Optional[int] = ..., id: _Optional[str] = ...) -> None: ...
+    warning: str
+    def __init__(self, source: _Optional[str] = ..., content: _Optional[str] = ..., relevance: _Optional[float] = ..., tokens: _Optional[int] = ..., id: _Optional[str] = ..., warning: _Optional[str] = ...) -> None: ...
 
 class ContextResponse(_message.Message):
     __slots__ = ("chunks", "total_tokens", "counted_by", "more")
