@@ -78,8 +78,8 @@ class TrailScreen(RecordList):
             self._told = detail.row_id
             self.view.show(detail.parts, keep_place=same)
             wanted, self._wanted_part = self._wanted_part, ""
-            if wanted or not same:
-                self.view.move_to_part(wanted or detail.parts[0].key)
+            if not (wanted and self.view.move_to_part(wanted)) and not same:
+                self.view.move_to_part(detail.parts[0].key)
         elif isinstance(detail, (Document, Shown)):
             self._told = ""
             self.view.show((), empty="Reading …" if isinstance(detail, Shown) else "No record is chosen.")

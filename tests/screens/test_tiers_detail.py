@@ -89,3 +89,16 @@ async def test_a_filter_of_the_kinds_says_how_many_it_lets_through(home: Path) -
         await on.shows(f"{len(on.ids)} {total}")
         on.screen.filter_by("")
         await on.shows("0 records")
+
+
+async def test_coming_back_from_a_link_that_is_no_more_leads_to_the_beginning(home: Path) -> None:
+    with open_workspace(home) as ws:
+        ws.records.store("goal", {"description": "Stay up"}, "g1")
+        ws.records.store("task", {"description": "Restart nginx", "goal_id": "g1"}, "t1")
+    async with console(home, "tiers", LARGE) as on:
+        await told_of(on, "task")
+        await on.press("tab", "n", "enter")
+        await on.until(lambda: on.screen.table.cursor_id == "g1")
+        await on.press("d", "escape")
+        await on.until(lambda: on.screen.table.cursor_id == "t1")
+        await on.shows("▸ Restart nginx")
