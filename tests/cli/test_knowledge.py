@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from nanomem_tui.tiers import knowledge_packages
+from tests.hygiene.repository import ROOT
 
 PAGE = (
     ".TH NGINX 8\n.SH NAME\nnginx \\- HTTP and reverse proxy server\n"
@@ -26,6 +28,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "share"))
     monkeypatch.setattr(knowledge_packages, "_python", dict)
     return tmp_path
+
+
+def test_the_pages_that_the_readme_names_are_read_with_the_package_alone(place: Path, run) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    named = set(re.findall(r"\]\((docs/\w+\.md)\)", readme))
+    assert "`nanomem knowledge list --source nanomem`" in " ".join(readme.split())
+    listed = run("knowledge", "list", "--source", "nanomem", "--json").json
+    assert {one["source"].removeprefix("nanomem ") for one in listed} >= named
+    assert "docs/work.md" in named
+    for one in listed:
+        assert f"From      {one['source']}" in run("knowledge", "show", one["id"]).out
 
 
 def test_a_man_page_is_added_and_found_with_its_place(place: Path, run) -> None:
