@@ -101,5 +101,16 @@ def test_the_generated_pages_are_fresh() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_every_link_of_a_page_leads_to_a_file() -> None:
+    lost = [
+        f"{name(page)}: {link}"
+        for page in files()
+        if page.suffix == ".md"
+        for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))
+        if "://" not in link and not (page.parent / link).exists()
+    ]
+    assert lost == []
+
+
 def test_the_package_says_that_it_is_typed() -> None:
     assert (PACKAGE / "py.typed").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,9 +15,11 @@ import pytest
 
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.errors import Conflict, Refused
+from nanomem_tui.store.tier_kinds import KINDS
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.tiers.trail import Stored
 from nanomem_tui.workspace import Workspace
+from tests.hygiene.repository import ROOT
 from tests.tiers.test_records import LEAST
 
 NOW = datetime(2026, 3, 2, 12, 20, tzinfo=UTC)
@@ -97,6 +100,23 @@ def test_what_the_table_keeps_forever_stays_where_it_is(ws: Workspace) -> None:
     assert set(tiers(ws, "pattern").values()) == {"working"}
     assert [step.stay for step in ws.lifecycle.plan().steps if step.kind in ("goal", "task", "decision")] == [2, 1, 2]
     assert ws.log() == []
+
+
+@pytest.mark.parametrize("page", ["work.md", "decisions/0042-the-table-of-how-long.md"])
+def test_the_pages_say_of_every_kind_how_long_it_stays_as_the_settings_do(page: str, ws: Workspace) -> None:
+    rows = [line.strip("| ").split("|") for line in (ROOT / "docs" / page).read_text("utf-8").splitlines()]
+    told = {noun: row[1].strip() for row in rows if len(row) > 1 for noun in re.split(r", | and ", row[0].strip())}
+    nouns = {"agent-state": "states of agents", "config-change": "configurations", "metric-hour": ""}
+    settings = ws.settings
+    days = {"metric": settings.tiers_metric_days, "goal": settings.tiers_goal_days, "task": settings.tiers_goal_days}
+    for kind in KINDS.values():
+        stays = told[noun] if (noun := nouns.get(kind.name, f"{kind.name.replace('-', ' ')}s")) else "never"
+        if kind.name == "pattern":
+            assert stays in ("always", "for good")
+        elif kind.tier == "longterm":
+            assert stays.startswith("never")
+        else:
+            assert stays.startswith(f"{days.get(kind.name, settings.tiers_record_days)} days"), kind.name
 
 
 def test_tasks_follow_their_goal_and_calls_go_by_their_age(ws: Workspace) -> None:
