@@ -153,7 +153,7 @@ def _work(workspace: Path) -> None:
                                 "chosen": text, "reasoning": everything(), "outcome": text}, f"decision_{number}"),
         ]  # fmt: skip
     with open_workspace(workspace) as opened:
-        opened.records.store_many(records)
+        opened.records.store_many(records, overheard=True)
         for name in ATTACKS:
             opened.operational.push("event", {attack(name): attack(name)}, attack(name))
             opened.operational.push("metric", {"name": attack(name), "value": 1, "unit": attack(name)}, attack(name))
