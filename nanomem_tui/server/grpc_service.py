@@ -208,12 +208,8 @@ class MemoryService:
             raise BadInput("which fields there are depends on the kind", "where", "name a kind too")
         kinds = [kind_of(asked.kind).name] if asked.kind else []
         where = values.where_of(kind_of(asked.kind), asked.where) if kinds else {}
-        narrowed = bool(where or since or until)
-        hits = self._ws.records.search(asked.text, kinds, tier, MOST_PAGE if narrowed else offset + limit)
-        records = [hit.record for hit in hits]
-        records = [record for record in records if all(record.fields[name] == wanted for name, wanted in where.items())]
-        fit = [record for record in records if record.at >= since and (not until or record.at < until)]
-        return fit[offset : offset + limit]
+        hits = self._ws.records.search(asked.text, kinds, tier, offset + limit, where, since, until)
+        return [hit.record for hit in hits[offset:]]
 
     # -- searching ----------------------------------------------------------------------------------------------------
 

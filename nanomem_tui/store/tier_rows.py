@@ -138,8 +138,8 @@ def count(
     total = 0
     for name, table in kind.tables.items():
         if tier in (None, name):
-            condition, values = _condition(workspace_id, where)
-            total += connection.execute(f"SELECT count(*) FROM {table} WHERE {condition}", values).fetchone()[0]
+            fits, values = condition(workspace_id, where)
+            total += connection.execute(f"SELECT count(*) FROM {table} WHERE {fits}", values).fetchone()[0]
     return total
 
 
@@ -294,11 +294,12 @@ def _select(
 
 
 def _query(kind: Kind, table: str, workspace_id: str, where: Where) -> tuple[str, tuple[Any, ...]]:
-    condition, values = _condition(workspace_id, where)
-    return f"SELECT {', '.join(map(quoted, columns(kind, table)))} FROM {table} WHERE {condition}", values
+    fits, values = condition(workspace_id, where)
+    return f"SELECT {', '.join(map(quoted, columns(kind, table)))} FROM {table} WHERE {fits}", values
 
 
-def _condition(workspace_id: str, where: Where) -> tuple[str, tuple[Any, ...]]:
+def condition(workspace_id: str, where: Where) -> tuple[str, tuple[Any, ...]]:
+    """The SQL of a condition on the rows of a table, and its values."""
     parts, values = ["workspace_id = ?"], [workspace_id]
     for name, value in where.fields.items():
         parts.append(f"{quoted(name)} = ?" if value is not None else f"{quoted(name)} IS NULL")

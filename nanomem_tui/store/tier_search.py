@@ -13,17 +13,18 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nanomem_tui import tokens
 from nanomem_tui.store import tier_rows
 from nanomem_tui.store.tier_kinds import Kind
+from nanomem_tui.store.tier_rows import Where
 from nanomem_tui.store.tier_tables import words_of
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.store.word_search import saturated
 
 NEWEST = 128
-"""Rows of one word that are looked at, the newest first."""
+"""Rows of one word that are looked at, the newest first; as many as are asked for, if that is more."""
 WINDOW = 10_000
 """The newest rows among which those are sought that hold the common words."""
 TOGETHER = 3
@@ -46,17 +47,35 @@ class Rated(NamedTuple):
     words: tuple[str, ...]
 
 
+class _Rows(NamedTuple):
+    """Which rows of each word count: the `newest` of those that fit a condition, which may be empty."""
+
+    newest: int
+    condition: str
+    values: tuple[Any, ...]
+
+
 def find(
-    connection: sqlite3.Connection, workspace_id: str, tables: Sequence[Table], question: str, limit: int
+    connection: sqlite3.Connection,
+    workspace_id: str,
+    tables: Sequence[Table],
+    question: str,
+    limit: int,
+    where: Where = Where(),  # noqa: B008  a value
 ) -> list[Rated]:
-    """The best `limit` records of these tables for the words of a question, best first; equal ones newest first."""
+    """The best `limit` records of these tables for the words of a question, best first; equal ones newest first.
+
+    `where`: of these alone; all rows that hold a word may be read then, however many they are.
+    """
+    condition, values = tier_rows.condition(workspace_id, where) if any(where) else ("", ())
+    rows = _Rows(max(NEWEST, limit), condition, values)
     weights = dict(list(tokens.query_weights(question, MOST_WORDS).items())[:MOST_WORDS])
     likely: list[Iterable[Likely]] = []
     weighed: list[dict[str, float]] = []
     for place, (kind, table) in enumerate(tables if weights else ()):
         worth: dict[str, float] = {}
         if kind.words:
-            worth, scores = _looked_up(connection, table, weights)
+            worth, scores = _looked_up(connection, table, weights, rows)
             likely.append(zip(scores.values(), repeat(place), scores.keys()))
         weighed.append(worth)
     best = heapq.nlargest(max(RATED, 2 * limit), chain.from_iterable(likely))
@@ -85,21 +104,21 @@ def tidy(connection: sqlite3.Connection, table: str) -> None:
 
 
 def _looked_up(
-    connection: sqlite3.Connection, table: str, weights: Mapping[str, float]
+    connection: sqlite3.Connection, table: str, weights: Mapping[str, float], rows: _Rows
 ) -> tuple[dict[str, float], dict[int, float]]:
     """What each word is worth in a table, and what its rows may be worth."""
     scores: defaultdict[int, float] = defaultdict(float)
     newest = connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0
-    holding = {word: _rows_of(connection, table, f'"{word}"') for word in weights} if newest else {}
-    common = [word for word, found in holding.items() if len(found) == NEWEST]
+    holding = {word: _rows_of(connection, table, f'"{word}"', rows) for word in weights} if newest else {}
+    common = [word for word, found in holding.items() if len(found) == rows.newest]
     worth: dict[str, float] = {}
     for word, found in holding.items():
-        frequency = _frequency(found, newest)
+        frequency = _frequency(found, newest, rows.newest)
         worth[word] = weights[word] * math.log(1 + (newest - frequency + 0.5) / (frequency + 0.5))
     if len(common) > 1:
         rarest = sorted(common, key=lambda word: -worth[word])[:TOGETHER]
         every = " ".join(f'"{word}"' for word in rarest)
-        both = _rows_of(connection, table, every, since=newest - WINDOW)
+        both = _rows_of(connection, table, every, rows, since=newest - WINDOW)
         for word in common:
             holding[word] = list({*both, *holding[word]})
     for word, found in holding.items():
@@ -109,19 +128,22 @@ def _looked_up(
     return worth, scores
 
 
-def _rows_of(connection: sqlite3.Connection, table: str, match: str, since: int = 0) -> list[int]:
+def _rows_of(connection: sqlite3.Connection, table: str, match: str, rows: _Rows, since: int = 0) -> list[int]:
     """The newest rows that the full-text index gives."""
+    fits = f"{table}_words.rowid AND {rows.condition}"
+    narrowed = f" AND EXISTS (SELECT 1 FROM {table} WHERE number = {fits})" if rows.condition else ""
     query = (
-        f"SELECT rowid FROM {table}_words WHERE {table}_words MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT {NEWEST}"
+        f"SELECT rowid FROM {table}_words WHERE {table}_words MATCH ? AND rowid >= ?{narrowed} "
+        f"ORDER BY rowid DESC LIMIT {rows.newest}"
     )
-    return [row[0] for row in connection.execute(query, (match, since))]
+    return [row[0] for row in connection.execute(query, (match, since, *rows.values))]
 
 
-def _frequency(found: Sequence[int], newest: int) -> float:
+def _frequency(found: Sequence[int], newest: int, most: int) -> float:
     """How many rows hold a word: counted, or reckoned from how close together the newest of them lie."""
-    if len(found) < NEWEST:
+    if len(found) < most:
         return float(len(found))
-    return NEWEST * newest / max(NEWEST, newest - found[-1] + 1)
+    return most * newest / max(most, newest - found[-1] + 1)
 
 
 def _rated(records: Sequence[TierRecord], worth: Mapping[str, float]) -> list[Rated]:

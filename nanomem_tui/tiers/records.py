@@ -154,17 +154,28 @@ class TierRecords(Trail):
         return self.ask(look, {name: dict.fromkeys(kind.tables, 0) for name, kind in KINDS.items()})
 
     def search(
-        self, question: str, kinds: Sequence[str] = (), tier: Tier | None = None, limit: int = 20
+        self,
+        question: str,
+        kinds: Sequence[str] = (),
+        tier: Tier | None = None,
+        limit: int = 20,
+        where: Mapping[str, Any] | None = None,
+        since: str = "",
+        until: str = "",
     ) -> list[TierHit]:
-        """The records that hold words of a question, best first; equal ones newest first. Raises BadInput."""
+        """The records that hold words of a question, best first; equal ones newest first. `where`, `since`, `until`: of
+        these alone, as in `of`. Raises BadInput."""
         wanted = [kind_of(name) for name in kinds or (*RECORD_KINDS, "event")]
+        if where and len(wanted) > 1:
+            raise BadInput("which fields there are depends on the kind", "where", "name one kind")
+        narrowed = _where(wanted[0], where or {}, since, until)
 
         tables = [
             (kind, table) for kind in wanted for name, table in kind.tables.items() if _tier(tier) in (None, name)
         ]
         none: list[tier_search.Rated] = []
         found = self.ask(
-            lambda connection: tier_search.find(connection, self.workspace_id, tables, question, limit), none
+            lambda connection: tier_search.find(connection, self.workspace_id, tables, question, limit, narrowed), none
         )
         return [
             TierHit(one.record, one.score, {"lexical": round(one.score, 6), "words": [*one.words]}) for one in found

@@ -252,6 +252,24 @@ def test_a_query_compares_in_the_type_of_the_field(memory: MemoryClient) -> None
         memory.query_working("goal", where={"urgency": "high"})
 
 
+def test_a_query_by_words_finds_every_record_that_fits_however_many_newer_ones_do_not(
+    served: Served, memory: MemoryClient, stub: memory_pb2_grpc.MemoryServiceStub
+) -> None:
+    at = "2026-02-13T16:{:02}:{:02}+00:00"
+    made = [{"description": "renew", "created_at": at.format(*divmod(number, 60)), "status": "failed"
+             if number < 200 else "active"} for number in range(1_400)]  # fmt: skip
+    served.ws.records.store_many([Stored("goal", goal, f"g{number:04}") for number, goal in enumerate(made)])
+    failed = {f"g{number:04}" for number in range(200)}
+    found = memory.query_working("goal", text="renew", where={"status": "failed"}, limit=1_000)
+    assert {one["id"] for one in found} == failed
+    early = memory.query_working("", text="renew", until="2026-02-13T16:03:20+00:00", limit=1_000)
+    assert {one["id"] for one in early} == failed
+    assert len(memory.query_working("goal", text="renew", limit=1_000)) == 1_000
+    for limit, more in ((199, True), (200, False)):
+        asked = pb.QueryRequest(kind="goal", text="renew", where={"status": "failed"}, limit=limit)
+        assert stub.QueryWorking(asked).more == more
+
+
 def test_a_query_by_words_is_narrowed_by_the_rest(memory: MemoryClient) -> None:
     memory.store_goal("renew the certificates", status="active", created_at=1_771_000_000)
     memory.store_goal("renew the contract", status="failed", created_at=1_771_000_500)
@@ -262,6 +280,8 @@ def test_a_query_by_words_is_narrowed_by_the_rest(memory: MemoryClient) -> None:
     found = memory.query_working("goal", text="renew", until=1_771_000_100)
     assert [one["description"] for one in found] == ["renew the certificates"]
     assert len(memory.query_working("", text="renew", limit=2, offset=1)) == 2
+    with pytest.raises(BadInput, match="depends on the kind"):
+        memory.query_working("", text="renew", where={"status": "failed"})
     with pytest.raises(BadInput, match="give at most 950"):
         memory.query_working("goal", text="renew", offset=951)
 
