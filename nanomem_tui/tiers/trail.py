@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from nanomem_tui import clock
-from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.errors import NotFound
 from nanomem_tui.operations import new_key
 from nanomem_tui.store import tier_rows
 from nanomem_tui.store.tier_database import TierDatabase
@@ -22,8 +23,6 @@ from nanomem_tui.store.tier_values import TierRecord, check_given, checked, chec
 T = TypeVar("T")
 CACHED_SECONDS = 3600.0
 """How old the result of a tool call may be that is given again (seed 004: operational memory holds one hour)."""
-CACHED_LOOKED = 200
-"""Calls of a tool that are looked at for that, the newest."""
 
 
 class Stored(NamedTuple):
@@ -217,15 +216,13 @@ class Trail:
         )
 
     def cached_result(self, tool: str, given: Any, within: float = CACHED_SECONDS) -> TierRecord | None:
-        """The newest successful call of a tool with just that input, not older than `within` seconds."""
-        where = Where({"tool_name": tool})
+        """The newest successful call of a tool with just that input, not older than `within` seconds, among the newest
+        `tier_calls.MOST` of that tool. Raises BadInput for an input that is no JSON."""
+        from nanomem_tui.store import tier_calls
 
-        def look(connection: sqlite3.Connection) -> TierRecord | None:
-            calls = tier_rows.rows(connection, self.workspace_id, KINDS["tool-call"], "working", where, CACHED_LOOKED)
-            fresh = (call for call in calls if _age(call.at) <= within)
-            return next((call for call in fresh if call.fields["success"] and call.fields["input"] == given), None)
-
-        return self.ask(look, None)
+        tier_calls.length(given)
+        since = clock.iso(clock.now() - timedelta(seconds=within))
+        return self.ask(lambda connection: tier_calls.newest(connection, self.workspace_id, tool, given, since), None)
 
 
 class _Run(NamedTuple):
@@ -262,10 +259,3 @@ def _counted(fields: Mapping[str, Any], run: _Run, way: int) -> dict[str, Any]:
 def not_there(kind: Kind, record_id: str) -> NotFound:
     """The error for a record that is not there."""
     return NotFound(f"no such {kind.name}", record_id, f"see `nanomem record {kind.name} list`")
-
-
-def _age(at: str) -> float:
-    moment = clock.parse(at)
-    if moment is None:
-        raise BadInput("not a time", at)
-    return (clock.now() - moment).total_seconds()

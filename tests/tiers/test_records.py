@@ -144,8 +144,26 @@ def test_the_result_of_a_call_is_given_again_within_the_hour(ws: Workspace) -> N
     assert found is not None
     assert found.fields["output"] == {"lines": 3}
     assert ws.records.cached_result("fs.read", {"path": "/etc/passwd"}) is None
+    with pytest.raises(BadInput, match="no JSON"):
+        ws.records.cached_result("fs.read", {"path": object()})
     with clock.at(NOON + timedelta(hours=1, seconds=1)):
         assert ws.records.cached_result("fs.read", {"path": "/etc/hosts"}) is None
+
+
+def test_a_busy_tool_keeps_its_results_for_the_hour(ws: Workspace) -> None:
+    given = {"path": "/etc/héllo", "lines": [1, 2]}
+    kept(ws, "tool-call", "first", input=given, success=True, output="the text")
+    same = {"lines": [1, 2], "path": "/etc/héllo"}
+    with clock.at(NOON + timedelta(minutes=50)):
+        other = {**LEAST["tool-call"], "success": True}
+        calls = [
+            Stored("tool-call", {**other, "input": {"path": f"/etc/{n:05}", "lines": [1, 2]}}) for n in range(3000)
+        ]
+        ws.records.store_many(calls)
+        found = ws.records.cached_result("fs.read", same)
+        assert found is not None
+        assert found.id == "first"
+        assert ws.records.cached_result("fs.read", same, within=60) is None
 
 
 # -- what a person does ----------------------------------------------------------------------------------------------
