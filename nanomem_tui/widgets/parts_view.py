@@ -82,9 +82,10 @@ class PartsView(TextView):
     def show(
         self, parts: Sequence[Part], title: Sequence[Span] = (), *, keep_place: bool = False, empty: str = ""
     ) -> None:
-        """Show `parts` below a line that stays, from their end; `keep_place` stays at the part in view instead,
-        except at the end of a text that is followed."""
+        """Show `parts` below a line that stays, from their end; `keep_place` stays at the part in view instead, on
+        the line of the screen on which it is, except at the end of a text that is followed."""
         before = self._parts
+        row = self._row_of(self._cursor) if keep_place and self._laid_out_at > 0 else None
         at = before[self._cursor[0]].key if keep_place and before else ""
         top = before[self._top[0]].key if keep_place and before else ""
         was_last = bool(before) and self._cursor == self._last()
@@ -94,8 +95,10 @@ class PartsView(TextView):
             self._unfolded.clear()
         self._forget()
         if at in self._index and not (self.follow and was_last):
-            self._cursor = (self._index[at], self._cursor[1])
+            self._cursor = self._within((self._index[at], self._cursor[1]))
             self._top = (self._index.get(top, self._index[at]), self._top[1])
+            if row is not None:
+                self._top = self._step(self._cursor, -row)
             self._at_end = False
         else:
             self._at_end = True

@@ -131,6 +131,19 @@ async def test_parts_that_come_do_not_move_what_is_read() -> None:
         assert view.current is not None
 
 
+async def test_parts_that_come_before_what_is_read_do_not_push_it_down() -> None:
+    parts = many(30)
+    async with reader(parts) as (view, pilot):
+        await pilot.press("g", *["n"] * 2)
+        row = shown(view).index("p2 line 0")
+        for number in range(1, 12):
+            view.show(
+                [parts[0], *(Words(f"new{one}") for one in range(number, 0, -1)), *parts[1:]], TITLE, keep_place=True
+            )
+            assert view.current is parts[2]
+            assert shown(view)[row] == "p2 line 0"
+
+
 async def test_followed_it_stays_at_the_end() -> None:
     parts = many(30)
     async with reader(parts) as (view, pilot):
