@@ -23,8 +23,11 @@ from nanomem_tui.store.tier_tables import words_of
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.store.word_search import saturated
 
-NEWEST = 128
-"""Rows of one word that are looked at, the newest first; as many as are asked for, if that is more."""
+NEWEST, FEWER = 128, 64
+"""Rows of one word that are looked at in a table, the newest first, and where many tables are searched; as many as are
+asked for, if that is more."""
+MANY = 3
+"""Tables that are many."""
 WINDOW = 10_000
 """The newest rows among which those are sought that hold the common words."""
 TOGETHER = 3
@@ -68,7 +71,7 @@ def find(
     `where`: of these alone; all rows that hold a word may be read then, however many they are.
     """
     condition, values = tier_rows.condition(workspace_id, where) if any(where) else ("", ())
-    rows = _Rows(max(NEWEST, limit), condition, values)
+    rows = _Rows(max(FEWER if len(tables) >= MANY else NEWEST, limit), condition, values)
     weights = dict(list(tokens.query_weights(question, MOST_WORDS).items())[:MOST_WORDS])
     likely: list[Iterable[Likely]] = []
     weighed: list[dict[str, float]] = []
