@@ -18,6 +18,7 @@ from nanomem_tui.store.tier_kinds import KINDS, Tier, kind_of
 from nanomem_tui.store.tier_tables import plain
 from nanomem_tui.text import one_line
 from nanomem_tui.tiers.context_block import warning
+from nanomem_tui.tiers.entries import CATEGORIES
 
 if TYPE_CHECKING:
     from nanomem_tui.store.knowledge_values import KnowledgeHit
@@ -108,14 +109,18 @@ class MemoryService:
 
     def _push_event(self, event: pb.Event) -> pb.Empty:
         data = values.from_json(event.data_json, "data_json")
-        category = _needed(event.category, "category")
-        self._ws.operational.push(category, {} if data is None else data, event.source, critical=event.critical)
+        category, data = values.told(_needed(event.category, "category"), {} if data is None else data)
+        self._ws.operational.push(category, data, event.source, critical=event.critical)
         return pb.Empty()
 
     def _recent(self, asked: pb.GetRecentRequest) -> pb.EventList:
         count, offset = _number(asked.count, "count", RECENT, MOST_RECENT), _offset(asked, MOST_RECENT)
         since = values.iso(asked.since, "since")
-        found = self._ws.operational.recent(count + offset, asked.category or None, asked.source or None, since)
+        known = not asked.category or asked.category in CATEGORIES
+        category = (asked.category if known else "event") or None
+        found = self._ws.operational.recent(count + offset if known else None, category, asked.source or None, since)
+        if not known:  # as `told` keeps it
+            found = [one for one in found if isinstance(one.data, dict) and one.data.get("type") == asked.category]
         events, more = _fitting(
             pb.Event(
                 id=entry.id,
@@ -125,7 +130,7 @@ class MemoryService:
                 data_json=values.to_json(entry.data, "data_json"),
                 critical=entry.critical,
             )
-            for entry in found[offset:]
+            for entry in found[offset : count + offset]
         )
         return pb.EventList(events=events, more=more)
 

@@ -15,6 +15,7 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.store.tier_kinds import KINDS, RECORD_KINDS, Kind
 from nanomem_tui.text import one_line
+from nanomem_tui.tiers.entries import CATEGORIES
 
 _NAMES = {"tool-call": "ToolCallRecord"}
 MESSAGES: Mapping[str, Any] = {
@@ -181,3 +182,13 @@ _READ: Mapping[str, Any] = {
     "text": str, "json": str, "time": str, "int": int, "real": float, "bool": {"true": True, "false": False}.__getitem__
 }  # fmt: skip
 _WANTED = {"int": "give a whole number", "real": "give a number", "bool": "give true or false"}
+
+
+def told(category: str, data: Any) -> tuple[str, Any]:
+    """Category and data of an entry as they are kept. Agents of the real system name categories of their own, such as
+    `security.scan_complete`: those are events of that type."""
+    if category in CATEGORIES:
+        return category, data
+    if isinstance(data, dict) and "type" not in data:
+        return "event", {"type": category, **data}
+    return "event", {"type": category, "data": data}

@@ -37,6 +37,18 @@ def test_recent_events_are_narrowed_by_count_category_and_source(memory: MemoryC
     assert memory.get_recent_events(since=datetime(2100, 1, 1, tzinfo=UTC)) == []
 
 
+def test_a_category_of_an_agents_own_is_an_event_of_that_type(served: Served, memory: MemoryClient) -> None:
+    memory.push_event("security.scan_complete", {"ports": 3}, "scanner")
+    memory.push_event("agent.note", {"type": "mine"}, "scanner")
+    memory.push_event("agent.note", "plain", "scanner")
+    (found,) = memory.get_recent_events(category="security.scan_complete")
+    assert (found["category"], found["data"]) == ("event", {"type": "security.scan_complete", "ports": 3})
+    notes = [one["data"] for one in memory.get_recent_events(category="agent.note")]
+    assert notes == [{"type": "agent.note", "data": "plain"}, {"type": "agent.note", "data": {"type": "mine"}}]
+    assert memory.get_recent_events(category="nothing") == []
+    assert [one.fields["critical"] for one in served.ws.records.of("event")] == [True], "security is kept at once"
+
+
 def test_a_critical_event_is_in_working_memory_when_it_was_answered(served: Served, memory: MemoryClient) -> None:
     memory.push_event("event", {"error": "disk failed"}, "kernel", critical=True)
     assert [one.fields["data"] for one in served.ws.records.of("event")] == [{"error": "disk failed"}]
