@@ -75,6 +75,7 @@ def test_the_environment_adds_our_folder_before_others_once() -> None:
     assert chosen["NANOMEM_CAPTURE_CHANNELS"] == "cli"
 
 
+@pytest.mark.slow
 def test_a_release_is_asked_of_its_python() -> None:
     here = agents.release_of(agents.Agent(("nanobot",), sys.executable))
     assert here.tested is False, "the agent is never in our environment"

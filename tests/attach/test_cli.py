@@ -84,6 +84,7 @@ def test_without_an_agent_it_is_one_error_that_says_what_to_do(nanomem: Any) -> 
     assert "install nanobot-ai" in out
 
 
+@pytest.mark.slow
 def test_a_python_without_an_agent_is_none(nanomem: Any) -> None:
     code, out, err, _ = nanomem("status", "--agent", sys.executable)
     assert (code, err) == (1, "")
@@ -94,6 +95,7 @@ def test_a_python_without_an_agent_is_none(nanomem: Any) -> None:
     assert "is a Python without nanobot" in err
 
 
+@pytest.mark.slow
 def test_status_asks_the_memory_as_the_hook_would(nanomem: Any) -> None:
     code, out, err, _ = nanomem("status", "--json")
     said = json.loads(out)

@@ -95,6 +95,7 @@ async def test_a_killed_child_costs_no_answer(make_client: Make) -> None:
     assert await client.ask(ASK, 20) is not None
 
 
+@pytest.mark.slow
 async def test_a_hung_child_costs_no_more_than_its_time_and_is_killed(make_client: Make, server: Server) -> None:
     client = make_client("hang", answer=6.0)
     hanging = client.send(lambda: ASK)

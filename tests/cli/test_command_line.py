@@ -378,6 +378,7 @@ def test_ctrl_c_at_the_question_is_130(ramfirst: Path, run, monkeypatch: pytest.
     assert run("memory", "lessons", "reset").code == 130
 
 
+@pytest.mark.slow
 def test_a_screen_is_printed_as_text_or_written_as_a_picture(ramfirst: Path, tmp_path: Path) -> None:
     printed = nanomem("--snapshot", "items", "--size", "72x16")
     assert (printed.returncode, printed.stderr) == (0, b"")

@@ -158,6 +158,7 @@ def test_a_read_only_home_still_gives_the_block(workspace: Path, run: Run, monke
     assert "no turn can be kept here, as nothing can be written" in ended.err
 
 
+@pytest.mark.slow
 def test_what_is_too_long_is_read_in_part_and_said_so(
     workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -223,6 +223,7 @@ def test_set_in_a_scope_is_another_fact(place: Path, run: Run) -> None:
     assert len(run("facts", "list", "--category", "Diet", "--json").json) == 2
 
 
+@pytest.mark.slow
 def test_a_value_may_come_from_a_file_or_from_stdin(
     place: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,6 +347,7 @@ def test_hostile_text_never_reaches_the_terminal(place: Path, run: Run) -> None:
 # -- a database of the crystallized system -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_facts_of_a_database_beside_are_listed_and_found_once_they_are_imported(
     sample_copy: Callable[[str], Path], run: Run
 ) -> None:

@@ -92,6 +92,7 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nanomem_tui.tiers.spool.ROLL_BYTES", 500)
 
 
+@pytest.mark.slow
 def test_kills_at_some_steps(tmp_path: Path) -> None:
     assert sweep(tmp_path, 11) > 3
 

@@ -99,6 +99,7 @@ def test_no_model_reads_and_no_dump_holds_what_is_not_to_be_remembered(
     assert "gout" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reply", [status(500), status(400, "no"), says("no json"), says({"wrong": 1})], ids=["500", "400", "prose", "shape"]
 )

@@ -318,6 +318,7 @@ def test_a_line_of_greetings_without_end_is_read_at_once() -> None:
     assert len(dream("- [permanent] " + "Great Great " * 49 + "x").edits) == 1
 
 
+@pytest.mark.slow
 def test_of_a_real_history_no_permanent_line_is_talk(tmp_path) -> None:
     from nanomem_tui.formats.history import parse_history
 

@@ -122,6 +122,7 @@ def test_rows_are_judged_with_the_words() -> None:
     assert list(search(TEXTS, parse("coffee"), accept=lambda index: index > 0).indexes) == [2, 5]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text("abc ", max_size=6), max_size=30),
     st.text("abc", min_size=1, max_size=2),

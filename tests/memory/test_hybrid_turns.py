@@ -117,6 +117,7 @@ def test_words_alone_tell_no_related_facts(home: Path) -> None:
 # -- the model that is bundled ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_bundled_model_finds_what_is_meant(home: Path) -> None:
     rows = [
         "Ana bought a red Skoda last spring",

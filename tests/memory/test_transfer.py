@@ -96,6 +96,7 @@ def test_what_a_format_cannot_say_is_kept_as_long_as_its_kind(samples: Path, ws:
         assert abs(moment - clock.now() - timedelta(days=3650)) < timedelta(minutes=10)
 
 
+@pytest.mark.slow
 def test_a_second_import_finds_all_of_it_here(samples: Path, ws: Workspace) -> None:
     for name in (
         "ramfirst/home/.nanobot",

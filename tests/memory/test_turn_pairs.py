@@ -74,6 +74,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_home(tmp_path_factory.mktemp("shared"))
 
 
+@pytest.mark.slow
 @given(st.composite(orders)())
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_order_of_begins_and_ends_is_read_back(shared: Path, order: list[tuple[str, int]]) -> None:

@@ -101,6 +101,7 @@ async def test_esc_leaves_the_ledger_to_where_one_came_from(demo: Path) -> None:
         assert on.screen.SCREEN == "lessons"
 
 
+@pytest.mark.slow
 async def test_eight_changes_are_saved_behind(demo: Path) -> None:
     async with console(demo, "items") as on:
         for _ in range(8):
@@ -266,6 +267,7 @@ async def test_a_smaller_terminal_says_what_is_needed(demo: Path) -> None:
         await on.shows("nanomem needs 60x20")
 
 
+@pytest.mark.slow
 async def test_nothing_is_written_by_looking(demo: Path) -> None:
     before = {path: path.read_bytes() for path in demo.parent.rglob("*") if path.is_file()}
     async with console(demo, "items") as on:
@@ -291,6 +293,7 @@ async def test_an_action_that_fails_unexpectedly_is_said_in_words_and_the_consol
         assert on.screen.table.cursor == 1
 
 
+@pytest.mark.slow
 async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo: Path) -> None:
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")
@@ -307,6 +310,7 @@ async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo: Path) -> N
         assert on.screen.SCREEN == "items"
 
 
+@pytest.mark.slow
 async def test_the_palette_takes_the_commands_that_agents_have_for_dreams(demo: Path) -> None:
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")

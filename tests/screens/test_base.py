@@ -134,6 +134,7 @@ async def test_the_first_page_shows_before_the_rest_is_read() -> None:
         assert app.totals == "5,000"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [100, 5000])
 async def test_a_filter_narrows_as_one_types_and_tells_honest_totals(count: int) -> None:
     app = ThingsApp(things(count))

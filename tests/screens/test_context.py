@@ -58,6 +58,7 @@ async def test_before_a_task_it_says_how_to_type_one(home: Path) -> None:
         assert "0 of 4,000 tokens" in budget(on)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
 async def test_a_task_shows_what_is_known_and_what_it_costs(home: Path, size: tuple[int, int]) -> None:
     async with console(home, "context", size=size) as on:
@@ -71,6 +72,7 @@ async def test_a_task_shows_what_is_known_and_what_it_costs(home: Path, size: tu
         assert all("nginx" in row.text for row in on.screen.table.rows if row.given is not None)
 
 
+@pytest.mark.slow
 async def test_the_detail_tells_the_parts_the_budget_and_the_block(home: Path) -> None:
     async with console(home, "context", size=(200, 60)) as on:
         await ask(on)
@@ -80,6 +82,7 @@ async def test_the_detail_tells_the_parts_the_budget_and_the_block(home: Path) -
         assert "超时" in text
 
 
+@pytest.mark.slow
 async def test_keys_change_the_budget_and_what_fits_it(home: Path) -> None:
     async with console(home, "context") as on:
         await ask(on)
@@ -100,6 +103,7 @@ def test_the_budgets_end_where_they_end() -> None:
     assert (other_budget(3_000, 1), other_budget(3_000, -1)) == (4_000, 2_000)
 
 
+@pytest.mark.slow
 async def test_the_smallest_and_the_largest_budget_are_said_to_be_that(home: Path) -> None:
     with open_workspace(home) as ws:
         ws.records.store("procedure", {"name": "nginx", "description": "Look upstream. " * 400, "steps": ["ask"]}, "p1")
@@ -112,6 +116,7 @@ async def test_the_smallest_and_the_largest_budget_are_said_to_be_that(home: Pat
         assert budget(on).endswith("of 1,000,000 tokens"), "what counted them has no room, and is not cut off"
 
 
+@pytest.mark.slow
 async def test_keys_turn_tiers_off_and_on(home: Path) -> None:
     async with console(home, "context") as on:
         await ask(on)
@@ -126,6 +131,7 @@ async def test_keys_turn_tiers_off_and_on(home: Path) -> None:
         assert "d0" in given(on)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["d0", "i1"])
 async def test_enter_goes_to_the_record(home: Path, id: str) -> None:
     async with console(home, "context") as on:
@@ -137,6 +143,7 @@ async def test_enter_goes_to_the_record(home: Path, id: str) -> None:
         await on.until(lambda: on.screen.table.cursor_row is not None and on.screen.table.cursor_row.id == id)
 
 
+@pytest.mark.slow
 async def test_enter_goes_to_the_kind_of_what_happens_now(home: Path) -> None:
     with open_workspace(home) as ws:
         ws.operational.push("task", {"id": "t7", "status": "active", "description": "nginx upstream"}, "web")
@@ -148,6 +155,7 @@ async def test_enter_goes_to_the_kind_of_what_happens_now(home: Path) -> None:
         await on.until(lambda: on.screen.SCREEN == "tiers" and on.screen.table.cursor_id == "task")
 
 
+@pytest.mark.slow
 async def test_enter_goes_to_the_item(home: Path) -> None:
     async with console(home, "context") as on:
         await ask(on)
@@ -172,6 +180,7 @@ async def test_enter_in_a_detail_that_leads_nowhere_says_so(home: Path) -> None:
             await on.press("escape")
 
 
+@pytest.mark.slow
 async def test_it_stands_behind_tiers(home: Path) -> None:
     async with console(home, "items") as on:
         await on.press("8", "K")
@@ -183,6 +192,7 @@ async def test_it_stands_behind_tiers(home: Path) -> None:
         await on.until(lambda: on.screen.SCREEN == "tiers")
 
 
+@pytest.mark.slow
 async def test_who_asks_is_chosen(home: Path) -> None:
     with open_workspace(home) as ws:
         ws.items.add("anna: nginx upstream", scope_type="chat", channel="telegram", chat_id="1")

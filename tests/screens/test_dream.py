@@ -215,6 +215,7 @@ async def test_no_dream_while_the_agent_dreams(demo: Path, monkeypatch: pytest.M
         assert user(demo) == before
 
 
+@pytest.mark.slow
 async def test_the_memory_files_are_a_key_away_and_edited_with_one_commit(demo: Path) -> None:
     async with console(demo, "dream") as on:
         await on.press("l")
@@ -238,6 +239,7 @@ async def test_an_unchanged_file_makes_no_commit(demo: Path) -> None:
             assert len(ws.dream.commits()) == 5
 
 
+@pytest.mark.slow
 async def test_a_dream_that_is_not_in_force_says_so_first_and_offers_what_is_left(demo: Path) -> None:
     async with console(demo, "dream") as on:
         await bad_dream(on)

@@ -40,6 +40,7 @@ def asks_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RulesDreamer, "propose", propose)
 
 
+@pytest.mark.slow
 async def test_a_dream_of_ours_shows_what_it_took_and_what_was_not_made(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from nanomem_tui.widgets.prompt import EditScreen
 from tests.screens.console import console
 
 
+@pytest.mark.slow
 async def test_a_line_that_is_written_while_a_person_types_is_kept(demo: Path) -> None:
     path = demo / "USER.md"
     async with console(demo, "files") as on:

@@ -31,6 +31,7 @@ def talked(demo: Path) -> Path:
     return demo
 
 
+@pytest.mark.slow
 async def test_a_question_finds_the_answer_and_shows_it_between_its_neighbours(talked: Path) -> None:
     async with console(talked, "sessions") as on:
         await on.press("F")

@@ -204,6 +204,7 @@ async def test_an_edit_left_twice_changes_nothing(demo: Path) -> None:
         assert texts(on) == before
 
 
+@pytest.mark.slow
 async def test_a_new_item_stands_on_top_under_the_cursor(demo: Path) -> None:
     async with console(demo, "items") as on:
         await on.pilot.press("G", "a")
@@ -558,6 +559,7 @@ async def test_another_filter_begins_at_its_first_row(demo: Path) -> None:
         assert on.screen.table.cursor == 0
 
 
+@pytest.mark.slow
 async def test_a_value_that_no_row_has_is_told(demo: Path) -> None:
     async with console(demo, "items") as on:
         for typed in ("kind:prefrence", "kind:prefrence coffee"):

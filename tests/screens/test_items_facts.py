@@ -8,6 +8,7 @@ from nanomem_tui import open_workspace
 from tests.screens.console import console
 
 
+@pytest.mark.slow
 async def test_items_are_filtered_by_the_names_of_facts(demo: Path) -> None:
     with open_workspace(demo) as ws:
         ws.facts.set("Harbour", "berth", "17", domain="Sailing")

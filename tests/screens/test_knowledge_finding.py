@@ -14,6 +14,7 @@ from tests.screens.console import console
 SMALL, LARGE = (80, 24), (200, 60)
 
 
+@pytest.mark.slow
 async def test_what_is_not_installed_is_said_with_the_command_that_installs_it(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ async def dialog(on: Console, key: str) -> None:
     await on.until(lambda: isinstance(on.app.screen, EditScreen), "a field")
 
 
+@pytest.mark.slow
 async def test_an_entry_is_written_read_with_its_day_changed_and_taken_back(home: Path) -> None:
     with open_workspace(home) as ws:
         ws.journal.add("Сначала дождь", "2026-02-15")
@@ -58,6 +59,7 @@ async def test_an_entry_is_written_read_with_its_day_changed_and_taken_back(home
         await on.until(lambda: on.ids == before, "in its place")
 
 
+@pytest.mark.slow
 async def test_a_day_that_is_none_is_offered_again(home: Path) -> None:
     async with console(home, "journal", SMALL) as on:
         await on.shows("No journal yet")
@@ -83,6 +85,7 @@ async def test_the_journal_is_filtered_by_day_and_goes_back_to_facts(home: Path)
         assert on.app.main_screen.name == "knowledge"
 
 
+@pytest.mark.slow
 async def test_a_reflection_becomes_a_lesson_and_leads_to_it(home: Path) -> None:
     with open_workspace(home) as ws:
         ws.reflections.add("web_search", '{"query": "курс"}', "Error: timeout", "Ask for less at once")
@@ -106,6 +109,7 @@ async def test_a_reflection_becomes_a_lesson_and_leads_to_it(home: Path) -> None
         assert on.screen.SCREEN == "lessons"
 
 
+@pytest.mark.slow
 async def test_a_reflection_is_written_and_edited_as_one_text(home: Path) -> None:
     async with console(home, "reflections", SMALL) as on:
         await on.shows("No reflections yet")

@@ -74,6 +74,7 @@ def test_reading_and_browsing_load_no_writing_side_of_the_database(demo: Path) -
         assert "heavy:False" in console.text
 
 
+@pytest.mark.slow
 def test_an_idle_console_writes_nothing(demo: Path) -> None:
     with start(demo) as console:
         console.wait_for("no agent")

@@ -91,6 +91,7 @@ async def test_delete_and_undo(demo: Path) -> None:
         assert on.ids == before
 
 
+@pytest.mark.slow
 async def test_all_are_forgotten_only_after_a_typed_word(demo: Path) -> None:
     async with console(demo, "lessons") as on:
         before = on.ids

@@ -10,6 +10,7 @@ from tests.screens.console import console
 from tests.screens.test_recall import ask, everything, given
 
 
+@pytest.mark.slow
 async def test_meaning_has_a_bar_a_weight_and_a_distance(demo: Path) -> None:
     settle(demo, recall_backend="hybrid", recall_max_results=1)
     with open_workspace(demo) as ws:
@@ -34,6 +35,7 @@ async def test_meaning_has_a_bar_a_weight_and_a_distance(demo: Path) -> None:
         assert "[vector 0.400]" in on.text
 
 
+@pytest.mark.slow
 async def test_without_a_model_it_says_why(demo: Path) -> None:
     settle(demo, recall_backend="hybrid", embedding_enabled=False)
     async with console(demo, "recall") as on:

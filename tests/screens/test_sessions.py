@@ -98,6 +98,7 @@ async def test_another_search_begins_at_its_first_result(demo: Path) -> None:
         assert table.cursor == 0
 
 
+@pytest.mark.slow
 async def test_search_finds_summaries_and_notes_too(demo: Path) -> None:
     async with console(demo, "sessions") as on:
         await on.press("F")
@@ -113,6 +114,7 @@ async def test_search_finds_summaries_and_notes_too(demo: Path) -> None:
         assert on.screen.SCREEN == "notes"
 
 
+@pytest.mark.slow
 async def test_notes_and_archive_are_a_key_away_and_searched(demo: Path) -> None:
     async with console(demo, "sessions") as on:
         await on.press("l")
@@ -131,6 +133,7 @@ async def test_notes_and_archive_are_a_key_away_and_searched(demo: Path) -> None
         assert on.screen.SCREEN == "sessions"
 
 
+@pytest.mark.slow
 async def test_a_compaction_shows_what_it_keeps_and_can_be_undone(demo: Path) -> None:
     path = sessions_folder(demo) / key_to_name(KEY)
     before = path.read_bytes()
@@ -150,6 +153,7 @@ async def test_a_compaction_shows_what_it_keeps_and_can_be_undone(demo: Path) ->
         await on.until(lambda: path.read_bytes() == before)
 
 
+@pytest.mark.slow
 async def test_selected_sessions_are_compacted_together(demo: Path) -> None:
     folder = sessions_folder(demo)
     async with console(demo, "sessions") as on:
@@ -175,6 +179,7 @@ async def test_a_hit_is_seen_in_a_narrow_list(demo: Path) -> None:
         assert on.text.count("needle") == 2, "what was typed, and the hit"
 
 
+@pytest.mark.slow
 async def test_a_number_is_asked_for_and_the_reason_said_when_there_is_nothing_to_cut(demo: Path) -> None:
     async with console(demo, "sessions") as on:
         await on.at(KEY)
@@ -191,6 +196,7 @@ async def test_a_number_is_asked_for_and_the_reason_said_when_there_is_nothing_t
         await on.shows("8 → 4")
 
 
+@pytest.mark.slow
 async def test_a_turn_in_flight_refuses_the_compaction(demo: Path) -> None:
     path = sessions_folder(demo) / key_to_name(KEY)
     sidecar = path.with_name(path.name.removesuffix(".jsonl") + ".checkpoint.json")
@@ -216,6 +222,7 @@ async def test_what_the_agent_writes_appears(demo: Path) -> None:
         assert on.screen.table.cursor_id == KEY
 
 
+@pytest.mark.slow
 async def test_ten_thousand_messages_open_at_once(demo: Path) -> None:
     write_session(demo, "cli:long", 10_000)
     async with console(demo, "sessions") as on:
@@ -231,6 +238,7 @@ async def test_ten_thousand_messages_open_at_once(demo: Path) -> None:
         await on.until(lambda: view(on).current is not None and view(on).current.key == "m5000")
 
 
+@pytest.mark.slow
 async def test_a_search_from_the_narrow_list_arrives_at_the_message_also_near_the_end(demo: Path) -> None:
     write_session(demo, "cli:long", 200)
     async with console(demo, "sessions", (80, 24)) as on:
@@ -267,6 +275,7 @@ async def test_a_file_that_cannot_be_shown_says_why(demo: Path) -> None:
         await on.shows("This transcript cannot be shown")
 
 
+@pytest.mark.slow
 async def test_letters_typed_into_a_field_are_no_keys(demo: Path) -> None:
     async with console(demo, "sessions") as on:
         await on.press("slash")
@@ -294,6 +303,7 @@ async def test_an_archive_that_cannot_be_read_is_no_empty_one(sample: Callable[[
         assert "No summaries yet" not in on.text
 
 
+@pytest.mark.slow
 async def test_an_imported_conversation_stands_among_them_and_is_only_read(
     demo: Path, tmp_path: Path, samples: Path
 ) -> None:

@@ -115,6 +115,7 @@ SAID = {
 }
 
 
+@pytest.mark.slow
 async def test_every_kind_is_counted_listed_and_told(home: Path) -> None:
     with open_workspace(home) as ws:
         worked(ws)
@@ -167,6 +168,7 @@ async def test_o_goes_up_and_says_when_nothing_is_there(home: Path) -> None:
         await on.shows("What it belongs to is not here")
 
 
+@pytest.mark.slow
 async def test_a_record_is_added_edited_deleted_and_brought_back(home: Path) -> None:
     async with console(home, "tiers", SMALL) as on:
         screen = await records_of(on, "goal")
@@ -279,6 +281,7 @@ FILTERS = {
 }
 
 
+@pytest.mark.slow
 async def test_a_filter_asks_the_database(home: Path) -> None:
     with open_workspace(home) as ws:
         calls(ws, MANY)

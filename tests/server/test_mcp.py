@@ -109,6 +109,7 @@ async def near(given: Workspace | Served) -> AsyncIterator[Client]:
         yield Client(session, None)
 
 
+@pytest.mark.slow
 async def test_it_lists_tools_that_read_and_nothing_else(place: Path) -> None:
     async with client(place) as ask:
         tools = (await ask.session.list_tools()).tools
@@ -128,6 +129,7 @@ async def test_it_lists_tools_that_read_and_nothing_else(place: Path) -> None:
     assert said == f"nanomem: MCP on stdin and stdout, read-only, {place}, all of it"
 
 
+@pytest.mark.slow
 async def test_the_tools_answer_and_see_what_comes_meanwhile(place: Path) -> None:
     async with client(place) as ask:
         filed = await ask("memory_search", domain="work")
@@ -146,6 +148,7 @@ async def test_the_tools_answer_and_see_what_comes_meanwhile(place: Path) -> Non
         assert "These domains and categories are known" in (await ask("memory_search", domain="Nowhere")).text
 
 
+@pytest.mark.slow
 async def test_the_options_of_the_start_say_whose_memory_it_is(place: Path) -> None:
     async with client(place, "--channel", "telegram", "--chat-id", "8") as other:
         for asked in (
@@ -169,6 +172,7 @@ async def test_context_comes_out_of_what_an_agent_recorded(place: Path) -> None:
             assert "left out" in too_small.text
 
 
+@pytest.mark.slow
 async def test_a_message_of_megabytes_is_an_error_in_one_line_and_the_server_goes_on(place: Path) -> None:
     async with client(place) as ask:
         large = await ask("memory_search", query="x" * 5_000_000)
@@ -249,6 +253,7 @@ def serving(place: Path) -> Any:
             server.kill()
 
 
+@pytest.mark.slow
 def test_it_ends_with_its_input_and_says_nothing_but_the_protocol(place: Path) -> None:
     with serving(place) as server:
         server.stdin.write(b"no JSON \xff\n")
@@ -258,6 +263,7 @@ def test_it_ends_with_its_input_and_says_nothing_but_the_protocol(place: Path) -
         assert b"Traceback" not in said
 
 
+@pytest.mark.slow
 def test_every_request_that_was_read_is_answered_before_it_ends(place: Path) -> None:
     calls = [
         {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": "memory_search", "arguments": asked}}

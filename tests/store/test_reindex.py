@@ -156,6 +156,7 @@ print(number, longest, flush=True)
 """
 
 
+@pytest.mark.slow
 def test_what_another_process_writes_meanwhile_is_in_the_new_index(workspace: Path) -> None:
     many(workspace)
     spoil(workspace, "DELETE FROM memory_entries_fts WHERE rowid % 2")

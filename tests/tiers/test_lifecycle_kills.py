@@ -129,6 +129,7 @@ def test_a_run_killed_at_every_commit(tmp_path: Path) -> None:
     assert killed_at_commits(tmp_path, 1) > 20
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_some_commits(tmp_path: Path) -> None:
     assert killed_at_commits(tmp_path, 9) > 2
 
