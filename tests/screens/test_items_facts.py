@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from nanomem_tui import open_workspace
 from tests.screens.console import console
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
+import pytest
+
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.screens.sessions import SessionsScreen, size_text
 from nanomem_tui.widgets.filter_bar import FilterBar
