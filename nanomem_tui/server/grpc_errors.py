@@ -17,7 +17,14 @@ PREFIX = "nanomem-error-"
 MOST = 500
 """Characters of each part of an error."""
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
+
+
+class Unauthenticated(errors.AccessDenied):
+    """A call without the right token."""
+
+
 _CODES: tuple[tuple[type[errors.NanomemError], str], ...] = (
+    (Unauthenticated, "UNAUTHENTICATED"),
     (errors.NotFound, "NOT_FOUND"),
     (errors.Conflict, "ABORTED"),
     (errors.BadInput, "INVALID_ARGUMENT"),
@@ -33,14 +40,10 @@ _CODES: tuple[tuple[type[errors.NanomemError], str], ...] = (
 )
 _KINDS: Mapping[str, type[errors.NanomemError]] = {
     name: kind
-    for name, kind in vars(errors).items()
+    for name, kind in {**vars(errors), "Unauthenticated": Unauthenticated}.items()
     if isinstance(kind, type) and issubclass(kind, errors.NanomemError)
 }
 UNFORESEEN = "the memory cannot answer that: the log of its service says why"
-
-
-class Unauthenticated(errors.AccessDenied):
-    """A call without the right token."""
 
 
 def status_of(error: BaseException, rpc: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
@@ -72,10 +75,6 @@ def from_status(code: str, line: str, metadata: Iterable[tuple[str, Any]], where
     if kind := _KINDS.get(told.get("kind", "")):
         return kind(told.get("what", line), told.get("where", ""), told.get("fix", ""))
     said = one_line(line, 200)
-    if code == "UNAUTHENTICATED":
-        return Unauthenticated(
-            "the service asks for its token", where, "it stands in the file grpc.token, or NANOMEM_TOKEN"
-        )
     if code == "UNAVAILABLE":
         return errors.Refused("no service answers", where, "start it: nanomem serve grpc")
     if code == "DEADLINE_EXCEEDED":

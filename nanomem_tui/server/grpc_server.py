@@ -208,19 +208,26 @@ def _guard(word: str) -> Any:
     """Lets in who gives the token, and nobody else, to whatever service."""
     import grpc
 
-    async def refuse(_: Any, context: Any) -> None:
-        line = "a token is needed (metadata `authorization: Bearer TOKEN`)"
-        await context.abort(grpc.StatusCode.UNAUTHENTICATED, line)
+    from nanomem_tui.server.grpc_errors import Unauthenticated, status_of
 
-    refused = grpc.stream_stream_rpc_method_handler(refuse)  # whatever was asked: it is not even read
+    def refusing(what: str, where: str, fix: str) -> Any:
+        async def refuse(_: Any, context: Any) -> None:
+            _, line, told = status_of(Unauthenticated(what, where, fix), "")
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, line, told)
+
+        return grpc.stream_stream_rpc_method_handler(refuse)  # whatever was asked: it is not even read
+
+    place = "it stands in the file grpc.token, or in NANOMEM_TOKEN"
+    none = refusing("a token is needed", "", f"metadata `authorization: Bearer TOKEN`; {place}")
+    wrong = refusing("the token is wrong", "", f"{place}, as the service began with it")
 
     class Guard(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # the library has no types
         async def intercept_service(self, continuation: Any, details: Any) -> Any:
             given = [text for name, text in details.invocation_metadata if name == "authorization"]
             scheme, _, said = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-            if scheme.lower() == "bearer" and token.matches(said.strip(), word):
-                return await continuation(details)
-            return refused
+            if scheme.lower() != "bearer":
+                return none
+            return await continuation(details) if token.matches(said.strip(), word) else wrong
 
     return Guard()
 

@@ -334,8 +334,13 @@ RECORD_KINDS = tuple(name for name in KINDS if name not in ("event", "metric", "
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of that name, as it or its table is called. Raises BadInput."""
-    kind = KINDS.get(name) or next((one for one in _KINDS if name in (one.table, one.name.replace("-", "_"))), None)
+    """The kind of that name, as it, several of it or its table is called. Raises BadInput."""
+    kind = KINDS.get(name) or next((one for one in _KINDS if name in _names(one)), None)
     if kind is None:
-        raise BadInput("no such kind of record", one_line(name, 40), f"one of {', '.join(RECORD_KINDS)}")
+        raise BadInput("no such kind of record", one_line(name, 40), f"one of {', '.join(KINDS)}")
     return kind
+
+
+def _names(kind: Kind) -> tuple[str, ...]:
+    own = kind.name.replace("-", "_")
+    return kind.table, own, f"{own}s"

@@ -22,9 +22,8 @@ pytestmark = pytest.mark.interop
 def test_every_rpc_is_answered_to_a_client_in_javascript(
     short: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node on this machine: it runs the client in another language")
+    node = shutil.which("node") or ""
+    need(bool(node), "no node on this machine: it runs the client in another language")
     need(MODULES.is_dir(), "no gRPC for node: run `make peers`")
     monkeypatch.delenv("NANOMEM_TOKEN", raising=False)
     place = short / "home" / "workspace"
