@@ -25,7 +25,7 @@ from nanomem_tui.screens.tiers_detail import Linked, Shown
 from nanomem_tui.screens.tiers_documents import Filed
 from nanomem_tui.screens.tiers_kinds import TITLES
 from nanomem_tui.screens.tiers_lifecycle import RunsLifecycle, blocks_of, of_kind
-from nanomem_tui.screens.tiers_list import NOTHING
+from nanomem_tui.screens.tiers_list import origin_of
 from nanomem_tui.screens.tiers_live import Now, Told
 from nanomem_tui.screens.tiers_trail import TrailScreen
 from nanomem_tui.screens.transcript import Preface
@@ -190,7 +190,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
         if newest:
             parts += [Title("newest", "The newest"), *(Linked("", record) for record in newest)]
         elif not self._now.count(row):
-            parts.append(Preface((Body(""), Body(f"None yet. {NOTHING}", "dim")), "nothing"))
+            parts.append(Preface((Body(""), Body(f"None yet. {origin_of(row)}", "dim")), "nothing"))
         return Shown(row, tuple(parts))
 
     def show_detail(self, detail: Any) -> None:

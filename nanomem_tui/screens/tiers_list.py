@@ -29,11 +29,17 @@ from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.paged_table import PAGE, PagedRows, PagedTable
 from nanomem_tui.widgets.toast import say
 
-NOTHING = (
+_RECORDED = (
     "Agents store them over gRPC (nanomem serve grpc) or with the Python library; `nanomem memory import` takes over "
     "those of another system."
 )
+_AVERAGED = "The lifecycle makes them of metrics that are old enough (`nanomem lifecycle plan`)."
 AT_ONCE = 4  # pages that are read together, those nearest to the cursor first
+
+
+def origin_of(kind: str) -> str:
+    """Where records of a kind come from, for who has none."""
+    return _AVERAGED if kind == "metric-hour" else _RECORDED
 
 
 class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
@@ -280,7 +286,7 @@ class RecordList(RowsScreen[TierRecord], PartsScreen[TierRecord]):
         if self._of_now:
             are = "is" if self._of_now == 1 else "are"
             return f"No {named} are kept yet; {self._of_now:,} {are} among what happens now: esc, then tab."
-        return f"No {named} yet. {NOTHING}"
+        return f"No {named} yet. {origin_of(self.kind)}"
 
     def _say_totals(self) -> None:
         shown, table = len(self.table.rows), self.table

@@ -228,3 +228,10 @@ async def test_what_does_not_fit_ends_in_an_ellipsis(home: Path) -> None:
         bar.say("no field 保持网站 here " * 8)
         await on.until(lambda: "no field 保持网站" in on.text)
         assert on.text.split("\n")[-3].endswith("…")
+
+
+async def test_where_averages_come_from_is_said(home: Path) -> None:
+    store(home, "goal", "g", description="Keep it up")
+    async with console(home, "items", SMALL) as on:
+        await records_of(on, "metric-hour")
+        await on.shows("No metrics by the hour yet. The lifecycle makes them of metrics")
