@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # who only looks at what a change is made of opens no databas
     from nanomem_tui.store.tier_database import TierDatabase
 
 NAME = "tier"
+_COUNTED = frozenset({"uses", "success_count", "fail_count"})
+"""Counters of which a change is a difference: what was counted since stays counted."""
 
 
 def change(before: TierRecord | None, after: TierRecord | None) -> Change:
@@ -67,34 +69,45 @@ class TierLayer:
         self._workspace_id = workspace_id
 
     def check(self, changes: Sequence[Change]) -> None:
-        """Raise Conflict when a record is not what a change starts from; counters may have moved."""
+        """Raise Conflict when what a change starts from is not there; counters, and fields that it leaves, may have
+        moved."""
         for found, one in self._found(changes):
             kind, record_id = split(one.key)
-            before = None if one.before is None else record_of(one.key, one.before)
+            before, after = _records(one)
+            delete = f"`nanomem record {kind.name} delete {record_id}`"
             if found is None and before is not None:
                 raise Conflict(f"{kind.name} is gone", record_id, "nothing was changed")
             if found is not None and before is None:
-                raise Conflict(f"{kind.name} already there", record_id, "nothing was changed")
+                fix = f"{delete} first; an undo then by its id, see `nanomem log`"
+                raise Conflict(f"{kind.name} already there", record_id, fix)
             if found is None or before is None:
                 continue
-            names = [name for name in tier_rows.differing(before, found) if name not in tier_rows.COUNTERS]
+            names = [name for name in _moved(found, before, after) if name not in tier_rows.COUNTERS]
+            if names and after is None:
+                fix = f"look again; {delete} takes it away as it is now"
+                raise Conflict(f"{kind.name} was changed since ({names[0]})", record_id, fix)
             if names:
-                what = f"{kind.name} was changed since ({names[0]})"
-                raise Conflict(what, record_id, "look again, or undo the later change first: see `nanomem log`")
+                edit = f"`nanomem record {kind.name} edit {record_id}`"
+                fix = f"look again; set it with {edit}, or undo the later change first: see `nanomem log`"
+                raise Conflict(f"{kind.name} was changed since ({names[0]})", record_id, fix)
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether anything is as it is to be: all of an operation is written in one transaction."""
-        return any(_is(found, one.after) and not _is(found, one.before) for found, one in self._found(changes))
+        return any(_is_done(found, *_records(one)) for found, one in self._found(changes))
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
-        """Write the records, durably; what is as it should be stays."""
-        keep = [record_of(one.key, one.after) for one in changes if one.after is not None]
-        gone = [split(one.key) for one in changes if one.after is None]
+        """Write the records, durably; what is as it should be stays, and so do fields that no change names."""
 
         def write(connection: Any) -> None:
-            tier_rows.put(connection, self._workspace_id, keep)
-            for kind, record_id in gone:
-                tier_rows.delete(connection, self._workspace_id, kind, [record_id])
+            for one in changes:
+                kind, record_id = split(one.key)
+                before, after = _records(one)
+                if after is None:
+                    tier_rows.delete(connection, self._workspace_id, kind, [record_id])
+                    continue
+                found = tier_rows.get(connection, self._workspace_id, kind, record_id)
+                record = after if found is None or before is None else _merged(found, before, after)
+                tier_rows.put(connection, self._workspace_id, [record])
 
         self._database.write(write, durable=True)
 
@@ -109,7 +122,41 @@ class TierLayer:
         return self._database.read(look)
 
 
-def _is(found: TierRecord | None, value: Value | None) -> bool:
-    if found is None or value is None:
-        return found is None and value is None
-    return dict(found.fields) == dict(value["fields"]) and found.tier == value["tier"]
+def _records(one: Change) -> tuple[TierRecord | None, TierRecord | None]:
+    """The record before and after a change."""
+    before, after = (None if value is None else record_of(one.key, value) for value in (one.before, one.after))
+    return before, after
+
+
+def _moved(found: TierRecord, before: TierRecord, after: TierRecord | None) -> list[str]:
+    """The fields that somebody changed since, of those that are to change: all, where the record is to go."""
+    if after is None:
+        return tier_rows.differing(before, found)
+    names = tier_rows.differing(before, after)
+    return [name for name in names if found.fields[name] not in (before.fields[name], after.fields[name])]
+
+
+def _merged(found: TierRecord, before: TierRecord, after: TierRecord) -> TierRecord:
+    """The record as it is, with what a change makes of it."""
+    if found.tier == before.tier and not tier_rows.differing(before, found):
+        return after
+    fields = dict(found.fields)
+    for name in tier_rows.differing(before, after):
+        was, now = before.fields[name], after.fields[name]
+        if name not in tier_rows.COUNTERS or fields[name] == was:
+            fields[name] = now
+        elif name in _COUNTED and fields[name] != now:
+            fields[name] = max(0, fields[name] + now - was)
+    tier = after.tier if before.tier != after.tier else found.tier
+    return found._replace(fields=fields, tier=tier)
+
+
+def _is_done(found: TierRecord | None, before: TierRecord | None, after: TierRecord | None) -> bool:
+    """Whether a change was made; what agents did since is left out of account."""
+    if found is None or after is None:
+        return found is None and after is None and before is not None
+    if before is None:
+        return found.stored_at == after.stored_at
+    names = tier_rows.differing(before, after)
+    telling = [name for name in names if name not in tier_rows.COUNTERS] or names
+    return found.fields != before.fields and all(found.fields[name] == after.fields[name] for name in telling)

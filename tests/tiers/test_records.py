@@ -202,8 +202,9 @@ def test_undo_of_an_edit_that_an_agent_overwrote_is_refused(ws: Workspace) -> No
     kept(ws, "goal", "g1")
     ws.records.edit("goal", "g1", {"description": "Keep it up"})
     kept(ws, "goal", "g1", description="Something else")
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as error:
         ws.undo()
+    assert "nanomem record goal edit g1" in error.value.line()
     assert ws.records.get("goal", "g1").fields["description"] == "Something else"
 
 
