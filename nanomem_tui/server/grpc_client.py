@@ -22,6 +22,7 @@ from typing import Any
 from nanomem_tui import paths
 from nanomem_tui.errors import BadInput, MissingExtra, NotFound, Refused
 from nanomem_tui.server import grpc_place, token
+from nanomem_tui.text import one_line
 
 try:
     import grpc
@@ -64,8 +65,15 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
             host, _, port = str(tcp).rpartition(":")
             if host not in ("", "127.0.0.1", "localhost"):
                 raise BadInput("a token is sent to this machine alone", str(tcp), "forward the port with ssh")
+            if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65_536):
+                raise BadInput("no such port", one_line(str(tcp), 60), "give a number from 1 to 65535")
             self._where = target = f"127.0.0.1:{port}"
-            self._metadata = (("authorization", f"Bearer {token or _token(workspace)}"),)
+            word = token or _token(workspace)
+            if not all("!" <= char <= "~" for char in word):
+                raise BadInput(
+                    "a token is ASCII without blanks", "", "give what the file grpc.token holds, in one line"
+                )
+            self._metadata = (("authorization", f"Bearer {word}"),)
         else:
             path = Path(socket).expanduser() if socket else grpc_place.usual(paths.locate(workspace, starting=True))
             self._where = str(path)
@@ -85,13 +93,15 @@ class MemoryClient(AbstractContextManager["MemoryClient"]):
         """The answer to a request, and the id that the service made."""
         try:
             message = request()
-        except (TypeError, ValueError) as error:
-            raise BadInput(f"that cannot be sent to {rpc}", str(error)) from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise BadInput(f"that cannot be sent to {rpc}", values.why(error)) from error
         try:
             answer, call = getattr(self._stub, rpc).with_call(message, timeout=self._timeout, metadata=self._metadata)
         except grpc.RpcError as error:
             code, line = error.code().name, error.details() or ""
             raise grpc_errors.from_status(code, line, error.trailing_metadata() or (), self._where) from error
+        except ValueError as error:
+            raise Refused("the client is closed", self._where, "make a new one") from error
         return answer, next((text for name, text in call.trailing_metadata() or () if name == "nanomem-id"), "")
 
     def _all(self, rpc: str, name: str, request: Callable[[int, int], Any], most: int = 0) -> list[Any]:

@@ -71,7 +71,7 @@ def claimed(paths: Paths, path: Path | None) -> Iterator[None]:
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"process {os.getpid()}\n".encode(), 0)
         if path is not None:
-            _make_room(path)
+            _make_room(path, made=path == usual(paths).absolute())
         try:
             yield
         finally:
@@ -83,13 +83,17 @@ def claimed(paths: Paths, path: Path | None) -> Iterator[None]:
         os.close(handle)
 
 
-def _make_room(path: Path) -> None:
-    """Take away what a killed service left at `path`. Raises BadInput or Refused for anything else that is there."""
+def _make_room(path: Path, *, made: bool) -> None:
+    """Take away what a killed service left at `path`. Raises BadInput or Refused for anything else that is there, and
+    for a folder that is not, unless it is ours to be `made`."""
     if not fits(path):
         what = f"the path of a socket has at most {LONGEST} bytes, this one {len(os.fsencode(path))}"
         raise BadInput(what, str(path), "name a shorter one: --socket PATH")
     folder = path.parent
-    atomic.make_folder(folder)
+    if made:
+        atomic.make_folder(folder)
+    elif not folder.is_dir():
+        raise BadInput("there is no such folder for the socket", str(folder), "make it, or name another: --socket PATH")
     shared = folder.lstat()
     theirs = not stat.S_ISDIR(shared.st_mode) or shared.st_uid != os.getuid() or shared.st_mode & 0o077
     if folder.name == f"nanomem-{os.getuid()}" and theirs:

@@ -16,6 +16,7 @@ from nanomem_tui.server import memory_pb2 as pb
 from nanomem_tui.server.grpc_values import FOUND, PAGE, RECENT, TOKENS
 from nanomem_tui.store.tier_kinds import KINDS, Tier, kind_of
 from nanomem_tui.store.tier_tables import plain
+from nanomem_tui.store.tier_values import MAX_TEXT
 from nanomem_tui.text import one_line
 from nanomem_tui.tiers.context_block import warning
 from nanomem_tui.tiers.entries import CATEGORIES
@@ -236,6 +237,9 @@ class MemoryService:
 
     def _add_knowledge(self, entry: pb.KnowledgeEntry) -> pb.Empty:
         tags = f"\n\nTags: {', '.join(entry.tags)}\n" if entry.tags else ""
+        for name in ("title", "content", "source"):
+            if (size := len(getattr(entry, name).encode())) > MAX_TEXT:
+                raise BadInput(f"`{name}` has {size:,} bytes", "", f"give at most {MAX_TEXT:,}, or several documents")
         text = _needed(entry.content, "content") + tags
         self._ws.knowledge.add_text(text, entry.source, entry.title, actor="agent")
         return pb.Empty()

@@ -96,8 +96,8 @@ def message_of(kind: str, record_id: str, fields: Mapping[str, Any]) -> Any:
         values["id"] = record_id
     try:
         return MESSAGES[kind](**values)
-    except (TypeError, ValueError) as error:  # UnicodeEncodeError is one of the latter
-        raise BadInput(f"that cannot be sent as a {kind}", one_line(str(error), 200)) from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadInput(f"that cannot be sent as a {kind}", why(error)) from error
 
 
 def values_of(kind: str, message: Any) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def from_json(data: bytes, name: str) -> Any:
     except RecursionError:
         raise BadInput(f"{name} is nested too deeply", "", "give flatter JSON") from None
     except ValueError as error:
-        raise BadInput(f"{name} is no JSON", one_line(str(error), 120), "give UTF-8 JSON, one value") from None
+        raise BadInput(f"{name} is no JSON", why(error), "give UTF-8 JSON, one value") from None
 
 
 def _no_number(text: str) -> Any:
@@ -127,7 +127,19 @@ def to_json(value: Any, name: str) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadInput(f"{name} cannot be written as JSON", one_line(str(error), 120)) from None
+        raise BadInput(f"{name} cannot be written as JSON", why(error)) from None
+
+
+def why(error: Exception) -> str:
+    """What is wrong with a value that cannot be read or sent, in words."""
+    said = str(error)
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, UnicodeError):
+        return "a text in it is no UTF-8"
+    if isinstance(error, OverflowError) or "integer string conversion" in said:
+        return "a number in it is too large"
+    return one_line(said, 120)
 
 
 def iso(moment: int, name: str) -> str | None:
@@ -144,7 +156,7 @@ def seconds(value: Any, name: str) -> int:
     """A time as seconds since 1970: of a number of them, a datetime, or ISO text; 0 for None. Raises BadInput."""
     if value is None:
         return 0
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
         return int(value)
     moment = value if isinstance(value, datetime) else clock.parse(value)
     if moment is None:
