@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from nanomem_tui.store import tier_rows
-from nanomem_tui.store.tier_kinds import FINAL, KINDS, Kind, Tier
+from nanomem_tui.store.tier_kinds import ENDED, KINDS, Kind, Tier
 from nanomem_tui.store.tier_tables import columns, is_whole, quoted, record_of
 from nanomem_tui.store.tier_values import TierRecord
 
@@ -23,10 +23,7 @@ What = Literal["moved", "averaged", "deleted"]
 Place = tuple[str, int]
 """Time and number of a row: how far a table was looked through."""
 START: Place = ("", 0)
-ENDED = sorted(FINAL | {"canceled", "done"})
-"""States, in small letters, in which a goal or a task needs nobody any more."""
-
-_IN_ENDED = f"({', '.join(map(repr, ENDED))})"
+_IN_ENDED = f"({', '.join(map(repr, sorted(ENDED)))})"
 _ITS_GOAL = "WHERE g.workspace_id = t.workspace_id AND g.id = t.goal_id"
 _LEAVES: Mapping[str, str] = {
     "goal": f"lower(t.status) IN {_IN_ENDED}",

@@ -18,6 +18,10 @@ ACTIVE = ("pending", "planning", "active", "in_progress")
 """States of a goal or a task that has not ended: the seed's, and those of the real system."""
 FINAL = frozenset({"completed", "failed", "cancelled"})
 """States in which a goal or a task has ended."""
+ENDED = FINAL | {"canceled", "done"}
+"""The same as agents call them too, in small letters."""
+AT_WORK = (*ACTIVE, "in progress", "running", "started")
+"""States of what is still to be done, ours and what agents call them."""
 
 
 class Limits(NamedTuple):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, Problem
-from nanomem_tui.store import atomic, tier_kinds, tier_rows
-from nanomem_tui.store.tier_kinds import KINDS
+from nanomem_tui.store import atomic, tier_rows
+from nanomem_tui.store.tier_kinds import AT_WORK, KINDS
 from nanomem_tui.store.tier_values import TierRecord, checked
 from nanomem_tui.tiers.entries import Kept, MetricValue, is_active, records_of
 from nanomem_tui.tiers.trail import Stored, Trail
@@ -22,8 +22,6 @@ from nanomem_tui.tiers.trail import Stored, Trail
 ORIGIN = "operational"
 """The origin of a task that we know from what was said of it, and not because an agent recorded it."""
 
-ACTIVE = (*tier_kinds.ACTIVE, "in progress", "running", "started")
-"""The states in which records of tasks are looked for as still to be done: ours, and what agents call them."""
 MOST_TASKS = 1000
 """Tasks of each such state that are looked at, the newest."""
 
@@ -136,7 +134,7 @@ def active_tasks(trail: Trail) -> list[TierRecord]:
     """The tasks that working memory knows as still to be done."""
 
     def look(connection: sqlite3.Connection) -> list[TierRecord]:
-        wheres = [tier_rows.Where({"status": status}) for status in ACTIVE]
+        wheres = [tier_rows.Where({"status": status}) for status in AT_WORK]
         return [
             task
             for where in wheres

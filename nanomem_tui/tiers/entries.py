@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput
 from nanomem_tui.store.ledger import json_writer
-from nanomem_tui.store.tier_kinds import FINAL
+from nanomem_tui.store.tier_kinds import ENDED
 from nanomem_tui.store.tier_values import MAX_TEXT, checked_id
 from nanomem_tui.text import one_line
 
 CATEGORIES = ("metric", "event", "task", "tool_result")
-ENDED = FINAL | {"canceled", "done"}
-"""States in which a task is active no longer."""
 MAX_SOURCE = 500
 """Characters of a source, and of the name of a metric."""
 DEEPEST = 100
