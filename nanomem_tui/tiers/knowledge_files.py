@@ -49,7 +49,9 @@ def document_of(data: bytes, name: str, kind: str, source: str, meta: dict[str, 
     if len(data) > LARGEST:
         raise BadInput(f"larger than {LARGEST // 2**20} MB", source, "leave it out, or cut it into parts")
     if is_binary(data):
-        raise BadInput("no text: it holds bytes that no text has", source, "Markdown, text and HTML are read")
+        packed = name.lower().endswith((".zip", ".tar", ".tgz", ".tar.gz"))
+        fix = "a pack goes in with --pack" if packed else "Markdown, text and HTML are read"
+        raise BadInput("no text: it holds bytes that no text has", source, fix)
     ending = os.path.splitext(name)[1].lower()
     stem = os.path.basename(name)
     if ending in PAGES:
@@ -121,7 +123,10 @@ def added(path: Path) -> Found:
         except (BadInput, NotFound) as error:
             found.problems.append(Problem(error.what, str(file), severity="warning"))
     if not found.documents:
-        raise BadInput("nothing to read in that folder", str(whole), "Markdown, text and HTML are read")
+        left = [f"{Path(problem.where).name} is left out: {problem.what}" for problem in found.problems[:3]]
+        raise BadInput(
+            "nothing to read in that folder", str(whole), "; ".join(left) or "Markdown, text and HTML are read"
+        )
     return found
 
 

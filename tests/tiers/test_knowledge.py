@@ -322,6 +322,24 @@ def test_a_link_is_told_when_its_folder_is_added_and_not_with_every_sync(ws: Wor
     assert ws.knowledge.sync().problems == ()
 
 
+def test_a_folder_of_which_nothing_can_be_read_says_why(place: Path) -> None:
+    folder = place / "notes"
+    folder.mkdir()
+    (folder / "bad.md").write_bytes(b"\0\0")
+    os.symlink("/etc/passwd", folder / "link.md")
+    with pytest.raises(BadInput) as error:
+        knowledge_files.added(folder)
+    assert "bad.md is left out: no text" in error.value.fix
+    assert "link.md is left out: a link" in error.value.fix
+
+
+def test_a_pack_that_is_added_as_a_file_says_how_it_is_added(place: Path) -> None:
+    (place / "pack.zip").write_bytes(b"PK\x03\x04\0\0\0")
+    with pytest.raises(BadInput, match="no text") as error:
+        knowledge_files.added(place / "pack.zip")
+    assert error.value.fix == "a pack goes in with --pack"
+
+
 def three(place: Path) -> Found:
     """Three documents."""
     return Found(
