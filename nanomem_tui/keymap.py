@@ -108,7 +108,7 @@ def conflicts(moved: Moved | None = None) -> list[str]:
 
 def keys_markdown() -> str:
     """The text of ``docs/keys.md``."""
-    lines = ["# Keys", "", "Made from the registry of actions (`nanomem_tui/actions.py`); change it there.", ""]
+    lines = ["# Keys", "", "Made from the registry of actions (`nanomem_tui/actions/`); change it there.", ""]
     for screen, title in SCREENS.items():
         own = actions_on(screen, "screen")
         if own:
