@@ -1,0 +1,1 @@
+"""What wants a person's eye, and what a person decides about it: findings, duplicates, contradictions, rules."""
