@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 
-@click.group("serve", cls=Group, late={"grpc": "nanomem_tui.cli.serve_grpc:grpc"})
+@click.group(
+    "serve", cls=Group, late={"grpc": "nanomem_tui.cli.serve_grpc:grpc", "web": "nanomem_tui.cli.serve_web:web"}
+)
 def serve() -> None:
-    """Answer other programs: an agent that speaks MCP, or keeps its work here by gRPC.
+    """Answer other programs: an agent that speaks MCP, or keeps its work here by gRPC, or a browser.
 
     \b
     Example:
       nanomem serve mcp
       nanomem serve grpc
+      nanomem serve web
     """
 
 
@@ -74,11 +77,11 @@ def mcp(
             server.serve(given, ws.close)
             return
         from nanomem_tui.server import http as loopback
-        from nanomem_tui.server import token
+        from nanomem_tui.server import port, token
 
         file = ws.paths.data / "mcp.token"
         word = token.token(file)
-        with loopback.listen(http) as listening:
+        with port.listen(http, "--http") as listening:
             where = f"at {loopback.address(listening)} with the token in {token.source(file)}"
             _begin(ws, where, audience, given)
             loopback.serve(given, listening, word)

@@ -7,41 +7,26 @@ calls this machine. Each request is answered on its own, so that nothing of a cl
 from __future__ import annotations
 
 import contextlib
-import errno
 import signal
 import socket
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui import errors
 from nanomem_tui.server import token
 from nanomem_tui.server.mcp import Served, server_of
+from nanomem_tui.server.port import HOST
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-HOST, PORT, PATH = "127.0.0.1", 7333, "/mcp"
+PORT, PATH = 7333, "/mcp"
 MOST_BYTES = 1_000_000
 """Bytes of a request; no argument of a tool comes near."""
 MOST_AT_ONCE = 200
 """Connections."""
 PATIENCE = 5
 """Seconds that the end waits for the answers that are still to come."""
-
-
-def listen(port: int) -> socket.socket:
-    """The port of this machine, taken; 0: any free one. Raises Refused in one line where it is not to be had."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a server may follow on one that just ended
-        listening.bind((HOST, port))
-        listening.listen()
-    except OSError as error:
-        listening.close()
-        why = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
-        raise errors.Refused(f"port {port} of {HOST} {why}", "--http", "give another, or 0 for any free one") from error
-    return listening
 
 
 def address(listening: socket.socket) -> str:

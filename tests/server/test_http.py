@@ -19,7 +19,7 @@ import pytest
 
 from nanomem_tui.errors import BadInput, Refused
 from nanomem_tui.paths import locate
-from nanomem_tui.server import http, token
+from nanomem_tui.server import http, port, token
 from tests.cli.conftest import Run
 from tests.conftest import need
 from tests.server.test_mcp import INITIALIZE, INSTALLED, MAIN, Client, environment, place
@@ -188,12 +188,12 @@ def test_it_listens_on_this_machine_alone(shared: Server) -> None:
 
 
 def test_a_port_is_taken_once_and_free_again_at_once() -> None:
-    with http.listen(0) as first:
-        port = first.getsockname()[1]
-        with pytest.raises(Refused, match=f"port {port} of 127.0.0.1 is taken"):
-            http.listen(port)
+    with port.listen(0, "--http") as first:
+        taken = first.getsockname()[1]
+        with pytest.raises(Refused, match=f"port {taken} of 127.0.0.1 is taken"):
+            port.listen(taken, "--http")
         assert first.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)
-        assert http.address(first) == f"http://127.0.0.1:{port}/mcp"
+        assert http.address(first) == f"http://127.0.0.1:{taken}/mcp"
 
 
 def test_two_on_one_port_is_one_clear_line(shared: Server, place: Path, run: Run) -> None:
