@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import config, layers, paths
+from nanomem_tui.curation_parts import CurationParts
 from nanomem_tui.memory.traces import Traces, own_sessions_folder
 from nanomem_tui.operations import Operation
 from nanomem_tui.store.memory_store import MemoryStore
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from nanomem_tui.vectors.record_meaning import RecordMeaning
 
 
-class Parts:
+class Parts(CurationParts):
     """What one agent's memory is composed of."""
 
     def __init__(self, found: paths.Paths, loaded: config.Loaded, opened: int) -> None:

@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui.curation.waiting import Waits, edits_waiting
 from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.memory.by_meaning import HYBRID
 from nanomem_tui.store import lookup, reader, stored_operations
-from nanomem_tui.waiting import Waits, edits_waiting
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace

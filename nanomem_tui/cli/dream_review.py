@@ -129,11 +129,11 @@ def _ask(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry], answer
 def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> Iterator[Sequence[tuple[str, str]]]:
     """The lines of an edit: where, the words that go and come, why it was refused, and the entries that ask for it."""
     from nanomem_tui.cli.inbox import evidence_lines
+    from nanomem_tui.curation.waiting import WaitingEdit
     from nanomem_tui.dream.evidence import recorded
     from nanomem_tui.dream.hunks import Hunk
     from nanomem_tui.dream.review import masked
     from nanomem_tui.memory import secrets
-    from nanomem_tui.waiting import WaitingEdit
     from nanomem_tui.widgets.diff import DiffLine, spans_of
     from nanomem_tui.widgets.diff import Hunk as Lines
 

@@ -65,7 +65,9 @@ class Finding(NamedTuple):
 class Finder(Protocol):
     """Looks for findings of one or more kinds."""
 
-    kinds: Sequence[str]
+    @property
+    def kinds(self) -> Sequence[str]:
+        """Of which kinds its findings are."""
 
     def find(self) -> Iterable[Finding]:
         """All findings there are; quick ones come first. Reads only; may be asked in any thread."""

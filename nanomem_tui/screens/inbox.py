@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from nanomem_tui.curation.waiting import EDIT, Waits
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.forgetting import target_of
@@ -15,16 +16,15 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.screens.rows import LISTED, MANY, SAID, age_of, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted, one_line
-from nanomem_tui.waiting import EDIT, Waits
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
+    from nanomem_tui.curation.waiting import Done, WaitingEdit
     from nanomem_tui.memory.inbox import Waiting
     from nanomem_tui.store.values import Row
-    from nanomem_tui.waiting import Done, WaitingEdit
     from nanomem_tui.workspace import Workspace
 
     Held = Waiting | WaitingEdit

@@ -11,8 +11,8 @@ import pytest
 from nanomem_tui.dream.edits import LineEdit
 from nanomem_tui.paths import locate
 from tests.cli.conftest import Run
+from tests.curation.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 from tests.store.homes import files, make_home
-from tests.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 HELD = f"- token: {TOKEN}"

@@ -9,10 +9,10 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.widgets.bars import StatusBar
 from nanomem_tui.widgets.prompt import SafeTextArea
+from tests.curation.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 from tests.memory.test_inbox import hold, hold_lesson
 from tests.memory.turns import turn
 from tests.screens.console import Console, console
-from tests.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 
 
 @pytest.fixture

@@ -1,0 +1,29 @@
+"""The parts of a workspace that ask a person, each made when it is first used; mixed into the other parts.
+
+Owns which of these parts needs which. Must not change anything or read more than paths and settings.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from nanomem_tui.curation.waiting import Waits
+    from nanomem_tui.workspace import Workspace
+
+
+class CurationParts:
+    """What a person's decisions on one agent's memory are made with."""
+
+    @cached_property
+    def waits(self) -> Waits:
+        """What was held back: items, lessons and edits of Dreams."""
+        from nanomem_tui.curation.waiting import Waits
+
+        return Waits(self._whole)
+
+    @property
+    def _whole(self) -> Workspace:
+        """The workspace that these are parts of."""
+        return cast("Workspace", self)
