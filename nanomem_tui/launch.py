@@ -181,11 +181,18 @@ def _take(state: list[Any]) -> None:
 
 
 def snapshot_screen(
-    workspace: str | None, screen: str, size: tuple[int, int], svg: bool, *, ascii_only: bool = False
+    workspace: str | None,
+    screen: str,
+    size: tuple[int, int],
+    form: str,
+    *,
+    ascii_only: bool = False,
+    query: str = "",
 ) -> str:
-    """One screen of the console as plain text, or as an SVG picture. `size` is columns and rows.
+    """One screen of the console: `text`, an `svg` picture, or the rows of its list as `json`, `csv` or `md`.
 
-    Raises BadInput for an unknown screen, and the errors of opening a workspace.
+    `size` is columns and rows, `query` a filter as it is typed. Raises BadInput for an unknown screen or a filter that
+    is not understood, and the errors of opening a workspace.
     """
     from nanomem_tui import actions, config, paths
     from nanomem_tui.errors import BadInput
@@ -198,19 +205,38 @@ def snapshot_screen(
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     import asyncio
 
-    return asyncio.run(_snapshot(opening, screen, size, svg, ascii_only))
+    return asyncio.run(_snapshot(opening, screen, size, form, ascii_only, query))
 
 
-async def _snapshot(opening: Opening, screen: str, size: tuple[int, int], svg: bool, ascii_only: bool) -> str:
+async def _snapshot(
+    opening: Opening, screen: str, size: tuple[int, int], form: str, ascii_only: bool, query: str
+) -> str:
     from nanomem_tui.app import NanomemApp
+    from nanomem_tui.errors import BadInput
+    from nanomem_tui.screens.view_export import written
+    from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 
     app = NanomemApp(opening, first_screen=screen, ascii_only=ascii_only)
     async with app.run_test(size=size) as pilot:
         await app.settled()
         app.look()
         await app.settled()
+        shown = app.main_screen
+        if query and isinstance(shown, WorkspaceScreen):
+            shown.filter_by(query)
+            await app.settled()
+            problems = shown.listing.filter.problems
+        else:
+            problems = ()
         await pilot.pause()
-        picture = app.export_screenshot(title=f"nanomem: {screen}") if svg else app.screen_text()
+        if form == "svg":
+            picture = app.export_screenshot(title=f"nanomem: {screen}")
+        elif form == "text" or not isinstance(shown, WorkspaceScreen):
+            picture = app.screen_text()
+        else:
+            picture = written(shown, form)
     if opening.opened is not None:
         opening.opened.close()
+    if problems:
+        raise BadInput(problems[0], "--filter", "see ? on the screen for what can be asked")
     return picture

@@ -31,6 +31,9 @@ EVERYWHERE: tuple[Action, ...] = (
     Action("ledger", ("U",), "ledger", "Every change: who, when, what; take back any of them.", "global",
            headless="log"),
     Action("copy", ("y",), "copy", "Copy the text to the clipboard of your own terminal.", "global", enabled=with_row),
+    Action("export_view", ("X",), "export", "Write the rows that are shown, or those selected, to a file: JSON, CSV or "
+           "Markdown, with every column.", "global", headless="--snapshot SCREEN --filter TEXT --rows FILE",
+           enabled=with_row),
     Action("sort", ("s",), "sort", "Sort by the next column; the heading shows which.", "global", enabled=with_row),
     Action("wrap", ("w",), "wrap", "Wrap long lines, or not.", "global"),
     Action("zoom", ("z",), "zoom", "Give this pane the whole width; again for both.", "global"),

@@ -49,7 +49,7 @@ _COMMANDS = {
     "serve": "nanomem_tui.cli.serve:serve",
 }
 _DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run", "review")
-_SNAPSHOT_OPTIONS = ("svg", "size")
+_SNAPSHOT_OPTIONS = ("svg", "size", "query", "rows")
 _CONSOLE_OPTIONS = ("demo", "ascii_only")
 
 
@@ -73,6 +73,10 @@ _CONSOLE_OPTIONS = ("demo", "ascii_only")
 )
 @click.option("--snapshot", type=Words(), metavar="SCREEN", help="Print one screen of the console as text.")
 @click.option("--svg", type=Words(), metavar="FILE", help="--snapshot: write the screen as a picture instead.")
+@click.option("--filter", "query", type=Words(), metavar="TEXT", help="--snapshot: what is typed after / there.")
+@click.option(
+    "--rows", type=Words(), metavar="FILE", help="--snapshot: write the rows to a new .json, .csv or .md file."
+)
 @click.option("--size", type=Words(), default="80x24", metavar="WxH", help="--snapshot: columns and rows.")
 @click.version_option(__version__, prog_name="nanomem", message="%(prog)s %(version)s")
 @pass_state
@@ -92,6 +96,8 @@ def root(
     review: bool,
     snapshot: str | None,
     svg: str | None,
+    query: str | None,
+    rows: str | None,
     size: str,
 ) -> int | None:
     """See what your agent remembers, fix it, undo it. Without a command: the console.
@@ -119,7 +125,7 @@ def root(
     if demo and state.workspace is not None:
         raise click.UsageError("--demo makes a workspace of its own, so --workspace does not go with it", ctx)
     if snapshot:
-        return _snapshot(state, snapshot, size, svg, demo=demo, ascii_only=ascii_only)
+        return _snapshot(state, snapshot, size, svg, rows, query or "", demo=demo, ascii_only=ascii_only)
     return open_console(state.workspace, demo=demo, ascii_only=ascii_only)
 
 
@@ -137,15 +143,21 @@ def run(args: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _snapshot(state: State, screen: str, size: str, svg: str | None, *, demo: bool, ascii_only: bool) -> int:
+def _snapshot(
+    state: State, screen: str, size: str, svg: str | None, rows: str | None, query: str, *, demo: bool, ascii_only: bool
+) -> int:
     match = re.fullmatch(r"0*([1-9]\d{0,3})x0*([1-9]\d{0,3})", size)
     if match is None:
         raise errors.BadInput(f"no size {size!r}", "", "give columns x rows, like 80x24")
     from nanomem_tui import actions
     from nanomem_tui.launch import snapshot_screen
+    from nanomem_tui.screens import view_export
 
     if screen not in actions.SCREENS:  # before a demonstration is made for nothing
         raise errors.BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
+    if svg is not None and rows is not None:
+        raise click.UsageError("--svg and --rows are two answers: give one")
+    file = None if rows is None else view_export.checked(rows)
     with contextlib.ExitStack() as stack:
         workspace = state.workspace
         if demo:
@@ -153,11 +165,13 @@ def _snapshot(state: State, screen: str, size: str, svg: str | None, *, demo: bo
 
             workspace = str(stack.enter_context(demo_home()))
         cells = (int(match[1]), int(match[2]))
-        picture = snapshot_screen(workspace, screen, cells, svg is not None, ascii_only=ascii_only)
-    if svg is None:
+        form = "svg" if svg is not None else "text" if file is None else file.suffix.lstrip(".").lower()
+        picture = snapshot_screen(workspace, screen, cells, form, ascii_only=ascii_only, query=query)
+    target = svg if svg is not None else rows
+    if target is None:
         output.lines(picture.splitlines())
     else:
-        output.to_file(svg, picture.encode("utf-8"))
+        output.to_file(target, picture.encode("utf-8"))
     return 0
 
 

@@ -12,9 +12,8 @@ from nanomem_tui.formats.history import marks
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.history_changes import KEEP
 from nanomem_tui.screens.found_screen import FoundScreen
-from nanomem_tui.screens.rows import age_of
 from nanomem_tui.text import counted
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 from nanomem_tui.widgets.prompt import AskScreen, typed_number
 from nanomem_tui.widgets.toast import say
@@ -50,7 +49,7 @@ class ArchiveScreen(FoundScreen[ArchiveRow]):
         return (
             Column("cursor", "#", lambda row: str(row.entry.cursor), width=6, priority=2, align="right", tone="dim",
                    sort=lambda row: row.entry.cursor),
-            Column("age", "Age", lambda row: age_of(_at(row)), width=6, priority=1, align="right", tone="dim"),
+            aged("Age", _at, priority=1, align="right", tone="dim"),
             Column("session", "Session", lambda row: row.entry.session_key or "", width=18, priority=3, tone="accent",
                    sort=lambda row: row.entry.session_key or ""),
             Column("text", "Summary", lambda row: row.entry.content, min_width=24),

@@ -14,9 +14,9 @@ from nanomem_tui.dream.evidence import EntryEvidence, MessageEvidence, is_statem
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.listing import View
 from nanomem_tui.screens.parts_screen import PartsScreen
-from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.toast import say
@@ -160,7 +160,7 @@ class BlameScreen(PartsScreen[BlamedLine]):
         """Where, when, who, why, and what it says."""
         return (
             Column("line", "Line", lambda row: str(row.number), width=4, align="right", tone="dim"),
-            Column("age", "Age", lambda row: age_of(row.at), width=6, align="right", tone="dim", priority=3,
+            aged("Age", lambda row: row.at, align="right", tone="dim", priority=3,
                    sort=lambda row: row.at),
             Column("who", "Who", lambda row: row.role, width=13, priority=2, tone="accent", sort=lambda row: row.role),
             Column("entries", "Entries", lambda row: " ".join(row.named.split()[:2]), width=10, priority=1,

@@ -25,11 +25,11 @@ from nanomem_tui.screens.dream_runs import (
 )
 from nanomem_tui.screens.dreaming import Running, result_words
 from nanomem_tui.screens.listing import View
-from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.store.git_values import Commit
 from nanomem_tui.text import counted, one_line
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.diff import DiffLine, FileDiff, Hunk
 from nanomem_tui.widgets.document import Block, Body, Field
@@ -71,7 +71,7 @@ class DreamScreen(DiffScreen[Commit]):
     def columns(self) -> Sequence[Column[Commit]]:
         """When, who, what and how much."""
         return (
-            Column("age", "Age", lambda row: age_of(row.at), width=6, align="right", tone="dim"),
+            aged("Age", lambda row: row.at, align="right", tone="dim"),
             Column("who", "Who", _who, width=13, priority=2, tone="accent", sort=_who),
             Column("lines", "+/-", _lines, width=8, align="right", sort=lambda row: sum(_counts(row))),
             Column("entries", "Entries", lambda row: "" if row.entries is None else f"{row.entries:,}", width=7,

@@ -11,11 +11,11 @@ from textual.widget import Widget
 from nanomem_tui.dream.evidence import plain
 from nanomem_tui.dream.survival import Lasting
 from nanomem_tui.memory.filters import Kind
-from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.bars import TitleBar
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.curve import curve, small_curve
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
@@ -85,7 +85,7 @@ class SurvivalScreen(WorkspaceScreen[Survived]):
     def columns(self) -> Sequence[Column[Survived]]:
         """When, how many lines, how many stand, and the way there."""
         return (
-            Column("age", "Age", lambda row: age_of(row.lasting.at), width=6, align="right", tone="dim"),
+            aged("Age", lambda row: row.lasting.at, align="right", tone="dim"),
             Column("added", "Added", lambda row: f"{row.lasting.added:,}", width=6, align="right",
                    sort=lambda row: row.lasting.added),
             Column("stand", "Stand", lambda row: f"{row.lasting.standing:,}", width=6, align="right",

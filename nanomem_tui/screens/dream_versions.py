@@ -16,13 +16,13 @@ from nanomem_tui.errors import NanomemError, Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.screens.listing import View
-from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.taking_back import Part, take_back
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store import merge
 from nanomem_tui.text import counted
 from nanomem_tui.widgets.bars import TitleBar
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff import DiffLine, diff_texts
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Spans
 from nanomem_tui.widgets.version_view import MARKS, VersionLine, VersionView
@@ -71,7 +71,7 @@ class VersionsScreen(WorkspaceScreen[Saved]):
     def columns(self) -> Sequence[Column[Saved]]:
         """When, who, and what it did to the file."""
         return (
-            Column("age", "Age", lambda row: age_of(row.at) if row.sha else "now", width=6, align="right", tone="dim"),
+            aged("Age", lambda row: row.at if row.sha else "now", align="right", tone="dim"),
             Column("who", "Who", _who, width=13, tone="accent", sort=_who),
             Column("lines", "+/-", self._counts, width=8, align="right"),
             Column("subject", "Subject", lambda row: row.subject, min_width=18),

@@ -13,10 +13,10 @@ from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.operations import Operation
-from nanomem_tui.screens.rows import LISTED, MANY, SAID, age_of, when
+from nanomem_tui.screens.rows import LISTED, MANY, SAID, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted, one_line
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say
@@ -55,7 +55,7 @@ class InboxScreen(WorkspaceScreen["Held"]):
             Column("text", "What would be remembered", lambda row: row.text, min_width=36, flex=2),
             Column("why", "Why it waits", lambda row: row.why, min_width=18, tone="warn", sort=lambda row: row.why),
             Column("origin", "From", lambda row: row.origin, width=30, priority=3, tone="dim"),
-            Column("age", "Age", lambda row: age_of(row.since), width=6, priority=1, align="right", tone="dim",
+            aged("Age", lambda row: row.since, priority=1, align="right", tone="dim",
                    sort=lambda row: row.since),
         )  # fmt: skip
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from nanomem_tui import clock
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 
 FOREIGN = "foreign:"
 TEXT_LEAST = 0.48  # of the width without its signs, so that the text has 45 % of the list, whatever else fits
@@ -26,13 +25,9 @@ def item_columns() -> tuple[Column[Item], ...]:
         Column(
             "hits", "Hits", lambda item: str(item.hits), width=5, priority=2, align="right", sort=lambda item: item.hits
         ),
-        Column("age", "Age", _age, width=6, priority=1, align="right", tone="dim"),
+        aged("Age", lambda item: item.updated_at, priority=1, align="right", tone="dim"),
         Column("source", "Source", source_of, width=14, priority=4, tone="dim"),
     )
-
-
-def _age(item: Item) -> str:
-    return clock.age_text(clock.parse(item.updated_at))
 
 
 def is_foreign(item: Item) -> bool:

@@ -16,9 +16,9 @@ from nanomem_tui.screens.item_columns import is_foreign, scope_of, sign_of, sour
 from nanomem_tui.screens.knowledge_detail import Valued
 from nanomem_tui.screens.knowledge_tree import Entry, Group, Places, fact_in, name_of, tree, value_of, where_of
 from nanomem_tui.screens.parts_screen import PartsScreen
-from nanomem_tui.screens.rows import RowsScreen, age_of
+from nanomem_tui.screens.rows import RowsScreen
 from nanomem_tui.store.fact_fields import Fact, fact_of
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.toast import say
@@ -83,7 +83,7 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
                    align="right", sort=lambda row: fact_in(row).item.hits),
             Column("scope", "Scope", lambda row: _of_fact(row, lambda fact: scope_of(fact.item)), width=14, priority=5,
                    tone="dim"),
-            Column("age", "Age", lambda row: _of_fact(row, lambda fact: age_of(fact.item.updated_at)), width=6,
+            aged("Age", lambda row: _of_fact(row, lambda fact: fact.item.updated_at),
                    priority=1, align="right", tone="dim", sort=lambda row: fact_in(row).item.updated_at),
         )  # fmt: skip
 
@@ -183,6 +183,10 @@ class FactList(RowsScreen[Entry], PartsScreen[Entry]):
             self._unfold_above(row)
         self._groups = self._places.groups(self._leaves_wanted)
         return self._tree_rows()
+
+    def export_rows(self) -> Sequence[Entry]:
+        """Facts, without headings, also those that are folded away."""
+        return self.targets() if self.table.selected else self._leaves_wanted
 
     def shown(self) -> int:
         """Facts, without headings, also those that are folded away."""

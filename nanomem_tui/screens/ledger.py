@@ -9,11 +9,11 @@ from nanomem_tui import clock
 from nanomem_tui.errors import Refused
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.operations import Change, Operation
-from nanomem_tui.screens.rows import SAID, age_of, in_pairs, when
+from nanomem_tui.screens.rows import SAID, in_pairs, when
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.oplog import BOOKKEEPING, LogEntry
 from nanomem_tui.text import counted, one_line
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say
 
@@ -38,7 +38,7 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
         """When, who, what."""
         return (
             Column("when", "When", _when, width=16, priority=4, tone="dim"),
-            Column("age", "Age", lambda row: age_of(row.operation.at), width=6, priority=3, align="right", tone="dim"),
+            aged("Age", lambda row: row.operation.at, priority=3, align="right", tone="dim"),
             Column("who", "Who", lambda row: row.operation.actor, width=10, priority=1,
                    sort=lambda row: row.operation.actor),
             Column("state", "State", lambda row: "taken back" if row.undone else "", width=10, tone="warn",

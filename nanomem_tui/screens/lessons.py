@@ -9,10 +9,10 @@ from nanomem_tui.actions import BY_NAME
 from nanomem_tui.memory import efficacy
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.operations import Operation
-from nanomem_tui.screens.rows import RowsScreen, age_of, when
+from nanomem_tui.screens.rows import RowsScreen, when
 from nanomem_tui.screens.text_form import TextForm
 from nanomem_tui.store.values import Lesson
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 from nanomem_tui.widgets.toast import say
 
@@ -55,7 +55,7 @@ class LessonsScreen(RowsScreen[Lesson]):
                    sort=lambda row: row.hits),
             Column("on", "On", self._state, width=5, priority=5),
             Column("scope", "Scope", lambda row: row.scope, width=7, priority=6, tone="dim"),
-            Column("age", "Age", lambda row: age_of(row.updated_at), width=6, priority=4, align="right", tone="dim"),
+            aged("Age", lambda row: row.updated_at, priority=4, align="right", tone="dim"),
         )  # fmt: skip
 
     def load(self) -> Iterable[Sequence[Lesson]]:

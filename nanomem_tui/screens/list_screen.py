@@ -151,6 +151,11 @@ class ListScreen(Screen[None], Generic[Row]):
         row = self.table.cursor_row
         return [] if row is None else [row]
 
+    def export_rows(self) -> Sequence[Row]:
+        """The selected rows, else all that are shown, in their order."""
+        selected = self.table.selected
+        return [row for row in self.table.rows if not selected or self.row_id(row) in selected]
+
     def reload(self) -> None:
         """Read the rows again; cursor, selection, filter and order stay, rows that changed flash."""
         self._load_turn += 1

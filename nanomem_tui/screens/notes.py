@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.found_screen import FoundScreen
-from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.text import one_line
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class NotesScreen(FoundScreen[NoteRow]):
             Column("text", "Text", lambda row: _beginning(row.text), min_width=20),
             Column("size", "Size", lambda row: size_text(row.note.size), width=6, priority=2, align="right",
                    sort=lambda row: row.note.size),
-            Column("age", "Age", lambda row: age_of(row.note.updated_at), width=6, priority=1, align="right",
+            aged("Age", lambda row: row.note.updated_at, priority=1, align="right",
                    tone="dim", sort=lambda row: row.note.updated_at),
         )  # fmt: skip
 

@@ -13,9 +13,9 @@ from nanomem_tui.errors import NotFound
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.recall_rows import audience_words
-from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Preface
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.toast import say
@@ -87,7 +87,7 @@ class InjectionsScreen(PartsScreen["Injected"]):
     def columns(self) -> Sequence[Column[Injected]]:
         """When, where, what was said, how much was given."""
         return (
-            Column("age", "Age", lambda row: age_of(row.at), width=6, align="right", tone="dim",
+            aged("Age", lambda row: row.at, align="right", tone="dim",
                    sort=lambda row: row.at),
             Column("session", "Session", lambda row: row.session_key, width=18, priority=2, tone="accent",
                    sort=lambda row: row.session_key),

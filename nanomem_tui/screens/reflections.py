@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.records import RecordsScreen
-from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.text_form import TextForm
 from nanomem_tui.store.values import Record
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading
 from nanomem_tui.widgets.toast import say
 
@@ -50,7 +50,7 @@ class ReflectionsScreen(RecordsScreen):
             Column("insight", "Insight", lambda row: row.text, min_width=24, flex=2,
                    sort=lambda row: row.text.casefold()),
             Column("error", "Error", lambda row: _meta(row, "error"), min_width=16, priority=2, tone="bad"),
-            Column("age", "Age", lambda row: age_of(row.at), width=6, priority=1, align="right", tone="dim",
+            aged("Age", lambda row: row.at, priority=1, align="right", tone="dim",
                    sort=lambda row: row.at),
         )  # fmt: skip
 

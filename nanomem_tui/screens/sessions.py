@@ -12,10 +12,10 @@ from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.consolidating import Consolidating
 from nanomem_tui.screens.found_screen import FoundScreen
 from nanomem_tui.screens.parts_screen import PartsScreen
-from nanomem_tui.screens.rows import age_of, when
+from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Said, message_key, parts_of
 from nanomem_tui.text import counted, one_line
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.confirm import ConfirmScreen
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Span, Spans
 from nanomem_tui.widgets.parts_view import Part
@@ -76,7 +76,7 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
                    sort=lambda row: row.unarchived),
             Column("size", "Size", lambda row: size_text(row.size), width=6, priority=4, align="right",
                    sort=lambda row: row.size),
-            Column("age", "Last", lambda row: age_of(row.updated_at), width=6, priority=1, align="right", tone="dim"),
+            aged("Last", lambda row: row.updated_at, priority=1, align="right", tone="dim"),
             Column("state", "State", lambda row: ", ".join(short for short, _ in states(row)), width=12, priority=3,
                    tone="warn"),
         )  # fmt: skip

@@ -8,12 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from nanomem_tui.memory import filters
-from nanomem_tui.screens.rows import age_of
 from nanomem_tui.store.tier_kinds import KINDS, TIERS
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.text import one_line
 from nanomem_tui.tiers.entries import said
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 
 TITLES: Mapping[str, str] = {
     "event": "Events",
@@ -154,7 +153,7 @@ def _event(row: TierRecord) -> str:
 
 
 Shown = Column[TierRecord]
-_AGE = Shown("age", "Age", lambda row: age_of(row.at) if row.at else "", width=6, align="right", tone="dim")
+_AGE: Shown = aged("Age", lambda row: row.at, align="right", tone="dim")
 
 
 def _wide(name: str, title: str, flex: int = 1, priority: int = 0) -> Shown:

@@ -11,11 +11,10 @@ from nanomem_tui import clock
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.recovering import plan, recovery_blocks, taken
-from nanomem_tui.screens.rows import age_of
 from nanomem_tui.screens.sessions import size_text
 from nanomem_tui.screens.transcript import Preface
 from nanomem_tui.text import counted
-from nanomem_tui.widgets.columns import Column
+from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.parts_view import Part
@@ -95,7 +94,7 @@ class WalScreen(PartsScreen["WalInfo"]):
                    align="right", tone="bad", sort=lambda row: row.open_turns),
             Column("size", "Size", lambda row: size_text(row.size), width=6, priority=3, align="right",
                    sort=lambda row: row.size),
-            Column("age", "Last", lambda row: age_of(row.updated_at), width=6, priority=1, align="right", tone="dim"),
+            aged("Last", lambda row: row.updated_at, priority=1, align="right", tone="dim"),
             Column("problems", "State", lambda row: counted(row.problems, "problem") if row.problems else "",
                    width=12, priority=2, tone="warn"),
         )  # fmt: skip

@@ -123,6 +123,12 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         self.ask(ConfirmScreen(title, blocks, **options), then)
 
+    def do_export_view(self) -> None:
+        """Write the rows that are shown to a file."""
+        from nanomem_tui.screens.view_export import export_view
+
+        export_view(self)
+
     def do_elsewhere(self, screen: str, name: str, row: str = "") -> None:
         """Go to another screen and, when its rows are there, do an action; `row`: on those whose id holds that."""
         self.console.do_elsewhere(screen, name, row)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
+
+from nanomem_tui import clock
 
 Row = TypeVar("Row")
 
@@ -16,7 +18,8 @@ class Column(Generic[Row]):
     `width` is fixed in cells, or 0 for a column that takes a share (`flex`) of what is left, at least `min_width`
     cells and the part `least` (0 to 1) of the list. On narrow screens the column with the highest `priority` goes
     first; 0 never goes. `tone` is one of the table's tones ("dim", "accent", "good", "warn", "bad"), or empty. `sort`
-    gives the sort key of a row; None: not sortable.
+    gives the sort key of a row; None: not sortable. `written` gives what stands in an export, where that is another
+    text than the one on the screen.
     """
 
     key: str
@@ -30,6 +33,19 @@ class Column(Generic[Row]):
     align: Literal["left", "right"] = "left"
     tone: str = ""
     sort: Callable[[Row], object] | None = None
+    written: Callable[[Row], str] | None = None
+
+
+def aged(title: str, at: Callable[[Row], str | None], **options: Any) -> Column[Row]:
+    """The column "age": how long ago the ISO time `at` of a row was, and in an export that time. A text that is no time
+    is shown as it is. `options` are those of `Column`."""
+
+    def age(row: Row) -> str:
+        text = at(row)
+        moment = clock.parse(text)
+        return text if text is not None and moment is None else clock.age_text(moment)
+
+    return Column("age", title, age, **{"width": 6, **options}, written=lambda row: at(row) or "")
 
 
 def fit(columns: Sequence[Column[Row]], width: int) -> list[tuple[Column[Row], int]]:

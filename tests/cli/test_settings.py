@@ -94,7 +94,7 @@ def _plain(value: object) -> object:
     ("name", "text", "toml"),
     [
         ("capture_channels", "telegram", '["telegram"]'),
-        ("keys", '{"undo": "X"}', '{ undo = "X" }'),
+        ("keys", '{"undo": "f6"}', '{ undo = "f6" }'),
         ("audit", "off", "false"),
         ("theme", "nord", '"nord"'),
         ("dream_cron", "0 4 * * *", '"0 4 * * *"'),

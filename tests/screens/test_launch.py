@@ -183,12 +183,12 @@ def test_the_frames_before_the_app_fit_and_are_safe() -> None:
 
 
 def test_a_snapshot_is_text_or_a_picture(demo: Path) -> None:
-    text = snapshot_screen(str(demo), "lessons", (100, 30), svg=False)
+    text = snapshot_screen(str(demo), "lessons", (100, 30), "text")
     assert len(text.split("\n")) == 30
     assert "2 Lessons" in text
-    assert snapshot_screen(str(demo), "items", (80, 24), svg=True).startswith("<svg")
+    assert snapshot_screen(str(demo), "items", (80, 24), "svg").startswith("<svg")
 
 
 def test_a_snapshot_of_no_screen_says_which_there_are(demo: Path) -> None:
     with pytest.raises(BadInput, match="no screen"):
-        snapshot_screen(str(demo), "kitchen", (80, 24), svg=False)
+        snapshot_screen(str(demo), "kitchen", (80, 24), "text")
