@@ -30,7 +30,10 @@ EVERYWHERE: tuple[Action, ...] = (
     Action("redo", ("ctrl+r",), "redo", "Do again what was taken back.", "global", headless="redo", enabled=redoable),
     Action("ledger", ("U",), "ledger", "Every change: who, when, what; take back any of them.", "global",
            headless="log"),
-    Action("copy", ("y",), "copy", "Copy the text to the clipboard of your own terminal.", "global", enabled=with_row),
+    Action("copy", ("y",), "copy", "Copy the text to your clipboard: by tmux or a program of this desktop, over SSH by "
+           "the terminal itself; it is said which.", "global", enabled=with_row),
+    Action("copy_to_file", (), "copy to file", "Copy the text to a file in nanomem's folder, where no clipboard can be "
+           "reached.", "global", enabled=with_row),
     Action("export_view", ("X",), "export", "Write the rows that are shown, or those selected, to a file: JSON, CSV or "
            "Markdown, with every column.", "global", headless="--snapshot SCREEN --filter TEXT --rows FILE",
            enabled=with_row),

@@ -35,7 +35,6 @@ from textual.widgets import Static
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.conditions import Context
 from nanomem_tui.screens.list_screen import ListScreen
-from nanomem_tui.text import safe_text
 from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar
 from nanomem_tui.widgets.bindings import screen_bindings
 from nanomem_tui.widgets.cells import content
@@ -342,9 +341,3 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         """What the copy key copies."""
         row = self.table.cursor_row
         return "" if row is None else self.search_text(row)
-
-    def do_copy(self) -> None:
-        """Copy to the clipboard of the terminal that the person sits at (OSC 52)."""
-        text = safe_text(self.copy_text())
-        self.app.copy_to_clipboard(text)
-        say(self, f"{len(text):,} characters sent to your terminal's clipboard (OSC 52)")

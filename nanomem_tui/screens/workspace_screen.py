@@ -123,6 +123,18 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         self.ask(ConfirmScreen(title, blocks, **options), then)
 
+    async def do_copy(self) -> None:
+        """Copy to the clipboard of the person, by the surest way there is."""
+        from nanomem_tui.screens import copying
+
+        await copying.copy(self)
+
+    async def do_copy_to_file(self) -> None:
+        """Copy to a file."""
+        from nanomem_tui.screens import copying
+
+        await copying.to_file(self)
+
     def do_export_view(self) -> None:
         """Write the rows that are shown to a file."""
         from nanomem_tui.screens.view_export import export_view

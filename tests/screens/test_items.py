@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -334,11 +335,40 @@ async def test_o_says_when_it_is_not_known(demo: Path) -> None:
         await on.shows("where this came from is not known")
 
 
-async def test_y_copies_safe_text_and_says_how(demo: Path) -> None:
+async def test_y_copies_safe_text_and_says_how(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMUX", raising=False)
     async with console(demo, "items") as on:
         await on.press("y")
         await on.shows("OSC 52")
         assert on.app.clipboard == on.screen.table.cursor_row.text
+
+
+async def test_in_tmux_y_copies_by_tmux(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, got = tmp_path / "tmux", tmp_path / "got"
+    program.write_text(f'#!/bin/sh\ncat >"{got}"\n', "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("TMUX", "/nowhere,1,0")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    async with console(demo, "items") as on:
+        await on.press("y")
+        await on.shows("copied to tmux's buffer")
+        assert got.read_text("utf-8") == on.screen.table.cursor_row.text
+
+
+async def test_what_is_too_long_for_a_terminal_is_copied_to_a_file(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMUX", raising=False)
+    with open_workspace(demo) as ws:
+        ws.items.add("長" * 40_000)
+        file = ws.paths.data / "copied.txt"
+    async with console(demo, "items") as on:
+        await on.press("y")
+        await on.shows("too many for a terminal's clipboard")
+        assert file.read_text("utf-8") == on.screen.table.cursor_row.text
+        assert file.stat().st_mode & 0o777 == 0o600
+        await on.press("down", "colon")
+        await on.type("copy to file")
+        await on.press("enter")
+        await on.until(lambda: file.read_text("utf-8") == on.screen.table.cursor_row.text)
 
 
 async def test_a_workspace_without_items_says_so(tmp_path: Path) -> None:
