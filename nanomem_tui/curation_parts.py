@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from nanomem_tui.curation.queue import Triage
     from nanomem_tui.curation.waiting import Waits
     from nanomem_tui.workspace import Workspace
 
@@ -22,6 +23,13 @@ class CurationParts:
         from nanomem_tui.curation.waiting import Waits
 
         return Waits(self._whole)
+
+    @cached_property
+    def triage(self) -> Triage:
+        """The queue of all that wants a person."""
+        from nanomem_tui.curation.queue import Triage
+
+        return Triage(self._whole)
 
     @property
     def _whole(self) -> Workspace:

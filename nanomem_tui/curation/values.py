@@ -6,7 +6,10 @@ Values only. Must not look for anything or change anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from nanomem_tui.operations import Change
 
 Decision = Literal["keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze"]
 
@@ -62,6 +65,16 @@ class Finding(NamedTuple):
     source: str = ""
 
 
+class How(NamedTuple):
+    """What a decision needs beside its name: the words of an edit, the scope (`global`, `telegram:42`,
+    `telegram:@ana`) of a split, until when (UTC ISO) to snooze, the id into which to merge."""
+
+    text: str | None = None
+    scope: str | None = None
+    until: str | None = None
+    into: str | None = None
+
+
 class Finder(Protocol):
     """Looks for findings of one or more kinds."""
 
@@ -74,3 +87,12 @@ class Finder(Protocol):
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """What stands beside one of its findings."""
+
+
+@runtime_checkable
+class Decider(Protocol):
+    """A finder that knows better than the queue what a decision about one of its findings changes."""
+
+    def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
+        """The changes of a decision, which the queue performs; None: the usual ones. Raises Refused or BadInput where
+        the decision cannot be made."""

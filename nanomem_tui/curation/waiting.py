@@ -103,6 +103,25 @@ class Done(NamedTuple):
     left: tuple[tuple[WaitingEdit, NanomemError], ...] = ()
 
 
+class Planned(NamedTuple):
+    """A decision that is not performed yet: its changes and free fields, what it is about, and what has to stay."""
+
+    plans: tuple[Operation, ...]
+    rows: tuple[Waiting | WaitingEdit, ...]
+    left: tuple[tuple[WaitingEdit, NanomemError], ...] = ()
+
+    @property
+    def changes(self) -> list[Change]:
+        """All its changes."""
+        return [change for plan in self.plans for change in plan.changes]
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The free fields of its operation: how many things were decided on among them."""
+        carried = {key: value for plan in self.plans for key, value in plan.meta.items()}
+        return {**carried, "decided": len(self.rows)}
+
+
 class Waits:
     """What waits in one workspace."""
 
@@ -155,11 +174,23 @@ class Waits:
         Raises what `get` does, BadInput for a text with several ids or one that cannot be used, and Conflict when none
         of what is named can be done, as the line is gone.
         """
+        return self._perform("accept", self.planned("accept", ids, text))
+
+    def reject(self, ids: Sequence[str]) -> Done:
+        """Take rows away and let edits go, as one operation. Raises what `get` does."""
+        return self._perform("reject", self.planned("reject", ids))
+
+    def planned(self, verb: str, ids: Sequence[str], text: str | None = None) -> Planned:
+        """What `accept` or `reject` (the `verb`) would do; raises what they do."""
         found = self.named(ids)
-        if text is not None and len(found) != 1:
-            raise BadInput("one text for several things", ", ".join(ids), "accept them one by one")
         rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
         edits = sorted((one for one in found if isinstance(one, WaitingEdit)), key=_proposed)
+        if verb == "reject":
+            plans = [self._planning(lambda inbox, _: inbox.reject(rows))] if rows else []
+            plans += [self._planning(lambda _, review: review.reject([one.id for one in edits]))] if edits else []
+            return Planned(tuple(plans), tuple(found))
+        if text is not None and len(found) != 1:
+            raise BadInput("one text for several things", ", ".join(ids), "accept them one by one")
         left = self._impossible(edits) if len(found) > 1 else ()
         stays = {one.id for one, _ in left}
         made = [one.id for one in edits if one.id not in stays]
@@ -167,17 +198,7 @@ class Waits:
             raise left[0][1]
         plans = [self._planning(lambda inbox, _: inbox.accept(rows, text))] if rows else []
         plans += [self._planning(lambda _, review: review.accept(made, text))] if made else []
-        done = tuple(one for one in found if one.id not in stays)
-        return Done(self._perform("accept", plans, len(done)), done, left)
-
-    def reject(self, ids: Sequence[str]) -> Done:
-        """Take rows away and let edits go, as one operation. Raises what `get` does."""
-        found = self.named(ids)
-        rows = [one.id for one in found if not isinstance(one, WaitingEdit)]
-        edits = [one.id for one in found if isinstance(one, WaitingEdit)]
-        plans = [self._planning(lambda inbox, _: inbox.reject(rows))] if rows else []
-        plans += [self._planning(lambda _, review: review.reject(edits))] if edits else []
-        return Done(self._perform("reject", plans, len(found)), tuple(found))
+        return Planned(tuple(plans), tuple(one for one in found if one.id not in stays), left)
 
     def evidence(self, one: WaitingEdit) -> tuple[EntryEvidence, ...]:
         """The history entries that ask for an edit, each with the statement in it that does, what is secret masked;
@@ -231,13 +252,13 @@ class Waits:
         inbox = Inbox(self._ws.store, _as_it_is)
         return decide(inbox, Review(HunkLayer(self._ws.paths), self._ws.documents, _as_it_is))
 
-    def _perform(self, verb: str, plans: Sequence[Operation], number: int) -> Operation:
-        if len(plans) == 1:
-            return self._ws.perform(plans[0])
-        changes: list[Change] = [change for plan in plans for change in plan.changes]
-        meta: dict[str, Any] = {key: value for plan in plans for key, value in plan.meta.items()}
-        label = f"{verb} {counted(number, 'thing')} of the inbox"
-        return self._ws.perform(new_operation(f"inbox.{verb}", label, changes, meta=meta))
+    def _perform(self, verb: str, planned: Planned) -> Done:
+        if len(planned.plans) == 1:
+            operation = planned.plans[0]._replace(meta=planned.meta)
+        else:
+            label = f"{verb} {counted(len(planned.rows), 'thing')} of the inbox"
+            operation = new_operation(f"inbox.{verb}", label, planned.changes, meta=planned.meta)
+        return Done(self._ws.perform(operation), planned.rows, planned.left)
 
 
 def _proposed(one: WaitingEdit) -> tuple[str, str]:

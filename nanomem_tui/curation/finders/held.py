@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from nanomem_tui.memory.inbox import Waiting
     from nanomem_tui.store.values import Row
 
-    Held = Waiting | WaitingEdit
 
 OFFERS: tuple[Decision, ...] = ("keep", "reject", "edit", "snooze")
 WITHOUT_WORDS: tuple[Decision, ...] = ("keep", "reject", "snooze")
@@ -48,7 +47,7 @@ class HeldBack:
         return [*lines, *asking]
 
 
-def finding_of(one: Held) -> Finding:
+def finding_of(one: Waiting | WaitingEdit) -> Finding:
     """What waits as a finding: `waiting:` or `edit:`, and its id."""
     from nanomem_tui.curation.waiting import EDIT
     from nanomem_tui.memory.forgetting import target_of

@@ -1,0 +1,345 @@
+"""The triage queue: all that wants a person, and what the person decides, each decision one operation.
+
+Owns what is asked and in which order, that a decision is made only on what is still as it was shown, and that one undo
+takes it back with its mark. Must not judge a text (finders do) or know what a screen shows.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.curation import judged
+from nanomem_tui.curation.decisions import TOLD, changes_of, words
+from nanomem_tui.curation.judged import Judged
+from nanomem_tui.curation.marks import SNOOZED, Mark, Marks
+from nanomem_tui.curation.progress import Progress, progress
+from nanomem_tui.curation.values import KINDS, Decider, Decision, Evidence, Finder, Finding, How
+from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
+from nanomem_tui.memory import labels
+from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.store.values import AnyRow
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.curation.rules import Rules
+    from nanomem_tui.workspace import Workspace
+
+HELD = frozenset({"waiting", "edit"})
+"""The kinds that are not remembered yet: to keep one is to accept it."""
+MARKED: frozenset[Decision] = frozenset({"keep", "snooze", "disable"})
+"""Decisions after which the thing is still there: that it was decided on has to be remembered."""
+ALWAYS: frozenset[Decision] = frozenset({"keep", "snooze"})
+ON_ROWS: frozenset[Decision] = frozenset({"reject", "edit", "disable", "delete", "split"})
+_ORDER = {kind: place for place, kind in enumerate(KINDS)}
+
+
+class Done(NamedTuple):
+    """A decision that was made: the operation, what it was about, and what had to stay, with the reason."""
+
+    operation: Operation
+    findings: tuple[Finding, ...]
+    left: tuple[tuple[Finding, NanomemError], ...] = ()
+
+
+class Look(NamedTuple):
+    """What the finders found, in the order of the queue, and what they judged it on."""
+
+    found: Mapping[str, Finding]
+    judged: Judged
+
+
+class Triage:
+    """The queue of one workspace. Thread-safe: a look that takes long keeps no decision waiting."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+        self._marks = Marks(ws.store)
+        self._lock = threading.Lock()
+        self._looking = threading.Lock()
+        self._made: Sequence[Finder] = ()
+        self._look: Look | None = None
+        self._settled: dict[tuple[str, str], AnyRow] = {}
+        self._parted = False
+        self._problems: dict[str, Problem] = {}
+
+    # -- what wants a person --------------------------------------------------------------------------------------
+
+    def findings(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
+        """What wants a person, the most dangerous kind first, without what was kept or put off. Looks anew where rows
+        or files changed that nobody has judged yet."""
+        if self.is_old:
+            self.look()
+        return self.known(kinds, limit)
+
+    def known(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
+        """What is left of the last look, at once: what was decided on is gone, what was taken back is there again."""
+        wanted = frozenset(KINDS if kinds is None else kinds)
+        found = [one for one in self._standing() if one.kind in wanted]
+        hidden = {one.id for one in self._marks.hidden(found)}
+        return list(islice((one for one in found if one.id not in hidden), limit))
+
+    @property
+    def is_old(self) -> bool:
+        """Whether there is something that nobody has looked at yet."""
+        look = self._look
+        if look is None or self._parted or judged.files_of(self._ws) != look.judged.files:
+            return True
+        return judged.is_new(look.judged, self._now(), self._settled)
+
+    def look(self) -> None:
+        """Ask every finder anew; may take seconds for 100,000 items."""
+        with self._looking:
+            before = judged.judged(self._ws)
+            self._parted = False
+            found: list[Finding] = []
+            for finder in self._finders():
+                if HELD.issuperset(finder.kinds):
+                    continue  # what is held back is asked for each time
+                name = ", ".join(finder.kinds)
+                try:
+                    found += finder.find()
+                    self._problems.pop(name, None)
+                except NanomemError as error:
+                    self._problems[name] = Problem(f"nothing could be found ({error.what})", name, fix=error.fix)
+            found.sort(key=lambda one: one.since, reverse=True)
+            found.sort(key=lambda one: (_ORDER.get(one.kind, len(_ORDER)), -round(one.weight, 1)))
+            with self._lock:
+                self._look = Look({one.id: one for one in found}, before)
+                self._settled = {}
+
+    def counts(self) -> dict[str, int]:
+        """How many of each kind want a person, in the order of the queue; kinds without any are left out."""
+        return dict(Counter(one.kind for one in self.findings()))
+
+    def get(self, finding_id: str) -> Finding:
+        """The finding of that id, of the one id that begins so, or the one about the thing of that id. Raises NotFound
+        or BadInput."""
+        found = self.findings()
+        for fits in (
+            lambda one: one.id == finding_id,
+            lambda one: finding_id in one.ids,
+            lambda one: one.id.startswith(finding_id),
+        ):
+            near = [one for one in found if finding_id and fits(one)]
+            if len(near) == 1:
+                return near[0]
+            if near:
+                named = ", ".join(one.id for one in near[:3])
+                raise BadInput(f"{len(near)} findings are meant by that", finding_id, f"one of {named}")
+        raise NotFound("nothing of that id wants a person", finding_id, "see `nanomem triage list`")
+
+    def evidence(self, finding: Finding) -> Sequence[Evidence]:
+        """What stands beside a finding; raises what the finder does when it is gone."""
+        return self._finder(finding).evidence(finding)
+
+    def marks(self) -> list[Mark]:
+        """What was kept, put off or switched off, the newest first."""
+        return sorted(self._marks.all().values(), key=lambda mark: mark.at, reverse=True)
+
+    def problems(self) -> Sequence[Problem]:
+        """What could not be looked for, and what lies among the edits and is none."""
+        return [*self._problems.values(), *self._ws.waits.problems()]
+
+    def progress(self, left: int | None = None) -> Progress:
+        """How many were decided on in this sitting, how many a minute, how many are left (`left`, where it is known),
+        and where to go on."""
+        return progress(self._ws.store.journal, len(self.findings()) if left is None else left)
+
+    @property
+    def rules(self) -> Rules:
+        """Decisions for all that is alike."""
+        from nanomem_tui.curation.rules import Rules
+
+        return Rules(self._ws, self)
+
+    # -- deciding -------------------------------------------------------------------------------------------------
+
+    def decide(self, findings: Sequence[Finding], decision: Decision, **how: str | None) -> Operation:
+        """As `take`, with the fields of `How` by name; returns its operation."""
+        return self.take(findings, decision, How(**how)).operation
+
+    def take(
+        self,
+        findings: Sequence[Finding],
+        decision: Decision,
+        how: How | None = None,
+        *,
+        beside: Sequence[Change] = (),
+        next_id: str = "",
+    ) -> Done:
+        """Decide on findings, as one operation that one undo takes back with its marks.
+
+        Of several some may stay in the queue, each with the reason; `beside`: changes that belong to the decision;
+        `next_id`: the finding that the person sees next. Raises NothingToDo for none, Conflict when what was shown
+        changed since, Refused for what does not fit, and what the services of items and lessons raise.
+        """
+        how = how or How()
+        wanted = list({one.id: one for one in findings}.values())
+        if not wanted:
+            raise NothingToDo("nothing is named", "triage", "see `nanomem triage list`")
+        if how.text is not None and len(wanted) > 1:
+            raise BadInput("one text for several findings", f"{len(wanted)} findings", "decide on them one by one")
+        with self._ws.store.deciding.alone():
+            plan = _Plan(decision, how, several=len(wanted) > 1)
+            standing = self._current()
+            for one in wanted:
+                plan.attempt(one, partial(self._changes, one, decision, how, standing, several=plan.several))
+            plan.held(self._ws)
+            if not plan.done:
+                raise plan.left[0][1]
+            done = tuple(plan.done)
+            if decision in MARKED:
+                until = (how.until or clock.iso(clock.now() + SNOOZED)) if decision == "snooze" else ""
+                kept = [one for one in done if one.kind not in HELD or decision == "snooze"]
+                plan.changes += self._marks.changes(kept, decision, until)
+            operation = self._operation(plan, beside, next_id or self._next(done))
+            done_so = Done(self._ws.perform(operation), done, tuple(plan.left))
+            self._remember(operation, done)
+            return done_so
+
+    def _changes(
+        self, one: Finding, decision: Decision, how: How, standing: Mapping[str, Finding], *, several: bool
+    ) -> Sequence[Change]:
+        """What a decision changes beside its mark. Raises Conflict, Refused, BadInput."""
+        now = standing.get(one.id)
+        if now is None or (now.print_, now.ids, now.text) != (one.print_, one.ids, one.text):
+            raise Conflict("it changed since it was shown", one.id, "look at it again, then decide")
+        if not fits(one, decision, several=several):
+            raise Refused(f"{TOLD[decision]} does not fit here", one.id, f"one of {words(one.offers)}")
+        if one.kind in HELD:
+            return ()
+        finder = self._finder(one)
+        own = finder.changes(one, decision, how) if isinstance(finder, Decider) else None
+        return changes_of(self._ws, one, decision, how) if own is None else own
+
+    def _operation(self, plan: _Plan, beside: Sequence[Change], next_id: str) -> Operation:
+        meta = {**plan.meta, "decided": len(plan.done), "next": next_id}
+        if plan.label and not plan.changes and not beside:
+            return new_operation(plan.kind, plan.label, plan.of_held, meta=meta)
+        verb, text = TOLD[plan.decision], plan.done[0].text
+        label = f"{verb} {labels.told(text) if len(plan.done) == 1 else counted(len(plan.done), 'finding')}"
+        meta["findings"] = [one.id for one in plan.done]
+        return new_operation(f"triage.{plan.decision}", label, [*plan.changes, *plan.of_held, *beside], meta=meta)
+
+    def _remember(self, operation: Operation, done: Sequence[Finding]) -> None:
+        """The rows as this decision left them are judged: by a person."""
+        now = self._now()
+        for change in operation.changes:
+            row = now.get(change.layer, {}).get(change.key)
+            if row is not None:
+                self._settled[change.layer, change.key] = row
+        self._parted = self._parted or any(len(one.ids) > 2 for one in done)
+
+    def _next(self, done: Sequence[Finding]) -> str:
+        """The finding behind the last of those that were decided on."""
+        gone, passed, first = {one.id for one in done}, False, ""
+        for one in self.known():
+            if one.id in gone:
+                passed = True
+            elif passed:
+                return one.id
+            else:
+                first = first or one.id
+        return first
+
+    # -- the finders ----------------------------------------------------------------------------------------------
+
+    def _finders(self) -> Sequence[Finder]:
+        if not self._made:
+            from nanomem_tui.curation.finders import finders
+
+            self._made = tuple(finders(self._ws))
+        return self._made
+
+    def _finder(self, finding: Finding) -> Finder:
+        for finder in self._finders():
+            if finding.kind in finder.kinds:
+                return finder
+        raise NotFound("nobody looks for that any more", finding.id, "see `nanomem triage list`")
+
+    def _standing(self) -> Iterable[Finding]:
+        """What is held back now, and what of the last look is as it was."""
+        for finder in self._finders():
+            if HELD.issuperset(finder.kinds):
+                yield from finder.find()
+        look, now = self._look, self._now()
+        if look is not None:
+            yield from (one for one in look.found.values() if judged.stands(one, look.judged, now))
+
+    def _current(self) -> Mapping[str, Finding]:
+        """What stands, by id; looks first where nobody did."""
+        if self._look is None:
+            self.look()
+        return {one.id: one for one in self._standing()}
+
+    def _now(self) -> Mapping[str, Mapping[str, AnyRow]]:
+        snapshot = self._ws.store.load()
+        return {name: snapshot.table(name) for name in judged.LAYERS}
+
+
+def fits(finding: Finding, decision: Decision, *, several: bool = False) -> bool:
+    """Whether a decision can be made about a finding; of `several` at once only those that are offered are merged."""
+    if decision in finding.offers or decision in ALWAYS:
+        return True
+    if finding.kind in HELD:
+        return False
+    if decision == "merge":
+        return not several and finding.layer == "item" and len(finding.ids) > 1
+    return decision in ON_ROWS and finding.layer in judged.LAYERS
+
+
+class _Plan:
+    """What a decision about several findings comes to: changes, each thing once, and what has to stay."""
+
+    def __init__(self, decision: Decision, how: How, *, several: bool) -> None:
+        self.decision = decision
+        self.several = several
+        self.changes: list[Change] = []
+        self.of_held: list[Change] = []
+        self.done: list[Finding] = []
+        self.left: list[tuple[Finding, NanomemError]] = []
+        self.meta: dict[str, Any] = {}
+        self.kind = self.label = ""
+        self._how = how
+        self._touched: dict[tuple[str, str], Change] = {}
+        self._held: dict[str, Finding] = {}
+
+    def attempt(self, finding: Finding, plan: Callable[[], Sequence[Change]]) -> None:
+        """Add what `plan` says of a finding, or leave the finding with the reason."""
+        try:
+            changes = plan()
+            fresh = [change for change in changes if self._touched.get((change.layer, change.key)) != change]
+            if any((change.layer, change.key) in self._touched for change in fresh):
+                raise Refused("another of these touches the same thing", finding.id, "decide on it again")
+        except NanomemError as error:
+            self.left.append((finding, error))
+            return
+        if finding.kind in HELD and self.decision != "snooze":
+            self._held[finding.ids[0]] = finding
+            return
+        self.done.append(finding)
+        self.changes += fresh
+        self._touched |= {(change.layer, change.key): change for change in fresh}
+
+    def held(self, ws: Workspace) -> None:
+        """Add what is held back: accepted or rejected, all together."""
+        if not self._held:
+            return
+        verb = "reject" if self.decision == "reject" else "accept"
+        try:
+            planned = ws.waits.planned(verb, list(self._held), self._how.text)
+        except NanomemError as error:
+            self.left += [(one, error) for one in self._held.values()]
+            return
+        self.of_held, self.meta = planned.changes, planned.meta
+        self.left += [(self._held[row.id], error) for row, error in planned.left]
+        self.done += [self._held[row.id] for row in planned.rows]
+        alone = len(planned.plans) == 1
+        self.kind = planned.plans[0].kind if alone else f"inbox.{verb}"
+        self.label = planned.plans[0].label if alone else f"{verb} {counted(len(planned.rows), 'thing')} of the inbox"
