@@ -6,10 +6,14 @@ Imports nothing but the version before it knows what was asked for.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 
 from nanomem_tui import __version__
+
+COMPLETING = "_NANOMEM_COMPLETE"
+"""In the environment when a shell asks what could follow."""
 
 
 def main() -> int:
@@ -19,7 +23,7 @@ def main() -> int:
         sys.stdout.write(f"nanomem {__version__}\n")
         return 0
     try:
-        wanted = _console_request(args)
+        wanted = None if COMPLETING in os.environ else _console_request(args)
         if wanted is None:
             gc.disable()  # these are done in a tenth of a second: there is nothing worth collecting
             from nanomem_tui.cli import quick

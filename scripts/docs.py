@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 from nanomem_tui import keymap
+from nanomem_tui.cli.manual import manual
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = {"keys.md": keymap.keys_markdown}
+PAGES = {"keys.md": keymap.keys_markdown, "nanomem.1": manual}
 
 
 def main(arguments: list[str]) -> int:

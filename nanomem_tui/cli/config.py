@@ -12,7 +12,7 @@ import click
 
 from nanomem_tui import paths
 from nanomem_tui.cli import output, values
-from nanomem_tui.cli.shared import Group, Words, pass_state, rehearsable
+from nanomem_tui.cli.shared import Group, Words, completing, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
@@ -81,7 +81,7 @@ def show(state: State) -> None:
 
 
 @config.command("set", context_settings={"ignore_unknown_options": True})  # a value may be negative
-@click.argument("key", type=Words())
+@click.argument("key", type=Words(), shell_complete=completing("settings"))
 @click.argument("value", type=Words())
 @here_option
 @rehearsable
@@ -162,7 +162,7 @@ def _notes(loaded: Loaded, key: str, file: str) -> None:
 
 
 @config.command("unset")
-@click.argument("key", type=Words())
+@click.argument("key", type=Words(), shell_complete=completing("settings"))
 @here_option
 @rehearsable
 @pass_state

@@ -9,7 +9,7 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Command, Count, Words, agreed, decided, pass_state
+from nanomem_tui.cli.shared import Command, Count, Words, agreed, completing, decided, pass_state
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.text import one_line
@@ -23,7 +23,7 @@ _SHOWN = 20  # things left out
 
 
 @click.command("consolidate", cls=Command)
-@click.argument("key", type=Words(), required=False)
+@click.argument("key", type=Words(), required=False, shell_complete=completing("sessions"))
 @click.option("--all", "every", is_flag=True, help="Every session that is over its budget.")
 @click.option("--budget", type=Count(1), help="Tokens that a session may have, if not as set.")
 @click.option("--dreamer", type=click.Choice(["rules", "model"]), help="Who summarises, if not as set.")

@@ -9,7 +9,7 @@ import click
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import planned
-from nanomem_tui.cli.shared import Command, Count, Words, pass_state, rehearsable
+from nanomem_tui.cli.shared import Command, Count, Words, completing, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import NanomemError, NothingToDo
@@ -60,7 +60,7 @@ def entry_lines(entries: Sequence[LogEntry]) -> list[str]:
 
 
 @click.command(cls=Command)
-@click.argument("what", metavar="[N|ID]", type=Words(), required=False)
+@click.argument("what", metavar="[N|ID]", type=Words(), required=False, shell_complete=completing("operations"))
 @click.option("--key", "keys", type=Words(), multiple=True, help="Take back only what touched this item (with an ID).")
 @rehearsable
 @pass_state

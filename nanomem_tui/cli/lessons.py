@@ -11,7 +11,7 @@ import click
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.memory_answers import conflicts
 from nanomem_tui.cli.planned import added, tell
-from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state, rehearsable
+from nanomem_tui.cli.shared import Count, Group, Words, agreed, completing, decided, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 SCOPE = click.Choice(["session", "global"])
-ids_argument = click.argument("ids", metavar="ID...", type=Words(), nargs=-1, required=True)
+ids_argument = click.argument(
+    "ids", metavar="ID...", type=Words(), nargs=-1, required=True, shell_complete=completing("lessons")
+)
 
 
 @click.group("lessons", cls=Group)
@@ -120,7 +122,7 @@ def _table(shown: Sequence[dict[str, Any]]) -> list[str]:
 
 
 @lessons.command()
-@click.argument("lesson_id", metavar="ID", type=Words())
+@click.argument("lesson_id", metavar="ID", type=Words(), shell_complete=completing("lessons"))
 @pass_state
 def show(state: State, lesson_id: str) -> None:
     """One lesson: what happened, what is better, how sure it is.
@@ -190,7 +192,7 @@ def add(
 
 
 @lessons.command()
-@click.argument("lesson_id", metavar="ID", type=Words())
+@click.argument("lesson_id", metavar="ID", type=Words(), shell_complete=completing("lessons"))
 @click.option("--trigger", type=Words(), help="When it applies.")
 @click.option("--action", "better_action", type=Words(), help="What to do (without any option: edit it in $EDITOR).")
 @click.option("--bad-action", type=Words(), help="What went wrong before.")

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from nanomem_tui import __version__, errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.console import open_console
-from nanomem_tui.cli.shared import Count, Group, Words, pass_state, usage_line
+from nanomem_tui.cli.shared import Count, Group, Words, completing, pass_state, usage_line
 from nanomem_tui.cli.state import State
 
 _COMMANDS = {
@@ -47,6 +47,7 @@ _COMMANDS = {
     "config": "nanomem_tui.cli.config:config",
     "attach": "nanomem_tui.cli.attach:attach",
     "serve": "nanomem_tui.cli.serve:serve",
+    "completion": "nanomem_tui.cli.completion:completion",
 }
 _DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run", "review")
 _SNAPSHOT_OPTIONS = ("svg", "size", "query", "rows")
@@ -71,7 +72,10 @@ _CONSOLE_OPTIONS = ("demo", "ascii_only")
 @click.option(
     "--review", is_flag=True, help="--run-dream: decide on each edit; without a terminal all go to the inbox."
 )
-@click.option("--snapshot", type=Words(), metavar="SCREEN", help="Print one screen of the console as text.")
+@click.option(
+    "--snapshot", type=Words(), metavar="SCREEN", shell_complete=completing("screens"),
+    help="Print one screen of the console as text.",
+)  # fmt: skip
 @click.option("--svg", type=Words(), metavar="FILE", help="--snapshot: write the screen as a picture instead.")
 @click.option("--filter", "query", type=Words(), metavar="TEXT", help="--snapshot: what is typed after / there.")
 @click.option(

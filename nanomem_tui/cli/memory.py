@@ -10,7 +10,7 @@ import click
 from nanomem_tui.cli import memory_answers, output, values, words
 from nanomem_tui.cli.ledger import entry_lines
 from nanomem_tui.cli.memory_answers import conflicts, marks
-from nanomem_tui.cli.shared import Count, Group, Words, asked_query, paged, pass_state, query_options
+from nanomem_tui.cli.shared import Count, Group, Words, asked_query, completing, paged, pass_state, query_options
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import paragraph
 
@@ -90,7 +90,7 @@ def list_items(
 
 
 @memory.command()
-@click.argument("item_id", metavar="ID", type=Words())
+@click.argument("item_id", metavar="ID", type=Words(), shell_complete=completing("items"))
 @pass_state
 def show(state: State, item_id: str) -> None:
     """One item with where it came from, how often it was used, and its times. A unique beginning of the ID is enough.
@@ -145,7 +145,7 @@ def _why(row: Item) -> str:
 
 
 @memory.command()
-@click.argument("item_id", metavar="ID", type=Words())
+@click.argument("item_id", metavar="ID", type=Words(), shell_complete=completing("items"))
 @paged
 @pass_state
 def history(state: State, item_id: str, limit: int | None, offset: int) -> None:

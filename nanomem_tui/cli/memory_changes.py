@@ -11,7 +11,7 @@ import click
 from nanomem_tui import clock
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import SHOWN, added, tell
-from nanomem_tui.cli.shared import Command, Count, Words, agreed, decided, pass_state, rehearsable
+from nanomem_tui.cli.shared import Command, Count, Words, agreed, completing, decided, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 KIND = click.Choice(["preference", "fact", "decision", "episodic"])
-ids_argument = click.argument("ids", metavar="ID...", type=Words(), nargs=-1, required=True)
+ids_argument = click.argument(
+    "ids", metavar="ID...", type=Words(), nargs=-1, required=True, shell_complete=completing("items")
+)
 
 
 @click.command(cls=Command)
@@ -79,7 +81,7 @@ def items_of(ws: Workspace, ids: Sequence[str]) -> list[Item]:
 
 
 @click.command(cls=Command)
-@click.argument("item_id", metavar="ID", type=Words())
+@click.argument("item_id", metavar="ID", type=Words(), shell_complete=completing("items"))
 @click.option("--text", type=Words(), help="The new words (without any option: edit them in $EDITOR).")
 @click.option("--kind", type=KIND, help="Another kind.")
 @click.option("--importance", type=click.FloatRange(0, 1), help="0 to 1.")

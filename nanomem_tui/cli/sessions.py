@@ -16,6 +16,7 @@ from nanomem_tui.cli.shared import (
     agreed,
     all_read,
     asked_query,
+    completing,
     decided,
     paged,
     pass_state,
@@ -103,7 +104,7 @@ def _note(info: SessionInfo) -> str:
 
 
 @session.command()
-@click.argument("key", type=Words())
+@click.argument("key", type=Words(), shell_complete=completing("sessions"))
 @click.option("--full", is_flag=True, help="Tool calls and results in full, and hidden messages.")
 @paged
 @pass_state
@@ -195,7 +196,7 @@ def _hit_lines(hits: Sequence[TranscriptHit]) -> list[str]:
 
 
 @session.command()
-@click.argument("key", type=Words(), required=False)
+@click.argument("key", type=Words(), required=False, shell_complete=completing("sessions"))
 @click.option("--all", "every", is_flag=True, help="Every session that is longer than what is kept.")
 @click.option("--keep", type=Count(1), help="Messages to keep (default: `session_keep_messages`, 300).")
 @click.option("--force", is_flag=True, help="Also while an agent runs, which may write its own copy back.")

@@ -70,6 +70,17 @@ class Words(_TextType):
         return text
 
 
+def completing(what: str) -> Callable[[click.Context, click.Parameter, str], Any]:
+    """What a shell completes there: `items`, `lessons`, `sessions`, `operations`, `settings` or `screens`."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> Any:
+        from nanomem_tui.cli import completion
+
+        return getattr(completion, what)(ctx, param, incomplete)
+
+    return complete
+
+
 MAX_INPUT = 8_000_000
 """Bytes of one JSON object."""
 

@@ -10,7 +10,7 @@ import click
 
 from nanomem_tui.cli import output, values, words
 from nanomem_tui.cli.planned import tell
-from nanomem_tui.cli.shared import Group, Words, all_read, paged, pass_state, rehearsable
+from nanomem_tui.cli.shared import Group, Words, all_read, completing, paged, pass_state, rehearsable
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import NothingToDo
@@ -76,7 +76,7 @@ def _list_lines(found: Sequence[WalInfo]) -> list[str]:
 
 
 @wal.command()
-@click.argument("key", type=Words())
+@click.argument("key", type=Words(), shell_complete=completing("sessions"))
 @paged
 @pass_state
 def show(state: State, key: str, limit: int | None, offset: int) -> None:
@@ -162,7 +162,7 @@ def _recovered(number: int) -> str:
 
 
 @wal.command()
-@click.argument("key", type=Words(), required=False)
+@click.argument("key", type=Words(), required=False, shell_complete=completing("sessions"))
 @rehearsable
 @pass_state
 def recover(state: State, key: str | None, dry_run: bool) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 
 import click
@@ -159,8 +160,8 @@ def twins() -> list[str]:
 @pytest.mark.parametrize("line", twins())
 def test_the_headless_twin_of_every_action_is_a_command(line: str) -> None:
     command: click.Command = root
-    for word in line.replace("KIND", "goal").split():
-        if isinstance(command, click.Group) and not word.startswith("-"):
+    for word in takewhile(lambda word: not word.startswith("-"), line.replace("KIND", "goal").split()):
+        if isinstance(command, click.Group):
             found = command.get_command(click.Context(command), word)
             assert found is not None, word
             command = found
