@@ -37,6 +37,7 @@ _COMMANDS = {
     "context": "nanomem_tui.cli.context:context",
     "knowledge": "nanomem_tui.cli.knowledge:knowledge",
     "inbox": "nanomem_tui.cli.inbox:inbox",
+    "triage": "nanomem_tui.cli.triage:triage",
     "event": "nanomem_tui.cli.events:event",
     "metric": "nanomem_tui.cli.events:metric",
     "log": "nanomem_tui.cli.ledger:log",

@@ -120,19 +120,12 @@ class Triage:
     def get(self, finding_id: str) -> Finding:
         """The finding of that id, of the one id that begins so, or the one about the thing of that id. Raises NotFound
         or BadInput."""
+        return _named(finding_id, self.findings())
+
+    def named(self, ids: Iterable[str]) -> list[Finding]:
+        """As `get` for several, each once."""
         found = self.findings()
-        for fits in (
-            lambda one: one.id == finding_id,
-            lambda one: finding_id in one.ids,
-            lambda one: one.id.startswith(finding_id),
-        ):
-            near = [one for one in found if finding_id and fits(one)]
-            if len(near) == 1:
-                return near[0]
-            if near:
-                named = ", ".join(one.id for one in near[:3])
-                raise BadInput(f"{len(near)} findings are meant by that", finding_id, f"one of {named}")
-        raise NotFound("nothing of that id wants a person", finding_id, "see `nanomem triage list`")
+        return list({one.id: one for one in (_named(finding_id, found) for finding_id in ids)}.values())
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """What stands beside a finding; raises what the finder does when it is gone."""
@@ -292,6 +285,22 @@ def fits(finding: Finding, decision: Decision, *, several: bool = False) -> bool
     if decision == "merge":
         return not several and finding.layer == "item" and len(finding.ids) > 1
     return decision in ON_ROWS and finding.layer in judged.LAYERS
+
+
+def _named(name: str, found: Sequence[Finding]) -> Finding:
+    ways: Sequence[Callable[[Finding], bool]] = (
+        lambda one: one.id == name,
+        lambda one: name in one.ids,
+        lambda one: one.id.startswith(name),
+    )
+    for means in ways:
+        near = [one for one in found if name and means(one)]
+        if len(near) == 1:
+            return near[0]
+        if near:
+            listed = ", ".join(one.id for one in near[:3])
+            raise BadInput(f"{len(near)} findings are meant by that", name, f"one of {listed}")
+    raise NotFound("nothing of that id wants a person", name, "see `nanomem triage list`")
 
 
 class _Plan:

@@ -112,12 +112,12 @@ class Rules:
         beside = [change_of("record", None, _record(rule))] if keep and not self._has(rule) else []
         return self._triage.take(meant, rule.decision, How(), beside=beside)
 
-    def apply_all(self) -> tuple[list[Done], list[tuple[Rule, NanomemError]]]:
-        """Apply every rule that is kept, the oldest first, each as one operation; those that could not be, with the
-        reason. A rule that is about nothing now is left out."""
+    def apply_all(self, rules: Sequence[Rule] = ()) -> tuple[list[Done], list[tuple[Rule, NanomemError]]]:
+        """Apply these rules, or every rule that is kept, the oldest first, each as one operation; those that could not
+        be, with the reason. A rule that is about nothing now is left out."""
         done: list[Done] = []
         left: list[tuple[Rule, NanomemError]] = []
-        for rule in reversed(self.all()):
+        for rule in rules or reversed(self.all()):
             try:
                 done.append(self.apply(rule))
             except NothingToDo:
