@@ -15,12 +15,12 @@ from typing import Any, cast
 import pytest
 
 from nanomem_tui import clock, open_workspace
+from nanomem_tui.curation.origin import origin
 from nanomem_tui.errors import BadInput, DiskFull
 from nanomem_tui.formats.sessions import Message, key_to_name
 from nanomem_tui.looking import looked_at
 from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.item_fields import read_fields
-from nanomem_tui.screens.origin import origin
 from nanomem_tui.screens.rows import RowsScreen
 from nanomem_tui.screens.sessions import SessionsScreen
 from nanomem_tui.store.values import Item
@@ -505,7 +505,7 @@ async def test_o_says_when_the_message_is_not_known(demo: Path) -> None:
         on.app.opened.sessions.get(known.session_key)
         await on.at(known.id)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("nanomem_tui.screens.origin.AFTER", -timedelta(days=1))
+            patch.setattr("nanomem_tui.curation.origin.AFTER", -timedelta(days=1))
             await on.press("f5", "o")
         await on.shows("Which message it came from is not known")
         assert on.screen.table.cursor_id == known.session_key
