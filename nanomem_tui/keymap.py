@@ -21,7 +21,7 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
     "review": ("go_dream", "dream_review"), "versions": ("go_dream", "versions"), "survival": ("go_dream", "survival"),
     "journal": ("go_knowledge", "next_list"), "reflections": ("go_knowledge", "next_list", "next_list"),
     "usage": ("go_knowledge", "next_list", "next_list", "next_list"), "trail": ("go_tiers", "open"),
-    "context": ("go_tiers", "context"),
+    "context": ("go_tiers", "context"), "pictures": ("go_status", "next_list"),
 }  # fmt: skip
 _KEY_NAMES = {
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "down": "↓", "up": "↑", "left": "←", "right": "→",

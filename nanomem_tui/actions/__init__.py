@@ -42,6 +42,7 @@ SCREENS: Mapping[str, str] = {
     "tiers": "Tiers",
     "trail": "Records",
     "context": "Context",
+    "pictures": "Pictures",
 }
 GROUP_TITLES: Mapping[Group, str] = {
     "screen": "On this screen",

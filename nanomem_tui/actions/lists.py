@@ -23,7 +23,7 @@ _NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "
          "versions": "next file", "recall": "real turns",
          "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "items",
          "knowledge": "journal", "journal": "reflections", "reflections": "usage", "usage": "facts",
-         "tiers": "records", "trail": "next kind"}  # fmt: skip
+         "tiers": "records", "trail": "next kind", "status": "pictures", "pictures": "status"}  # fmt: skip
 
 _TWINS: Mapping[str, Mapping[str, str]] = {
     "add": {"knowledge": "facts set --category C --key K --value V", "journal": "journal add --text T",
@@ -127,13 +127,14 @@ ON_LISTS: tuple[Action, ...] = (
     Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, what "
            "waits in the inbox.", "screen",
            (*_ROWS, "inbox", "sessions", "notes", "archive", "dream", "files", "blame", "versions", "recall",
-            "injections", *_KNOWN, "usage", "tiers", "trail"), footer=13,
+            "injections", *_KNOWN, "usage", "tiers", "trail", "status", "pictures"), footer=13,
            footers={"items": 20, "lessons": 20, **dict.fromkeys(_KNOWN, 9)}, labels=_NEXT,
            helps={"versions": "The versions of the next file: SOUL, USER, MEMORY.",
                   "tiers": "The records of this kind.", "trail": "The records of the next kind."},
            twins={"archive": "history list", "items": "inbox list", "lessons": "inbox list",
                   "knowledge": "journal list", "journal": "reflections list", "reflections": "usage",
-                  "usage": "facts list", "tiers": "record KIND list", "trail": "record KIND list"}),
+                  "usage": "facts list", "tiers": "record KIND list", "trail": "record KIND list",
+                  "status": "pictures", "pictures": "memory status"}),
     Action("import_file", (), "import", "Take memories from a file or folder: another system's, Markdown, an export. "
            "Counts and duplicates are shown first; one operation, u takes it back.", "screen", ("items",), "preview",
            "memory import PATH", changeable),

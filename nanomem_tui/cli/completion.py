@@ -109,3 +109,12 @@ def _screens() -> Sequence[tuple[str, str]]:
 
 settings = _known(_settings)
 screens = _known(_screens)
+
+
+def _pictures() -> Sequence[tuple[str, str]]:
+    from nanomem_tui.curation.pictures import PICTURES
+
+    return [(name, "") for name in PICTURES]
+
+
+pictures = _known(_pictures)

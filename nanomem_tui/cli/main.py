@@ -40,6 +40,7 @@ _COMMANDS = {
     "triage": "nanomem_tui.cli.triage:triage",
     "event": "nanomem_tui.cli.events:event",
     "metric": "nanomem_tui.cli.events:metric",
+    "pictures": "nanomem_tui.cli.pictures:pictures",
     "log": "nanomem_tui.cli.ledger:log",
     "undo": "nanomem_tui.cli.ledger:undo",
     "redo": "nanomem_tui.cli.ledger:redo",

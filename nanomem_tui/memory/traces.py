@@ -11,11 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nanomem_tui import clock
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
 
 if TYPE_CHECKING:
+    from nanomem_tui.memory.checkpoint_log import CheckpointLog
     from nanomem_tui.memory.counters import Counters
     from nanomem_tui.memory.injections import Injections
     from nanomem_tui.memory.own_sessions import OwnSessions
@@ -47,6 +49,13 @@ class Traces:
         return Counters(self._paths.data / "counters" / f"{self._id}.jsonl")
 
     @cached_property
+    def checkpoints(self) -> CheckpointLog:
+        """What the last checkpoints took."""
+        from nanomem_tui.memory.checkpoint_log import CheckpointLog
+
+        return CheckpointLog(self._paths.data / "checkpoints" / f"{self._id}.jsonl")
+
+    @cached_property
     def injections(self) -> Injections:
         """Which turn was given which items."""
         from nanomem_tui.memory.injections import Injections
@@ -71,7 +80,10 @@ class Traces:
         return OwnSessions(folder, self._settings)
 
     def checkpointed(self, done: CheckpointResult) -> None:
-        """Count a checkpoint, and save what was counted until then."""
+        """Count a checkpoint, note what it took, and save what was counted until then."""
+        from nanomem_tui.memory.checkpoint_log import Checkpointed
+
+        self.checkpoints.add(Checkpointed(clock.iso(clock.now()), round(done.ms, 3), done.operations, done.rows))
         count = self.counters.add
         count("checkpoints")
         count("checkpoint_operations", done.operations)

@@ -57,6 +57,9 @@ PLACES: Mapping[str, Place] = {
     "usage": Place("usage", "UsageScreen", frozenset({"records", "usage"})),
     "tiers": Place("tiers", "TiersScreen", frozenset({"tiers"})),
     "context": Place("context", "ContextScreen", frozenset({"items", "lessons", "tiers"})),
+    "pictures": Place(
+        "pictures", "PicturesScreen", frozenset({"items", "records", "usage", "dream", "documents", "wal"})
+    ),
     "trail": Place("tiers_trail", "TrailScreen", frozenset({"tiers"})),
 }
 

@@ -164,6 +164,10 @@ class StatusScreen(WorkspaceScreen[Part]):
         others = max((status["checkpoint"]["dirty"] or 0) - store.dirty, 0)
         return _saving(status, self.console.state.degraded, waiting_words(store.dirty, store.export_due), others)
 
+    def do_next_list(self) -> None:
+        """What the memory looks like over time."""
+        self.console.go("pictures")
+
     async def do_doctor(self) -> None:
         """Look at every file and table."""
         say(self, "The doctor looks at every file and table …")

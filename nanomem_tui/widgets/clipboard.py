@@ -1,4 +1,4 @@
-"""The ways to the clipboard of the person, wherever they sit: a program of this desktop, tmux, or the terminal (OSC 52).
+"""The ways to the clipboard of the person, wherever they sit: a program of the desktop, tmux, the terminal (OSC 52).
 
 Owns the choice among them. A terminal never answers whether it took a text, so a way that says so goes first.
 """

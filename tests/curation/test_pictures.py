@@ -1,0 +1,133 @@
+"""The pictures of a memory: the numbers are those of the memory, and each says in a sentence what it comes to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import clock
+from nanomem_tui.cli.main import run as run_line
+from nanomem_tui.curation.pictures import PICTURES, Picture, picture, pictures
+from nanomem_tui.errors import BadInput
+from nanomem_tui.memory.checkpoint_log import KEPT, MAX_BYTES, Checkpointed, CheckpointLog
+from nanomem_tui.memory.injections import Injected
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.text import cell_width
+from nanomem_tui.widgets.picture import drawn, in_one_line
+from nanomem_tui.widgets.signs import ASCII, UNICODE
+from nanomem_tui.workspace import Workspace, open_workspace
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Workspace:
+    (tmp_path / "workspace").mkdir()
+    return open_workspace(tmp_path / "workspace")
+
+
+def written(ws: Workspace, text: str, days: int, **fields: object) -> str:
+    """An item of so many days ago."""
+    _, item, _ = ws.items.add(text)
+    at = clock.iso(clock.now() - timedelta(days=days))
+    after = item._replace(created_at=at, updated_at=at, **fields)
+    ws.perform(new_operation("items.edit", "earlier", [change_of("item", item, after)]))
+    return item.id
+
+
+def test_growth_is_what_there_was_at_the_end_of_each_day(ws: Workspace) -> None:
+    for number, days in enumerate((10, 10, 5)):
+        written(ws, f"a fact {number}", days)
+    written(ws, "an episode", 5, kind="episodic")
+    ws.items.delete([written(ws, "gone today", 10)])
+    shown = picture(ws, "growth")
+    assert list(shown.parts) == ["fact", "episodic"]
+    assert len(shown.labels) == 11
+    assert [tuple(row) for row in (shown.values[0], shown.values[5], shown.values[-1])] == [(3, 0), (4, 1), (3, 1)]
+    assert "4 items" in shown.said
+    assert "1 deleted" in shown.said
+
+
+def test_what_was_deleted_before_anything_was_recorded_is_left_out(ws: Workspace) -> None:
+    assert picture(ws, "growth").labels == ()
+    assert "Nothing is remembered yet" in picture(ws, "growth").said
+
+
+def test_never_recalled_is_counted_by_age(ws: Workspace) -> None:
+    written(ws, "used", 40, hits=3)
+    written(ws, "never used", 40)
+    written(ws, "new", 1)
+    shown = picture(ws, "unused")
+    assert list(zip(shown.labels, shown.values, strict=True)) == [("under a week", (0, 1)), ("1 to 3 months", (1, 1))]
+    assert "2 of 3 enabled items were never recalled (67%)" in shown.said
+
+
+def test_the_hit_rate_is_of_each_day_of_turns(ws: Workspace) -> None:
+    log = ws.traces.injections
+    for number, (day, items) in enumerate((("01", ("ltm_1",)), ("01", ()), ("03", ("ltm_1", "ltm_2")))):
+        log.began(Injected(f"turn_{number}", f"2026-05-{day}T12:00:00+00:00", "cli:direct", items=items))
+    shown = picture(ws, "hits")
+    assert [row[0] for row in shown.values] == [0.5, 1.0]
+    assert "2 of 3 turns" in shown.said
+
+
+def test_checkpoints_are_timed(ws: Workspace) -> None:
+    assert picture(ws, "checkpoints").labels == ()
+    written(ws, "one", 0)
+    ws.flush()
+    shown = picture(ws, "checkpoints")
+    assert len(shown.values) == 1
+    assert shown.values[0][0] > 0
+    assert "1 checkpoint took" in shown.said
+
+
+def test_a_log_of_checkpoints_stays_small_and_survives_damage(tmp_path: Path) -> None:
+    file = tmp_path / "log" / "checkpoints.jsonl"
+    log = CheckpointLog(file)
+    for number in range(1_200):
+        log.add(Checkpointed("2026-05-01T12:00:00+00:00", float(number), 1, 2))
+    assert file.stat().st_size < MAX_BYTES + 1_000
+    file.write_bytes(file.read_bytes() + b'{"at": "torn')
+    assert [one.ms for one in log.last(3)] == [1197.0, 1198.0, 1199.0]
+    assert len(log.last()) == KEPT
+
+
+def test_a_picture_of_another_name_is_refused_in_one_line(ws: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(BadInput, match="no picture"):
+        picture(ws, "moon")
+    assert run_line(["pictures", "moon", "--workspace", str(ws.paths.workspace)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_every_picture_is_drawn_within_its_place(ws: Workspace) -> None:
+    for number in range(60):
+        written(ws, f"項目 {number}", number * 7 % 400, kind=("fact", "preference", "decision", "episodic")[number % 4])
+    ws.flush()
+    shown = list(pictures(ws))
+    assert [one.name for one in shown] == list(PICTURES)
+    for one in shown:
+        for signs in (UNICODE, ASCII):
+            for width, height in ((24, 8), (38, 20), (120, 20)):
+                for line in drawn(one, width, height, signs):
+                    text = "".join(part for part, _ in line)
+                    assert cell_width(text) <= width, (one.name, width, text)
+            assert cell_width(in_one_line(one, 20, signs)) <= 20
+
+
+def test_ascii_draws_with_ascii_alone(ws: Workspace) -> None:
+    for number in range(12):
+        written(ws, f"item {number}", number * 9)
+    ws.flush()
+    for one in pictures(ws):
+        text = "".join(part for line in drawn(one, 60, 16, ASCII) for part, _ in line) + in_one_line(one, 20, ASCII)
+        assert text.isascii(), (one.name, text)
+
+
+def test_what_scripts_get_names_its_parts(ws: Workspace) -> None:
+    written(ws, "a fact", 0)
+    body = picture(ws, "growth").to_json()
+    assert body["points"][-1] == {"label": body["points"][-1]["label"], "fact": 1.0}
+    assert Picture("x", "X", "said", "curve", ["a"], ("",), [(0.5,)]).to_json()["points"] == [
+        {"label": "a", "value": 0.5}
+    ]
