@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -179,6 +180,9 @@ def _take(state: list[Any]) -> None:
 
 # One screen without a terminal
 
+_FONT_URL = re.compile(r',\s*url\("https?://[^"]*"\) format\("[^"]*"\)')
+"""Where a picture would have its font fetched from, by whoever looks at it."""
+
 
 def snapshot_screen(
     workspace: str | None,
@@ -230,7 +234,7 @@ async def _snapshot(
             problems = ()
         await pilot.pause()
         if form == "svg":
-            picture = app.export_screenshot(title=f"nanomem: {screen}")
+            picture = _FONT_URL.sub("", app.export_screenshot(title=f"nanomem: {screen}"))
         elif form == "text" or not isinstance(shown, WorkspaceScreen):
             picture = app.screen_text()
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 from click.core import ParameterSource
@@ -52,7 +52,7 @@ _COMMANDS = {
     "completion": "nanomem_tui.cli.completion:completion",
 }
 _DREAM_OPTIONS = ("dreamer", "max_batch_size", "max_iterations", "timeout", "dry_run", "review")
-_SNAPSHOT_OPTIONS = ("svg", "size", "query", "rows")
+_SNAPSHOT_OPTIONS = ("svg", "png", "size", "query", "rows")
 _CONSOLE_OPTIONS = ("demo", "ascii_only")
 
 
@@ -79,6 +79,7 @@ _CONSOLE_OPTIONS = ("demo", "ascii_only")
     help="Print one screen of the console as text.",
 )  # fmt: skip
 @click.option("--svg", type=Words(), metavar="FILE", help="--snapshot: write the screen as a picture instead.")
+@click.option("--png", type=Words(), metavar="FILE", help="--snapshot: the same, drawn with a font of this machine.")
 @click.option("--filter", "query", type=Words(), metavar="TEXT", help="--snapshot: what is typed after / there.")
 @click.option(
     "--rows", type=Words(), metavar="FILE", help="--snapshot: write the rows to a new .json, .csv or .md file."
@@ -102,6 +103,7 @@ def root(
     review: bool,
     snapshot: str | None,
     svg: str | None,
+    png: str | None,
     query: str | None,
     rows: str | None,
     size: str,
@@ -131,7 +133,8 @@ def root(
     if demo and state.workspace is not None:
         raise click.UsageError("--demo makes a workspace of its own, so --workspace does not go with it", ctx)
     if snapshot:
-        return _snapshot(state, snapshot, size, svg, rows, query or "", demo=demo, ascii_only=ascii_only)
+        wanted = {"svg": svg, "png": png, "rows": rows}
+        return _snapshot(state, snapshot, size, wanted, query or "", demo=demo, ascii_only=ascii_only)
     return open_console(state.workspace, demo=demo, ascii_only=ascii_only)
 
 
@@ -150,8 +153,9 @@ def run(args: Sequence[str]) -> int:
 
 
 def _snapshot(
-    state: State, screen: str, size: str, svg: str | None, rows: str | None, query: str, *, demo: bool, ascii_only: bool
+    state: State, screen: str, size: str, wanted: Mapping[str, str | None], query: str, *, demo: bool, ascii_only: bool
 ) -> int:
+    """`wanted`: the file for each form of it; none: text on stdout."""
     match = re.fullmatch(r"0*([1-9]\d{0,3})x0*([1-9]\d{0,3})", size)
     if match is None:
         raise errors.BadInput(f"no size {size!r}", "", "give columns x rows, like 80x24")
@@ -161,9 +165,12 @@ def _snapshot(
 
     if screen not in actions.SCREENS:  # before a demonstration is made for nothing
         raise errors.BadInput(f"no screen `{screen}`", "--snapshot", f"one of {', '.join(actions.SCREENS)}")
-    if svg is not None and rows is not None:
-        raise click.UsageError("--svg and --rows are two answers: give one")
-    file = None if rows is None else view_export.checked(rows)
+    named = [(form, file) for form, file in wanted.items() if file is not None]
+    if len(named) > 1:
+        raise click.UsageError(f"--{named[0][0]} and --{named[1][0]} are two answers: give one")
+    form, target = named[0] if named else ("text", None)
+    if form == "rows":
+        form = view_export.checked(str(target)).suffix.lstrip(".").lower()
     with contextlib.ExitStack() as stack:
         workspace = state.workspace
         if demo:
@@ -171,11 +178,14 @@ def _snapshot(
 
             workspace = str(stack.enter_context(demo_home()))
         cells = (int(match[1]), int(match[2]))
-        form = "svg" if svg is not None else "text" if file is None else file.suffix.lstrip(".").lower()
-        picture = snapshot_screen(workspace, screen, cells, form, ascii_only=ascii_only, query=query)
-    target = svg if svg is not None else rows
+        drawn = "svg" if form == "png" else form
+        picture = snapshot_screen(workspace, screen, cells, drawn, ascii_only=ascii_only, query=query)
     if target is None:
         output.lines(picture.splitlines())
+    elif form == "png":
+        from nanomem_tui.cli.png import png_of
+
+        output.to_file(target, png_of(picture))
     else:
         output.to_file(target, picture.encode("utf-8"))
     return 0

@@ -16,7 +16,7 @@ from nanomem_tui.widgets.look import glyphs
 from nanomem_tui.widgets.picture import drawn, in_one_line
 from nanomem_tui.widgets.preview import Preview
 
-SMALL = 20  # cells
+SMALL = 14  # cells
 MOST_WIDE = 120  # cells of a plot
 HEIGHT = 20  # lines at most
 

@@ -21,6 +21,7 @@ import pytest
 from nanomem_tui import __version__, actions, demo_content, errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.main import root
+from nanomem_tui.cli.png import monospaced
 from nanomem_tui.paths import locate
 from nanomem_tui.text import cell_width
 from nanomem_tui.workspace import Workspace
@@ -391,6 +392,22 @@ def test_a_screen_is_printed_as_text_or_written_as_a_picture(ramfirst: Path, tmp
     drawn = nanomem("--snapshot", "lessons", "--svg", file)
     assert (drawn.returncode, drawn.stdout) == (0, b"")
     assert file.read_text("utf-8").startswith("<svg")
+    assert "url(" not in file.read_text("utf-8"), "who looks at a picture fetches nothing"
+    png = tmp_path / "screen.png"
+    drawn = nanomem("--snapshot", "lessons", "--png", png)
+    if drawn.returncode == 0:
+        assert png.read_bytes().startswith(b"\x89PNG")
+    else:
+        assert b"no font of even width on this machine" in drawn.stderr
+
+
+def test_the_best_font_that_is_there_draws_a_picture(tmp_path: Path) -> None:
+    assert monospaced([tmp_path, tmp_path / "nowhere"]) is None
+    (tmp_path / "truetype").mkdir()
+    (tmp_path / "truetype" / "LiberationMono-Regular.ttf").touch()
+    assert monospaced([tmp_path]) == "Liberation Mono"
+    (tmp_path / "DejaVuSansMono.ttf").touch()
+    assert monospaced([tmp_path]) == "DejaVu Sans Mono"
 
 
 def test_a_screen_of_the_demonstration_leaves_nothing_behind(
