@@ -15,6 +15,31 @@ if TYPE_CHECKING:
 
 def finders(ws: Workspace) -> Sequence[Finder]:
     """The finders of one workspace, each new; what they need of it they read when they are asked to find."""
+    from nanomem_tui.curation.finders.dated import DateHasPassed
     from nanomem_tui.curation.finders.held import HeldBack
+    from nanomem_tui.curation.finders.injection import ReadsLikeOrder
+    from nanomem_tui.curation.finders.long import TooLong
+    from nanomem_tui.curation.finders.orphan import FromGoneSession
+    from nanomem_tui.curation.finders.restated import Restated
+    from nanomem_tui.curation.finders.rows import Rows
+    from nanomem_tui.curation.finders.secret import HoldsSecret
+    from nanomem_tui.curation.finders.stale import Stale
+    from nanomem_tui.curation.finders.unused import NeverRecalled
 
-    return [HeldBack(ws.waits)]
+    rows = Rows(ws)
+    restated, dated = Restated(rows), DateHasPassed(rows)
+
+    def asked_already() -> frozenset[str]:
+        return restated.ids() | dated.ids()
+
+    return [
+        HeldBack(ws.waits),
+        HoldsSecret(rows),
+        ReadsLikeOrder(rows),
+        restated,
+        dated,
+        Stale(rows, asked_already),
+        NeverRecalled(rows, asked_already),
+        TooLong(rows),
+        FromGoneSession(rows),
+    ]

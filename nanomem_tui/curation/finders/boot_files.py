@@ -1,0 +1,194 @@
+"""What SOUL.md, USER.md and MEMORY.md say, statement by statement, and whether a text says only what one of them says.
+
+Two texts say the same when each content word of one stands in the other: numbers exactly, denials as often, other words
+but for their ending or one slip (rapidfuzz). Errs towards different: what adds a word adds something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from nanomem_tui.stemming import stem
+from nanomem_tui.tokens import fold
+
+LEAST = 2
+"""Content words that a statement has at least: one word alone is in too many texts."""
+LEAST_CHARACTERS = 4
+"""The same for a script without spaces."""
+SLIP = 6
+"""Letters that a word has at least in which one may differ."""
+
+
+class Statement(NamedTuple):
+    """One statement of a boot file: the file, its line from 1, the line, its content words in order, and those of the
+    headings above it."""
+
+    file: str
+    line: int
+    text: str
+    words: tuple[str, ...]
+    above: frozenset[str]
+
+
+class Book:
+    """The statements of all boot files, found by their words."""
+
+    def __init__(self, files: Iterable[tuple[str, str]]) -> None:
+        texts = list(files)
+        self.names = frozenset(word for _, text in texts for word in _names(text))
+        self._by_word: dict[str, list[Statement]] = {}
+        self._by_run: dict[str, Statement] = {}
+        self._known: set[str] = set()
+        for name, text in texts:
+            for statement, bare in self._statements(name, text):
+                self._known.update(statement.words, statement.above)
+                if run := _run(bare, self.names):
+                    self._by_run.setdefault(run, statement)
+                for word in set(statement.words):
+                    self._by_word.setdefault(word, []).append(statement)
+
+    def find(self, text: str) -> Statement | None:
+        """The statement that says all that `text` says; None where none does."""
+        if not self._by_word and not self._by_run:
+            return None
+        wide = not text.isascii() and _WIDE.search(text) is not None
+        if wide and (found := self._by_run.get(_run(text, self.names))) is not None:
+            return found
+        words = self._content(text)
+        if words is None or len(set(words)) < LEAST:
+            return None
+        candidates = {id(one): one for word in words for one in self._by_word.get(word, ())}
+        return next((one for one in candidates.values() if self._same(words, one)), None)
+
+    def _content(self, text: str) -> tuple[str, ...] | None:
+        """The content words of a text; None as soon as two of them stand in no boot file: most texts end here."""
+        found: list[str] = []
+        strange = 0
+        for word in _each(text):
+            if word in LIGHT or word in self.names:
+                continue
+            kept = stem(word)
+            if kept not in self._known:
+                strange += 1
+                if strange > 1 or len(word) < SLIP or not word.isalpha():
+                    return None
+            found.append(kept)
+        return tuple(found)
+
+    def _same(self, words: Sequence[str], said: Statement) -> bool:
+        wanted, there = set(words), set(said.words)
+        missing = wanted - there - said.above
+        if len(missing) > 1 or sum(word in DENIALS for word in words) != sum(word in DENIALS for word in said.words):
+            return False
+        more = there - wanted
+        if missing and not _slip(next(iter(missing)), more):
+            return False
+        if len(more) > len(missing) or len(wanted & there) < LEAST - bool(missing):
+            return False
+        return not ({"from", "to"} <= there | wanted) or _in_order(words, said.words)
+
+    def _statements(self, name: str, text: str) -> Iterator[tuple[Statement, str]]:
+        headings: list[tuple[int, frozenset[str]]] = []
+        fenced = False
+        for number, line in enumerate(_COMMENT.sub(_blank_lines, text).split("\n"), 1):
+            if line.lstrip().startswith(("```", "~~~")):
+                fenced = not fenced
+                continue
+            if fenced or not line.strip():
+                continue
+            if heading := _HEADING.match(line):
+                level = len(heading[1])
+                headings = [one for one in headings if one[0] < level]
+                headings.append((level, frozenset(self._words(heading[2]))))
+                continue
+            above = frozenset().union(*(words for _, words in headings))
+            yield from self._clauses(name, number, line, above)
+
+    def _clauses(self, name: str, number: int, line: str, above: frozenset[str]) -> Iterator[tuple[Statement, str]]:
+        bare = _MARKUP.sub("", _BULLET.sub("", line)).strip()
+        parts = [bare, *(_CLAUSE.split(bare) if _CLAUSE.search(bare) else ())]
+        for part in dict.fromkeys(parts):
+            words = self._words(part)
+            if len(set(words)) >= LEAST or (len(_run(part, self.names)) >= LEAST_CHARACTERS):
+                yield Statement(name, number, line.strip(), words, above), part
+
+    def _words(self, text: str) -> tuple[str, ...]:
+        return tuple(stem(word) for word in _each(text) if word not in LIGHT and word not in self.names)
+
+
+def _each(text: str) -> Iterator[str]:
+    for found in _WORD.finditer(fold(text).replace("’", "'")):
+        word = found[0]
+        if word.endswith("n't"):
+            yield "not"
+        else:
+            yield word.removesuffix("'s")
+
+
+def _names(text: str) -> Iterator[str]:
+    """How the user is called in a boot file, each word of the name."""
+    for found in _NAME.finditer(text):
+        yield from (word.removesuffix("'s") for word in _WORD.findall(fold(found[1])))
+
+
+def _run(text: str, names: frozenset[str]) -> str:
+    """A text of a script without spaces as it is compared: signs, particles, and who it is about left out."""
+    if text.isascii() or not _WIDE.search(text):
+        return ""
+    bare = _LIGHT_RUN.sub("", re.sub(r"[\W_]+", "", fold(text)))
+    for name in names:
+        if not name.isascii():
+            bare = bare.replace(name, "")
+    return bare if len(bare) >= LEAST_CHARACTERS else ""
+
+
+def _slip(word: str, others: Iterable[str]) -> bool:
+    from rapidfuzz.distance import OSA
+
+    if len(word) < SLIP or not word.isalpha():
+        return False
+    return any(len(other) >= SLIP and OSA.distance(word, other, score_cutoff=1) <= 1 for other in others)
+
+
+def _in_order(words: Sequence[str], said: Sequence[str]) -> bool:
+    shared = set(words) & set(said)
+    return [word for word in words if word in shared] == [word for word in said if word in shared]
+
+
+def _blank_lines(found: re.Match[str]) -> str:
+    return "\n" * found[0].count("\n")
+
+
+LIGHT = frozenset(
+    "a an the this that these those is are was were be been being am 's of in on at for with by as and or it its "
+    "he she they them his her their i me my mine we our us you your user user's users has have had does do did "
+    "also so than likes like liked prefers prefer preferred wants want loves love enjoys enjoy uses use used "
+    "using goes go going called named which who please should must will would can always currently now very "
+    "really just here there about remember note assistant agent".split()
+)
+"""Words that add nothing to a statement about the user."""
+DENIALS = frozenset("not no never none neither nor without hate dislike avoid stop except".split())
+_WORD = re.compile(r"[^\W_]+(?:['.:/@_-]+[^\W_]+)*(?:'s)?|\+")
+_WIDE = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_HEADING = re.compile(r"(#{1,6})\s+(.*)")
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s*)?|^\s*>\s?")
+_MARKUP = re.compile(r"\*\*|__|`|(?<!\w)\*|\*(?!\w)")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_CLAUSE = re.compile(r"(?<=[.;!?])\s+|[；。！？]")
+_NAME = re.compile(
+    r"^\s*(?:[-*+]\s+)?(?:\*\*)?(?:(?:full |first |preferred )?name|called|姓名|名字|称呼|昵称|名前|ชื่อ)"
+    r"(?:\*\*)?\s*[:：]\s*(?:\*\*)?\s*([^\n(（]{1,60})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LIGHT_RUN = re.compile(
+    "用户的?|使用者|他的|她的|我的|主人的?|记住|请记住|叫做?|的|是|在|了|ユーザー(?:は|の)?|ผู้ใช้(?:ชื่อ)?"
+)
+
+
+@lru_cache(8)
+def book_of(files: tuple[tuple[str, str], ...]) -> Book:
+    """The statements of these files, each its name and its text."""
+    return Book(files)

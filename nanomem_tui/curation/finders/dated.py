@@ -1,0 +1,132 @@
+"""A relative date whose day is over: `tomorrow` of three weeks ago tells the model a wrong day.
+
+What spoke of a time to come is over and may go; what still holds keeps its words, with the dates that they meant. Must
+not read a date itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from nanomem_tui import clock
+from nanomem_tui.curation.finders import relative
+from nanomem_tui.curation.finders.origin import said as who_said
+from nanomem_tui.curation.finders.rows import Rows
+from nanomem_tui.curation.values import Decision, Evidence, Finding, How
+from nanomem_tui.store.values import Item
+
+if TYPE_CHECKING:
+    from nanomem_tui.operations import Change
+
+GRACE = timedelta(days=1)
+"""How long over a day has to be: nobody is asked at midnight."""
+GO: tuple[Decision, ...] = ("delete", "edit", "keep", "disable")
+STAY: tuple[Decision, ...] = ("edit", "delete", "keep", "disable")
+
+
+class DateHasPassed:
+    """Finds items with relative dates that no longer read right; to edit one without giving words writes the dates."""
+
+    kinds = ("dated",)
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._seen: dict[str, tuple[str, str]] = {}
+        self._told: dict[str, tuple[relative.Told, ...]] = {}
+
+    def find(self) -> Iterable[Finding]:
+        """All of them."""
+        return list(self._found())
+
+    def ids(self) -> frozenset[str]:
+        """The items that it finds: of these nobody need be asked a second time."""
+        today = _today()
+        return frozenset(row.id for row in self._rows.unpinned() if self._passed(row, today))
+
+    def _found(self) -> Iterator[Finding]:
+        today = _today()
+        for row in self._rows.unpinned():
+            if passed := self._passed(row, today):
+                last = max(passed, key=lambda one: one.until)
+                gone = all(one.ahead and not one.lasting for one in passed)
+                why = f"“{last.words}” was said on {_said(row)}" + (f", and meant {last.until}" if gone else "")
+                days = (today - last.until).days
+                weight = min(0.9, 0.6 + days / 100)
+                yield self._rows.finding("dated", row, why, GO if gone else STAY, weight, _said(row))
+
+    def _passed(self, row: Item, today: date) -> Sequence[relative.Told]:
+        """The relative dates of an item, where the last of them is over."""
+        found = self._of(row)
+        if not found or max(one.until for one in found) + GRACE >= today:
+            return ()
+        return found
+
+    def _of(self, row: Item) -> tuple[relative.Told, ...]:
+        moment = max(row.created_at, row.updated_at)
+        seen = self._seen.get(row.id)
+        if seen is None or seen[1] != moment or (seen[0] is not row.text and seen[0] != row.text):
+            day = _day(moment[:19])
+            found = relative.told(row.text, day) if day else ()
+            if found:
+                self._told[row.id] = found
+            else:
+                self._told.pop(row.id, None)
+            self._seen[row.id] = row.text, moment
+        return self._told.get(row.id, ())
+
+    def evidence(self, finding: Finding) -> Sequence[Evidence]:
+        """What each date meant, the words with their dates, and who said them when."""
+        row = self._rows.row(finding)
+        if not isinstance(row, Item):
+            return ()
+        meant = [
+            Evidence(f"“{one.words}”", f"{'until' if one.ahead else 'read right until'} {one.until}")
+            for one in self._of(row)
+        ]
+        words = absolute(row)
+        with_dates = [Evidence("with its dates", words)] if words != row.text else []
+        return [*meant, *with_dates, *who_said(self._rows, row)]
+
+    def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
+        """To edit without words writes the dates in place of the relative ones; all else is as usual."""
+        row = self._rows.row(finding)
+        if decision != "edit" or how.text or not isinstance(row, Item):
+            return None
+        from nanomem_tui.store import fact_fields
+        from nanomem_tui.store.snapshot import change_of
+
+        words = absolute(row)
+        if words == row.text:
+            return None
+        after = row._replace(text=words, updated_at=clock.iso(clock.now()))
+        return [change_of("item", row, fact_fields.with_value(after))]
+
+
+def absolute(row: Item) -> str:
+    """The words of an item with dates in place of the relative ones, as far as each is sure."""
+    from nanomem_tui.dream import dates
+
+    moment = clock.parse(max(row.created_at, row.updated_at))
+    return row.text if moment is None else dates.absolute(row.text, clock.local_naive(moment))
+
+
+def _said(row: Item) -> str:
+    day = _day(max(row.created_at, row.updated_at)[:19])
+    return day.isoformat() if day else ""
+
+
+@lru_cache(4096)
+def _day(moment: str) -> date | None:
+    """The day of a UTC time as people there call it."""
+    try:
+        return datetime.fromisoformat(f"{moment}+00:00").astimezone().date()
+    except ValueError:
+        parsed = clock.parse(moment)
+        return parsed.astimezone().date() if parsed else None
+
+
+def _today() -> date:
+    return clock.now().astimezone().date()

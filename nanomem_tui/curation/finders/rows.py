@@ -1,0 +1,140 @@
+"""What the finders of one workspace look at, and what they share: the rows that live, and their words without secrets.
+
+Owns how a row becomes a finding. Must not judge a row; reads only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from nanomem_tui.curation.values import Decision, Finding
+from nanomem_tui.store.values import Item, Lesson, Row
+
+if TYPE_CHECKING:
+    from nanomem_tui.memory.secrets import Secret
+    from nanomem_tui.store.snapshot import Snapshot
+    from nanomem_tui.workspace import Workspace
+
+T = TypeVar("T")
+ASKED_FOR = frozenset({"explicit_user", "manual", "human", "user_feedback"})
+"""Sources of what a person asked to remember; all else was taken from what was said."""
+
+
+class Verdicts(Generic[T]):
+    """What was judged of texts by the id of their row: a second look judges only texts that are new."""
+
+    def __init__(self, judge: Callable[[str], T]) -> None:
+        self._judge = judge
+        self._seen: dict[str, str] = {}
+        self._found: dict[str, T] = {}
+
+    def of(self, key: str, text: str) -> T | None:
+        """What was judged of this text; None where there is nothing to say of it."""
+        seen = self._seen.get(key)
+        if seen is not text and seen != text:
+            found = self._judge(text)
+            if found:
+                self._found[key] = found
+            else:
+                self._found.pop(key, None)
+            self._seen[key] = text
+        return self._found.get(key)
+
+    def forget(self, living: int) -> None:
+        """Begin anew once most of what is known is of rows that are gone; `living`: how many there are."""
+        if len(self._seen) > 2 * living + 1000:
+            self._seen, self._found = {}, {}
+
+
+class Rows:
+    """The rows of one workspace that finders ask about."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self.ws = ws
+        self._secrets: Verdicts[list[Secret]] = Verdicts(_secrets)
+        self._items: tuple[int, list[Item]] = (-1, [])
+
+    def items(self) -> Sequence[Item]:
+        """The items that can be recalled; made once per change, and must not be altered."""
+        snapshot, counter = self._snapshot()
+        if self._items[0] != counter:
+            with snapshot.lock:
+                rows = [row for row in snapshot.items.values() if row.enabled and not row.is_deleted]
+            self._secrets.forget(len(rows))
+            self._items = counter, rows
+        return self._items[1]
+
+    def unpinned(self) -> Iterable[Item]:
+        """Those that nobody pinned: what is pinned is there because a person wants it."""
+        return (row for row in self.items() if not row.pinned)
+
+    def lessons(self) -> Sequence[Lesson]:
+        """The lessons that can be given."""
+        snapshot, _ = self._snapshot()
+        with snapshot.lock:
+            return [row for row in snapshot.lessons.values() if row.enabled and not row.is_deleted]
+
+    def switched_off(self) -> Sequence[Row]:
+        """Items and lessons that are kept without use, and do not wait in the inbox."""
+        snapshot, _ = self._snapshot()
+        with snapshot.lock:
+            rows: list[Row] = [*snapshot.items.values(), *snapshot.lessons.values()]
+        return [row for row in rows if not row.enabled and not row.is_deleted and not row.waits]
+
+    def row(self, finding: Finding) -> Row | None:
+        """The row that a finding is about; None when it is gone."""
+        snapshot, _ = self._snapshot()
+        table = snapshot.items if finding.layer == "item" else snapshot.lessons
+        row: Row | None = table.get(finding.ids[0])
+        return row if row is not None and not row.is_deleted else None
+
+    def secrets(self, row: Row) -> Sequence[Secret]:
+        """The secrets in the words of a row."""
+        return self._secrets.of(row.id, words(row)) or ()
+
+    def shown(self, row: Row) -> str:
+        """The words of a row as a finding tells them: what is secret masked."""
+        if not self.secrets(row):
+            return told(row)
+        from nanomem_tui.memory import secrets
+
+        return secrets.mask(told(row))
+
+    def finding(
+        self, kind: str, row: Row, why: str, offers: Sequence[Decision], weight: float, *judged: object
+    ) -> Finding:
+        """A finding about one row; `judged`: what beside its words the finding was judged on."""
+        item = isinstance(row, Item)
+        scope = row.scope_key if isinstance(row, Item) else row.session_key or row.scope
+        text = self.shown(row)
+        return Finding(
+            f"{kind}:{row.id}", kind, "item" if item else "lesson", (row.id,), text, why, row.created_at,
+            weight, _print(words(row), *judged), tuple(offers), scope, row.source,
+        )  # fmt: skip
+
+    def _snapshot(self) -> tuple[Snapshot, int]:
+        snapshot = self.ws.store.load()
+        return snapshot, snapshot.counter
+
+
+def words(row: Row) -> str:
+    """All that a row says."""
+    return row.text if isinstance(row, Item) else f"{row.trigger}\n{row.bad_action}\n{row.better_action}"
+
+
+def told(row: Row) -> str:
+    """A row on one line: of a lesson what triggers it, and what to do then."""
+    return row.text if isinstance(row, Item) else f"{row.trigger}: {row.better_action}"
+
+
+def _secrets(text: str) -> list[Secret]:
+    from nanomem_tui.memory import secrets
+
+    return secrets.find(text)
+
+
+def _print(*judged: object) -> str:
+    body = "\n".join(map(str, judged))
+    return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
