@@ -39,8 +39,8 @@ from nanomem_tui.text import counted, one_line, safe_text
 from nanomem_tui.widgets.bindings import as_keymap, key_names
 from nanomem_tui.widgets.key_order import KeysInOrder
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
-from nanomem_tui.widgets.notices import Notices
 from nanomem_tui.widgets.toast import say
+from nanomem_tui.widgets.touring import Touring
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -59,7 +59,7 @@ READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream", "co
 Result = TypeVar("Result")
 
 
-class NanomemApp(Notices, KeysInOrder):
+class NanomemApp(Touring, KeysInOrder):
     """The console of one workspace."""
 
     TITLE = "nanomem"

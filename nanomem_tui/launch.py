@@ -56,7 +56,7 @@ def _show(workspace: str | None, ascii_only: bool) -> int:
         from nanomem_tui.opening import Opening
 
         found = paths.locate(workspace)
-        return _run(Opening(found, config.load(found)), ascii_only, ending)
+        return _run(Opening(found, config.load(found)), ascii_only, ending, "first")
 
 
 def _demonstrate(ascii_only: bool) -> int:
@@ -67,20 +67,22 @@ def _demonstrate(ascii_only: bool) -> int:
 
         with demo_home() as folder:
             found = paths.locate(folder)
-            return _run(Opening(found, config.load(found)), ascii_only, ending)
+            return _run(Opening(found, config.load(found)), ascii_only, ending, "walk")
 
 
-def _run(opening: Opening, ascii_only: bool, ending: Ending) -> int:
+def _run(opening: Opening, ascii_only: bool, ending: Ending, tour: str) -> int:
     gc.disable()  # until the app is there: nothing that an import makes is garbage
     opening.ahead()
     ending.show(lambda columns, lines: rows_frame(columns, lines, opening.wait(FIRST_ROWS_SECONDS)))
     import asyncio
 
+    from nanomem_tui import tour as tours
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.driver import console_driver
 
     driver = console_driver(ending.state) if ending.state is not None else None
     app = NanomemApp(opening, ascii_only=ascii_only, driver_class=driver, on_signal=ending.by_signal)
+    app.tour = tours.begun(tour, app.moved_keys, app.ascii_only)
     gc.freeze()
     gc.enable()
     loop = asyncio.new_event_loop()  # one that does not wait for reading threads at its end

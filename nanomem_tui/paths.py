@@ -213,6 +213,12 @@ def user_settings() -> Path:
     return (Path(base) if base else Path.home() / ".config") / "nanomem" / "config.toml"
 
 
+def user_state() -> Path:
+    """The user's folder for what the program remembers of itself: `nanomem` in the platform's state folder."""
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "nanomem"
+
+
 def default_workspace() -> Path:
     """`NANOMEM_WORKSPACE`, else the workspace in the agent's configuration, else `~/.nanobot/workspace`."""
     if chosen := os.environ.get("NANOMEM_WORKSPACE"):

@@ -45,6 +45,7 @@ from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.preview import Preview
 from nanomem_tui.widgets.text_view import TextView
 from nanomem_tui.widgets.toast import say, say_error
+from nanomem_tui.widgets.touring import TourBar
 
 Row = TypeVar("Row")
 
@@ -125,8 +126,9 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         return self.query_one("#detail")
 
     def set_status(self, status: Status) -> None:
-        """Show `status` in the status bar; writes nothing when it is the same."""
+        """Show `status` in the status bar, and what a tour says; writes nothing when it is the same."""
         self.query_one(StatusBar).show(status)
+        self.query_one(TourBar).show(getattr(self.app, "tour_lines", ()))
         self.refresh_context()
 
     def refresh_context(self) -> None:
@@ -172,6 +174,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
             yield self.make_detail()
         yield Static(id="too-small")
         yield FilterBar(self.filter_hint())
+        yield TourBar()
         yield StatusBar()
         yield ActionFooter(self.SCREEN)
 

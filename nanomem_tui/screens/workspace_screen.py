@@ -70,11 +70,15 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         return next(iter(keys_of(BY_NAME[action], self.console.moved_keys)), "")
 
     async def action_do(self, name: str) -> None:
-        """Do an action. Back first stops what runs beside the keys, as is said on every screen."""
+        """Do an action. Back first stops what runs beside the keys, as is said on every screen, or ends a tour."""
         if name == "back" and self.console.stop_running():
             self.app.clear_notifications()
             return
+        if name == "back" and self.console.toured(self.SCREEN, name):
+            return
         await super().action_do(name)
+        if name != "back":
+            self.console.toured(self.SCREEN, name)
 
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
         """Do `work` in a thread and show what became of it. Raises the errors of the tree; nothing is shown then.
@@ -134,6 +138,12 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         from nanomem_tui.screens import copying
 
         await copying.to_file(self)
+
+    def do_tour(self) -> None:
+        """The lines for who is here for the first time."""
+        from nanomem_tui.tour import FIRST, Tour
+
+        self.console.begin_tour(Tour(FIRST, self.console.moved_keys, self.console.ascii_only))
 
     def do_export_view(self) -> None:
         """Write the rows that are shown to a file."""

@@ -1,0 +1,148 @@
+"""The tours: five lines for who is here for the first time, and a walk through the demonstration.
+
+Owns the words, and when a step of the walk is done. Must not know a widget.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nanomem_tui import paths
+from nanomem_tui.actions import BY_NAME
+from nanomem_tui.keymap import Moved, key_text, keys_of
+
+_KEY = re.compile(r"\{(\w+)\}")
+MARK = "toured"
+"""A file in the user's state folder: the five lines were shown."""
+
+
+class Step(NamedTuple):
+    """Lines with the names of actions where their keys are to stand; done when one of `done` (an action, or
+    `screen action`) was done. None in `done`: only esc goes on."""
+
+    lines: tuple[str, ...]
+    done: tuple[str, ...] = ()
+
+
+FIRST = (
+    Step(
+        (
+            "Welcome. Nothing done here is lost: {undo} takes it back, {ledger} shows every change.",
+            "{go_items} what it believes · {go_dream} Dreams · {go_recall} why it recalls · {go_inbox} what wants you",
+            "{filter} finds as you type · {open} opens, {back} goes back · {cursor_down} {cursor_up} move",
+            "{edit} edits · {toggle} switches off · {delete} deletes · {select} selects · {copy} copies",
+            "{help} the keys of a screen · {palette} every command by name · {back} puts this away",
+        )
+    ),
+)
+WALK = (
+    Step(
+        (
+            "This memory is made up, and gone when you leave: try anything. Step {step}.",
+            "{go_inbox} shows all that wants a person, the most dangerous first.",
+        ),
+        ("go_inbox",),
+    ),
+    Step(
+        (
+            "One of these is poisoned: it gives the model orders, and was held back. Step {step}.",
+            "{reject} takes it away, {accept} would keep it. The reason stands beside it.",
+        ),
+        ("inbox reject", "inbox delete", "inbox toggle"),
+    ),
+    Step(
+        ("Gone, but nothing is ever lost here. Step {step}.", "{undo} brings it back; {redo} takes it away again."),
+        ("undo",),
+    ),
+    Step(
+        (
+            "Some memories say the same twice. Step {step}.",
+            "{next_list} leads on from the inbox to the duplicates; {merge} makes one of them, hits and all.",
+        ),
+        ("duplicates merge", "inbox merge", "items merge"),
+    ),
+    Step(
+        (
+            "And one thing that was said in one chat is known in all. Step {step}.",
+            "{go_items}, then {next_list}: who sees what, and what leaks. {move_scope} gives a memory its own place.",
+        ),
+        ("scopes move_scope", "items move_scope"),
+    ),
+    Step(
+        (
+            "Last night a Dream lost what it should have kept. Step {step}.",
+            "{go_dream} shows each Dream, word by word; {dream_restore} takes one back, later edits stay.",
+        ),
+        ("dream dream_restore",),
+    ),
+    Step(
+        (
+            "That was all. {ledger} shows every change you made, {go_recall} why a message recalls what it does.",
+            "{help} tells the keys anywhere; {back} puts these lines away, {quit} leaves.",
+        )
+    ),
+)
+
+
+class Tour:
+    """A tour under way: the step that is shown, until it is over."""
+
+    def __init__(self, steps: Sequence[Step], moved: Moved, ascii_only: bool = False) -> None:
+        self._steps = [step for step in steps if all(_is_there(name) for name in step.done) or not step.done]
+        self._moved = moved
+        self._ascii = ascii_only
+        self._at = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing more to show."""
+        return self._at >= len(self._steps)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is shown now; none when it is over."""
+        return () if self.over else tuple(_KEY.sub(self._named, line) for line in self._steps[self._at].lines)
+
+    def did(self, screen: str, action: str) -> bool:
+        """Something was done: whether that was the step, and the next one is shown."""
+        if self.over or not {action, f"{screen} {action}"}.intersection(self._steps[self._at].done):
+            return False
+        self._at += 1
+        return True
+
+    def leave(self) -> None:
+        """The person has seen enough."""
+        self._at = len(self._steps)
+
+    def _named(self, found: re.Match[str]) -> str:
+        name = found[1]
+        if name == "step":
+            return f"{self._at + 1} of {len(self._steps)}"
+        action = BY_NAME[name]
+        return key_text(next(iter(keys_of(action, self._moved)), f": {action.label}"), self._ascii)
+
+
+def _is_there(name: str) -> bool:
+    """Whether an action that is named with its screen exists there."""
+    screen, _, action = name.rpartition(" ")
+    return action in BY_NAME and (not screen or BY_NAME[action].on(screen))
+
+
+def begun(which: str, moved: Moved, ascii_only: bool = False) -> Tour | None:
+    """The tour of a start: the `walk` of the demonstration, or the `first` lines where they were never shown."""
+    if which == "walk":
+        return Tour(WALK, moved, ascii_only)
+    return Tour(FIRST, moved, ascii_only) if is_first_run() else None
+
+
+def is_first_run() -> bool:
+    """Whether the five lines were never shown to this user; from now on they were."""
+    mark = paths.user_state() / MARK
+    try:
+        mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mark.touch(mode=0o600, exist_ok=False)
+    except OSError:  # shown before; or nothing can be kept, and then not each time anew
+        return False
+    return True

@@ -1,0 +1,34 @@
+"""A tour on the screen: above the status bar, on every screen, until its steps are done or esc puts it away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nanomem_tui import tour
+from tests.screens.console import console
+
+
+async def test_the_lines_stand_above_the_status_bar_until_esc(demo: Path) -> None:
+    async with console(demo, "items", (80, 24)) as on:
+        assert "Welcome" not in on.text
+        await on.press("colon")
+        await on.type("tour")
+        await on.press("enter")
+        await on.shows("Welcome. Nothing you do here is lost", "esc puts these lines away")
+        rows = on.screen.table.size.height
+        await on.press("3")
+        await on.until(lambda: on.screen.SCREEN == "sessions")
+        await on.shows("Welcome.")
+        await on.press("1", "escape")
+        await on.until(lambda: "Welcome" not in on.text)
+        await on.until(lambda: on.screen.table.size.height == rows + 5)
+        assert on.screen.SCREEN == "items"
+
+
+async def test_a_step_that_is_done_shows_the_next(demo: Path) -> None:
+    async with console(demo, "items", (60, 20)) as on:
+        on.app.begin_tour(tour.Tour((tour.Step(("Press {undo}.",), ("undo",)), tour.Step(("Well done.",))), {}))
+        await on.press("d")
+        await on.shows("Press u.")
+        await on.press("u")
+        await on.shows("Well done.")
