@@ -56,8 +56,12 @@ def addable(context: Context) -> str | None:
 
 
 def two_rows(context: Context) -> str | None:
-    """Needs two rows that are selected."""
-    return writable(context) or (None if context.selected > 1 else "select two or more rows first (space)")
+    """Needs two rows that are selected, or one that is about several things."""
+    several = context.selected > 1 or "several" in context.has
+    alone = "it is about one thing: there is nothing to merge"
+    return writable(context) or (
+        None if several else alone if context.screen == "inbox" else "select two or more rows first (space)"
+    )
 
 
 def undoable(context: Context) -> str | None:

@@ -13,6 +13,7 @@ from nanomem_tui.actions.action import Action, Danger, Group
 from nanomem_tui.actions.everywhere import EVERYWHERE
 from nanomem_tui.actions.lists import ON_LISTS
 from nanomem_tui.actions.traces import ON_TRACES
+from nanomem_tui.actions.triage import ON_TRIAGE
 
 __all__ = ["ACTIONS", "BY_NAME", "GROUP_TITLES", "SCREENS", "SLASH", "Action", "Danger", "Group", "actions_on"]
 
@@ -35,6 +36,7 @@ SCREENS: Mapping[str, str] = {
     "survival": "Survival",
     "injections": "Injections",
     "inbox": "Inbox",
+    "rules": "Rules",
     "knowledge": "Knowledge",
     "journal": "Journal",
     "reflections": "Reflections",
@@ -52,7 +54,7 @@ GROUP_TITLES: Mapping[Group, str] = {
     "move": "Moving",
 }
 
-ACTIONS: tuple[Action, ...] = (*ON_LISTS, *ON_TRACES, *EVERYWHERE)
+ACTIONS: tuple[Action, ...] = (*ON_LISTS, *ON_TRACES, *ON_TRIAGE, *EVERYWHERE)
 
 BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
 

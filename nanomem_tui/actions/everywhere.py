@@ -59,6 +59,8 @@ EVERYWHERE: tuple[Action, ...] = (
            "go", headless="facts list"),
     Action("go_tiers", ("8",), "Tiers", "What happens now, and the records of the agent's work: goals, tasks, tool "
            "calls, decisions and the rest.", "go", headless="record KIND list"),
+    Action("go_inbox", ("9",), "Inbox", "All that wants a person, one after the other, with the evidence.", "go",
+           headless="triage list"),
     Action("go_status", ("0",), "Status", "The health of every part.", "go", headless="memory status"),
     # Moving in lists and texts.
     Action("cursor_down", ("j", "down"), "down", "One line down.", "move"),

@@ -21,7 +21,7 @@ _ROWS = ("items", "lessons")
 _KNOWN = ("knowledge", "journal", "reflections")
 _NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "blame": "runs",
          "versions": "next file", "recall": "real turns",
-         "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "items",
+         "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "rules", "rules": "inbox",
          "knowledge": "journal", "journal": "reflections", "reflections": "usage", "usage": "facts",
          "tiers": "records", "trail": "next kind", "status": "pictures", "pictures": "status"}  # fmt: skip
 
@@ -35,23 +35,23 @@ _TWINS: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 
 ON_LISTS: tuple[Action, ...] = (
-    Action("accept", ("+",), "accept", "Make what waits active: recalled from now on; an edit of a Dream is made. u "
-           "puts it back into the inbox.", "screen", ("inbox", "review"), headless="inbox accept ID", enabled=writable,
-           footer=8,
+    Action("accept", ("+",), "keep", "Keep it as it is: it is asked about again only when it changes. What was held "
+           "back is accepted: recalled from now on; an edit of a Dream is made. u takes that back.", "screen",
+           ("inbox", "review"), headless="triage keep ID", enabled=writable, footer=8, labels={"review": "accept"},
            helps={"review": "Accept the edit, or those selected; again to leave it open. Nothing is written yet."},
            twins={"review": ""}),
-    Action("reject", ("-",), "reject", "Take what waits away. u puts it back into the inbox.", "screen",
-           ("inbox", "review"), headless="inbox reject ID", enabled=writable, footer=9,
+    Action("reject", ("-",), "reject", "Take it away: deleted, or let go where it was held back. u brings it back.",
+           "screen", ("inbox", "review"), headless="triage reject ID --yes", enabled=writable, footer=9,
            helps={"review": "Reject the edit, or those selected; again to leave it open."}, twins={"review": ""}),
     Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen",
            (*_ROWS, *_KNOWN, "files", "inbox", "review", "trail"), headless="memory edit ID", enabled=writable,
            footer=10,
            labels={"inbox": "other words", "review": "other words"},
-           helps={"inbox": "Accept it with other words; esc leaves it waiting.",
+           helps={"inbox": "Give it other words; what was held back is accepted with them. esc leaves it.",
                   "review": "Accept the edit with other words; esc leaves it as it was.",
                   "knowledge": "Edit the value and the names of the fact; the value that it had stays in its history.",
                   "trail": "Edit the fields of the record as one text; what is JSON is checked before it is saved."},
-           twins={"lessons": "memory lessons edit ID", "files": "", "inbox": "inbox accept ID --text T",
+           twins={"lessons": "memory lessons edit ID", "files": "", "inbox": "triage edit ID --text T",
                   "review": "", **_TWINS["edit"]}),
     Action("edit_external", ("E",), "$EDITOR", "Edit the text in your own editor.", "screen",
            (*_ROWS, *_KNOWN, "files", "trail"), headless="memory edit ID", enabled=writable,
@@ -60,19 +60,24 @@ ON_LISTS: tuple[Action, ...] = (
            "screen", ("items",), headless="memory edit ID --kind K --importance N", enabled=writable, footer=18),
     Action("toggle", ("x",), "disable",
            "Disable what is enabled and enable what is disabled: kept, but never recalled.",
-           "screen", (*_ROWS, "knowledge"), headless="memory disable ID · memory enable ID", enabled=writable,
-           footer=11,
-           labels={"lessons": "on/off"}, twins={"lessons": "memory lessons disable ID · memory lessons enable ID"},
-           helps={"knowledge": "Disable what is enabled and enable what is disabled: kept, but never recalled. On a "
+           "screen", (*_ROWS, "knowledge", "inbox"), headless="memory disable ID · memory enable ID", enabled=writable,
+           footer=11, labels={"lessons": "on/off"},
+           twins={"lessons": "memory lessons disable ID · memory lessons enable ID", "inbox": "triage disable ID"},
+           helps={"inbox": "Switch it off: kept, but never recalled.",
+                  "knowledge": "Disable what is enabled and enable what is disabled: kept, but never recalled. On a "
                                "heading all facts under it, shown first."}),
     Action("delete", ("d",), "delete", "Delete one row at once, u brings it back; several are shown first.", "screen",
-           (*_ROWS, *_KNOWN, "trail"), "none", "memory delete ID --yes", writable, 12,
-           twins={"lessons": "memory lessons delete ID --yes", **_TWINS["delete"]},
-           helps={"knowledge": "Delete one fact at once, u brings it back; several, and all under a heading, are shown "
+           (*_ROWS, *_KNOWN, "trail", "inbox", "rules"), "none", "memory delete ID --yes", writable, 12,
+           twins={"lessons": "memory lessons delete ID --yes", "inbox": "triage delete ID --yes",
+                  "rules": "triage rules delete ID --yes", **_TWINS["delete"]},
+           helps={"rules": "Let the rule go; what it decided stays.",
+                  "knowledge": "Delete one fact at once, u brings it back; several, and all under a heading, are shown "
                                "first."}),
-    Action("merge", ("m",), "merge", "Make one item of the selected ones.", "screen", ("items", "knowledge"),
-           "preview", "memory merge ID ID", two_rows, 15, twins={"knowledge": "facts merge ID ID"},
-           helps={"knowledge": "Make one fact of the selected ones: the one at the cursor stays, the values of the "
+    Action("merge", ("m",), "merge", "Make one item of the selected ones.", "screen", ("items", "knowledge", "inbox"),
+           "preview", "memory merge ID ID", two_rows, 15,
+           twins={"knowledge": "facts merge ID ID", "inbox": "triage merge ID --yes"},
+           helps={"inbox": "Make one item of those that the finding is about.",
+                  "knowledge": "Make one fact of the selected ones: the one at the cursor stays, the values of the "
                                "others go on in its history."}),
     Action("pin", ("p",), "pin", "Pin the item, so that compaction and expiry leave it alone; again to unpin.",
            "screen", ("items",), "none", "memory pin ID · memory unpin ID", writable, 16),
@@ -126,7 +131,7 @@ ON_LISTS: tuple[Action, ...] = (
            ("sessions", "notes", "archive"), headless="session search Q", footer=12),
     Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, what "
            "waits in the inbox.", "screen",
-           (*_ROWS, "inbox", "sessions", "notes", "archive", "dream", "files", "blame", "versions", "recall",
+           (*_ROWS, "inbox", "rules", "sessions", "notes", "archive", "dream", "files", "blame", "versions", "recall",
             "injections", *_KNOWN, "usage", "tiers", "trail", "status", "pictures"), footer=13,
            footers={"items": 20, "lessons": 20, **dict.fromkeys(_KNOWN, 9)}, labels=_NEXT,
            helps={"versions": "The versions of the next file: SOUL, USER, MEMORY.",

@@ -1,188 +1,274 @@
-"""The Inbox screen, behind Items: items, lessons and edits of Dreams that were held back, why, and a person's decision.
+"""The Inbox screen: all that wants a person, one after the other, with the evidence beside it and one key for each
+decision.
 
-Shows a text as it is stored: of a secret that was masked, nothing but its kind and fingerprint is there.
+Owns what a person sees of the queue and which decision a key makes; the queue decides whether it can be made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from nanomem_tui.curation.waiting import EDIT, Waits
-from nanomem_tui.errors import BadInput
+from nanomem_tui.curation.decisions import SCOPE_HINT, TOLD, scope_fields
+from nanomem_tui.curation.progress import Progress
+from nanomem_tui.curation.queue import HELD
+from nanomem_tui.curation.values import KINDS, Decision, Finding, How
+from nanomem_tui.errors import BadInput, NanomemError
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.operations import Operation
-from nanomem_tui.screens.rows import LISTED, MANY, SAID, when
+from nanomem_tui.screens.listing import View
+from nanomem_tui.screens.rows import LISTED, MANY, SAID
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.text import counted, one_line
+from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
+from nanomem_tui.widgets.document import Block, Body, Document, Spans
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.waiting import Done, WaitingEdit
-    from nanomem_tui.memory.inbox import Waiting
+    from nanomem_tui.curation.queue import Done
+    from nanomem_tui.curation.waiting import WaitingEdit
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 
-    Held = Waiting | WaitingEdit
+SIGNS: Mapping[str, str] = {"secret": "!", "injection": "!", "conflict": "!"}
 
 
-class InboxScreen(WorkspaceScreen["Held"]):
-    """What waits for a person."""
+class InboxScreen(WorkspaceScreen[Finding]):
+    """The queue of findings."""
 
     SCREEN = "inbox"
     FLASHES = False  # what a person decides on goes, and that is said
-    EMPTY = "Nothing waits. What reads like an order or a secret, or was not sure enough, is held back here."
+    EMPTY = (
+        "Nothing wants you. What reads like an order or a secret or was not sure enough is held back here; "
+        "what says the same, contradicts, grew old or was never used is found here."
+    )
     HELP = (
-        "What was held back when it was captured, imported or dreamt: it is in no list and no file, never recalled and "
-        "in no export until you accept it. The reason stands beside it; o shows the message that it came from. Of an "
-        "edit of a Dream the line that goes and the line that comes are shown, and the entries that ask for it."
+        "All that wants a person, what is dangerous first, with the reason and the evidence beside it: what was held "
+        "back when it was captured, imported or dreamt (it is nowhere else until you accept it), and what is better "
+        "looked at. Each key decides on the row at the cursor, or on those selected, and goes on to the next; u undoes "
+        "any of it. & decides alike on all that is like this. What you keep is asked about again only when it changes."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
-        "is": "text", "kind": "text", "why": "text", "scope": "text", "session": "text", "source": "text",
-        "channel": "text", "file": "text", "age": "age", "hits": "number",
+        "is": "text", "why": "text", "scope": "text", "source": "text", "age": "age", "kind": "text", "sure": "number",
+        "id": "text",
     }  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._progress = Progress(0, 0.0, 0)
+        self._resumed = False
+        self.decided: Decision = "delete"  # the last decision, which `&` proposes
 
     # The list
 
-    def columns(self) -> Sequence[Column[Held]]:
-        """The words, why they wait, and where they are from."""
+    def columns(self) -> Sequence[Column[Finding]]:
+        """What it is, the words, and why it wants a person."""
         return (
-            Column("is", "Is", lambda row: row.layer, width=6, priority=2, tone="dim", sort=lambda row: row.layer),
-            Column("text", "What would be remembered", lambda row: row.text, min_width=36, flex=2),
-            Column("why", "Why it waits", lambda row: row.why, min_width=18, tone="warn", sort=lambda row: row.why),
-            Column("origin", "From", lambda row: row.origin, width=30, priority=3, tone="dim"),
-            aged("Age", lambda row: row.since, priority=1, align="right", tone="dim",
-                   sort=lambda row: row.since),
+            Column("is", "Is", lambda row: row.kind, width=9, tone="accent", sort=lambda row: row.kind),
+            Column("text", "Words", lambda row: row.text, min_width=30, flex=2, sort=lambda row: row.text.casefold()),
+            Column("why", "Why", lambda row: row.why, min_width=18, tone="warn", sort=lambda row: row.why),
+            Column("source", "Source", lambda row: row.source, width=14, priority=3, tone="dim",
+                   sort=lambda row: row.source),
+            aged("Age", lambda row: row.since, priority=1, align="right", tone="dim", sort=lambda row: row.since),
         )  # fmt: skip
 
-    def row_id(self, row: Held) -> str:
-        """The id of the item, lesson or edit."""
-        return row.id
+    def row_id(self, row: Finding) -> str:
+        """Of what is held back its own id, by which other screens know it; else that of the finding."""
+        return row.ids[0] if row.kind in HELD else row.id
 
-    def load(self) -> Iterable[Sequence[Held]]:
-        """All that waits, the newest first."""
-        yield Waits(self.ws).list()
+    def load(self) -> Iterable[Sequence[Finding]]:
+        """What is held back at once, then all that is found; and how far the person has come."""
+        triage = self.ws.triage
+        held = triage.known(HELD)
+        yield held
+        found = [one for one in triage.findings() if one.kind not in HELD]
+        self._progress = triage.progress(len(held) + len(found))
+        yield found
 
-    def search_text(self, row: Held) -> str:
+    def nothing(self) -> str:
+        """That nothing is left, and how much was done."""
+        return (
+            f"{counted(self._progress.decided, 'thing')} decided: all done." if self._progress.decided else self.EMPTY
+        )
+
+    def search_text(self, row: Finding) -> str:
         """Words are searched in the text and in the reason."""
         return f"{row.text}\n{row.why}"
 
-    def field(self, row: Held, name: str) -> Any:
-        """The fields of the filter language; `is` is item, lesson or edit."""
-        values = {"is": row.layer, "why": row.why, "age": row.since}
-        kept = _kept(row)
-        if name in values:
-            return values[name]
-        if kept is None:
-            edit = cast("WaitingEdit", row).hunk.edit
-            return {edit.file, edit.to_file} if name == "file" else row.layer if name == "kind" else None
-        if name == "scope":
-            return getattr(kept, "scope_key", None) or getattr(kept, "scope", None)
-        return getattr(kept, "session_key" if name == "session" else name, None)
+    def field(self, row: Finding, name: str) -> Any:
+        """The fields of the filter language; `is` is the kind of the finding, or item, lesson or edit."""
+        values = {
+            "is": {row.kind, row.layer}, "kind": row.kind, "why": row.why, "age": row.since, "scope": row.scope_key,
+            "source": row.source, "sure": row.weight, "id": {row.id, *row.ids},
+        }  # fmt: skip
+        return values[name]
 
-    def sign(self, row: Held) -> str:
-        """It wants a decision."""
-        return "?"
+    def sign(self, row: Finding) -> str:
+        """What is dangerous; everything else only asks."""
+        return SIGNS.get(row.kind, "?")
 
-    def facts(self, row: Held) -> frozenset[str]:
-        """Whether it is known where it came from."""
-        kept = _kept(row)
-        return frozenset({"source"}) if kept is not None and kept.session_key else frozenset()
+    def facts(self, row: Finding) -> frozenset[str]:
+        """Whether it is known where it came from, and whether it is about several things."""
+        kept = self._kept(row)
+        has = {"source"} if kept is not None and kept.session_key else set[str]()
+        return frozenset(has | ({"several"} if len(row.ids) > 1 and row.kind not in HELD else set()))
 
     def copy_text(self) -> str:
         """The words."""
         return "\n".join(row.text for row in self.targets())
 
-    def detail(self, row: Held) -> Document:
-        """The words, why they wait, who said them where; of an edit the diff and what asks for it."""
-        kept = _kept(row)
-        accept, reject, edit = (self.key_of(name) for name in ("accept", "reject", "edit"))
-        keys = Body(f"{accept} accepts it, {reject} rejects it, {edit} accepts it with other words.", "dim")
-        waits = Body(f"Waits: {row.why.removeprefix('waits ')}.", "warn")
-        if kept is None:
-            return _edit_document(Waits(self.ws), cast("WaitingEdit", row), waits, (accept, reject, edit))
-        if target_of(kept):
-            keys = Body(f"{accept} deletes that memory (u brings it back), {reject} keeps it.", "dim")
-        blocks: list[Block] = [Body(row.text), waits, keys, Heading("Where it is from")]
-        named = (
-            ("from", row.origin),
-            ("is", f"{getattr(kept, 'kind', '')} {row.layer}".strip()),
-            ("scope", getattr(kept, "scope_key", "") or getattr(kept, "scope", "")),
-            ("message", getattr(kept, "source_message_id", "")),
-            ("since", when(row.since)),
-            ("said", f"{kept.hits:,} times" if kept.hits > 1 else ""),
-            ("id", row.id),
-        )
-        blocks += [Field(name, str(value)) for name, value in named if value]
-        held = kept.meta.get("inbox")
-        if isinstance(held, Mapping):
-            blocks += [Field(name, str(value)) for name, value in held.items() if name != "why" and value]
-        return Document(tuple(blocks), copy=row.text)
+    def detail(self, row: Finding) -> Document:
+        """The words, why they want a person, and the evidence."""
+        from nanomem_tui.screens.inbox_detail import document
+
+        return document(self.ws.triage, self.ws.waits, row, self.key_of)
+
+    def _say_totals(self) -> None:
+        super()._say_totals()
+        done = self._progress.words().rpartition(", ")[0]
+        if done:
+            shown, total = self.shown(), len(self.listing.rows)
+            left = f"{shown:,} of {total:,}" if shown != total else f"{total:,} left"
+            selected = len(self.table.selected)
+            parts = [left, f"{selected:,} selected" if selected else "", done]
+            self.query_one(TitleBar).set_right(" · ".join(filter(None, parts)))
+
+    def _show_view(self, view: View[Finding]) -> None:
+        """Show the rows; the first time that all are there, go on where the last decision was made."""
+        asked = self._wanted_row is not None
+        super()._show_view(view)
+        if not self._resumed and view.done and not self._loading:
+            self._resumed = True
+            place = next((self.row_id(row) for row in view.rows if row.id == self._progress.next), None)
+            if place is not None and not asked and self.table.cursor == 0:
+                self.table.move_to_id(place)
+
+    def operations_done(self, operations: Sequence[Operation]) -> None:
+        """What was decided on goes at once, so that the next key means the next row; then all is read again."""
+        touched = {change.key for one in operations for change in one.changes}
+        decided = {key for one in operations if not one.takes_up for key in one.meta.get("findings", ())}
+        rows = [row for row in self.listing.rows if row.id not in decided and touched.isdisjoint(row.ids)]
+        if len(rows) < len(self.listing.rows):
+            self.listing.set_rows(rows)
+            self._make_view()
+        self.reload()
 
     # Deciding
 
     async def do_accept(self) -> None:
-        """Make what waits active, and edits in their files."""
-        await self._decide("accept", "Accept")
+        """Keep it as it is; what was held back becomes active."""
+        await self._decide("keep")
 
     async def do_reject(self) -> None:
-        """Take what waits away."""
-        await self._decide("reject", "Reject")
+        """Take it away."""
+        await self._decide("reject")
 
-    async def _decide(self, action: str, verb: str) -> None:
+    async def do_delete(self) -> None:
+        """Delete it."""
+        await self._decide("delete")
+
+    async def do_toggle(self) -> None:
+        """Switch it off."""
+        await self._decide("disable")
+
+    async def do_merge(self) -> None:
+        """Make one of those that say the same."""
+        await self._decide("merge")
+
+    async def do_snooze(self) -> None:
+        """Put it off for a week."""
+        await self._decide("snooze")
+
+    def do_split(self) -> None:
+        """Move it to the scope that is asked for."""
+        from nanomem_tui.widgets.prompt import AskScreen
+
+        rows = self.targets()
+        if not rows or rows[0].layer != "item" or rows[0].kind in HELD:
+            raise BadInput("only an item has a scope to move to", rows[0].id if rows else "")
+
+        def wrong(scope: str) -> str:
+            try:
+                scope_fields(scope.strip(), "")
+            except NanomemError as error:
+                return f"{error.what}: {SCOPE_HINT}"
+            return ""
+
+        async def move(scope: str | None) -> None:
+            if scope:
+                await self._take(rows, "split", How(scope=scope.strip()))
+
+        self.ask(AskScreen("Move to which scope", placeholder=SCOPE_HINT, wrong=wrong), move)
+
+    async def do_all_like(self) -> None:
+        """Decide alike on all that is like the row at the cursor."""
+        from nanomem_tui.screens.inbox_like import ask_for_all_like
+
+        row = self.table.cursor_row
+        if row is not None:
+            await ask_for_all_like(self, row)
+
+    async def _decide(self, decision: Decision) -> None:
         """One thing or a few at once, many after a look at them."""
         rows = self.targets()
-        ids = [row.id for row in rows]
 
         async def decide(_yes: bool = True) -> None:
-            await self._do(lambda waits: waits.accept(ids) if action == "accept" else waits.reject(ids))
+            await self._take(rows, decision)
             self.table.clear_selection()
 
         if len(rows) <= MANY:
             await decide()
             return
-        blocks: list[Block] = [Spans((("  ", ""), (one_line(row.text, 200), "")), 2) for row in rows[:LISTED]]
+        blocks: list[Block] = [
+            Spans((("  ", ""), (one_line(row.text, 160), ""), (f"  {one_line(row.why, 60)}", "dim")), 2)
+            for row in rows[:LISTED]
+        ]
         if len(rows) > LISTED:
             blocks.append(Body(f"… and {len(rows) - LISTED:,} more", "dim"))
-        self.confirm(f"{verb} {counted(len(rows), 'thing')}", blocks, decide, opened_by=self.key_of(action))
+        from nanomem_tui.screens.inbox_detail import ACTION_OF
 
-    def do_edit(self) -> None:
-        """Accept the one at the cursor with other words."""
+        title = f"{TOLD[decision].capitalize()} {counted(len(rows), 'finding')}"
+        self.confirm(title, blocks, decide, opened_by=self.key_of(ACTION_OF[decision]))
+
+    async def do_edit(self) -> None:
+        """Give the one at the cursor other words."""
         from nanomem_tui.widgets.prompt import EditScreen
 
         row = self.table.cursor_row
         if row is None:
             return
-        kept = _kept(row)
-        if kept is None:
-            edit = cast("WaitingEdit", row)
-            if not edit.new:
-                raise BadInput("a removal has no words", edit.place, "accept or reject it")
-            words = edit.new
-        elif target_of(kept):
-            raise BadInput("what is to be forgotten has no words", kept.id, "accept or reject it")
-        else:
-            words = getattr(kept, "better_action", row.text)
+        words = await self.console.in_thread(lambda ws: _words(ws, row))
 
-        async def accept(text: str | None) -> None:
+        async def save(text: str | None) -> None:
             if text:
-                await self._do(lambda waits: waits.accept([row.id], text))
+                await self._take([row], "edit", How(text=text))
 
         def wrong(text: str) -> str:
-            return Waits(self.ws).now(cast("WaitingEdit", row), text) if kept is None else ""
+            if row.kind != "edit":
+                return ""
+            return self.ws.waits.now(cast("WaitingEdit", self.ws.waits.get(row.ids[0])), text)
 
-        self.ask(EditScreen(f"Accept {row.id} with these words", words, wrong=wrong), accept)
+        verb = "Accept" if row.kind in HELD else "Edit"
+        title = f"{verb} {row.ids[0]}{' with these words' if row.kind in HELD else ''}"
+        self.ask(EditScreen(title, words, wrong=wrong), save)
 
-    async def _do(self, decide: Callable[[Waits], Done]) -> None:
+    async def _take(self, rows: Sequence[Finding], decision: Decision, how: How | None = None) -> None:
         """Decide in a thread, then say what was done, and what had to stay."""
+        going = {row.id for row in rows}
+        shown = list(self.table.rows)
+        at = max((place for place, row in enumerate(shown) if row.id in going), default=-1)
+        after = next((row.id for row in shown[at + 1 :] if row.id not in going), "")
+        await self.do_take(lambda ws: ws.triage.take(rows, decision, how, next_id=after))
+        self.decided = decision
+
+    async def do_take(self, decide: Any) -> None:
+        """Make a decision (`Workspace` in, `Done` out) in a thread, and tell of it."""
         made: list[Done] = []
 
         def work(ws: Workspace) -> Sequence[Operation]:
-            made.append(decide(Waits(ws)))
+            made.append(decide(ws))
             return [made[0].operation]
 
         for operation in await self.change(work):
@@ -190,14 +276,14 @@ class InboxScreen(WorkspaceScreen["Held"]):
         left = made[0].left
         if left:
             first = f"{one_line(left[0][0].text, SAID)}: {left[0][1].what}"
-            more = f" and {counted(len(left) - 1, 'more edit')}" if len(left) > 1 else ""
+            more = f" and {counted(len(left) - 1, 'more', 'more')}" if len(left) > 1 else ""
             say(self, f"Still in the inbox: {first}{more}", "warning")
 
     # Elsewhere
 
     def do_next_list(self) -> None:
-        """Back to the items."""
-        self.console.go("items")
+        """To the next desk behind this one."""
+        self.console.go(desk_after(self.SCREEN))
 
     async def do_source(self) -> None:
         """To the message that it came from, or to its session."""
@@ -206,7 +292,7 @@ class InboxScreen(WorkspaceScreen["Held"]):
         from nanomem_tui.store.values import Item
 
         row = self.table.cursor_row
-        kept = None if row is None else _kept(row)
+        kept = None if row is None else self._kept(row)
         if kept is None or not kept.session_key:
             return
         key = kept.session_key
@@ -217,43 +303,34 @@ class InboxScreen(WorkspaceScreen["Held"]):
             self.console.go("sessions", key)
             say(self, "Which message it came from is not known: this is its session")
 
-
-def _kept(row: Held) -> Row | None:
-    """The item or lesson that waits; None for an edit."""
-    return None if row.layer == EDIT else cast("Waiting", row).row
-
-
-def _edit_document(waits: Waits, row: WaitingEdit, why: Block, named_keys: tuple[str, str, str]) -> Document:
-    """The line that goes and the line that comes, word by word; why it waits, and the entries that ask for it."""
-    blocks: list[Block] = [Spans(((row.place, "heading"),)), *_diff(row.old, row.new), why]
-    accept, reject, edit_key = named_keys
-    gone, mends = waits.now(row), not waits.now(row, "other words")
-    if gone:
-        blocks.append(Body(f"It cannot be made as it is: {gone}.", "bad"))
-    said = "" if gone else f"{accept} accepts it, "
-    said += f"{reject} rejects it" + (f", {edit_key} accepts it with other words." if mends else ".")
-    blocks += [Body(said, "dim"), Heading("What asks for it")]
-    entries = waits.evidence(row)
-    for entry in entries:
-        said = entry.text if entry.timestamp else "not in the history any more"
-        head = " ".join(filter(None, (entry.timestamp, entry.session_key)))
-        blocks.append(Spans(((f"#{entry.cursor} ", "accent"), (f"{head} ", "dim"), (said, "")), 2))
-    if not entries:
-        blocks.append(Body("No history entry is named.", "dim"))
-    edit = row.hunk.edit
-    named = (
-        ("is", f"edit of a Dream ({row.hunk.dreamer}): {edit.op}"),
-        ("reason", edit.why),
-        ("since", when(row.since)),
-        ("id", row.id),
-    )
-    blocks += [Heading("Where it is from"), *(Field(name, value) for name, value in named if value)]
-    return Document(tuple(blocks), copy=row.new or row.old)
+    def _kept(self, row: Finding) -> Row | None:
+        """The item or lesson that a finding is about; None for an edit."""
+        if row.layer not in ("item", "lesson") or not row.ids:
+            return None
+        return cast("Row | None", self.ws.store.snapshot.table(row.layer).get(row.ids[0]))
 
 
-def _diff(old: str, new: str) -> Iterable[Block]:
-    lines = [DiffLine("-", old)] if old else []
-    lines += [DiffLine("+", new)] if new else []
-    for line, spans in spans_of(Hunk(tuple(lines))):
-        tone = "added" if line.sign == "+" else "removed"
-        yield Spans(((f"{line.sign} ", tone), *spans), 2)
+DESKS = ("inbox", "duplicates", "conflicts", "rules")
+
+
+def desk_after(screen: str) -> str:
+    """The next of the screens on which a person decides, of those that there are."""
+    from nanomem_tui.screens.registry import PLACES
+
+    there = [name for name in DESKS if name in PLACES]
+    return there[(there.index(screen) + 1) % len(there)]
+
+
+def _words(ws: Workspace, finding: Finding) -> str:
+    """The words that an edit of a finding begins with. Raises BadInput for what has none."""
+    if finding.kind == "edit":
+        edit = cast("WaitingEdit", ws.waits.get(finding.ids[0]))
+        if not edit.new:
+            raise BadInput("a removal has no words", edit.place, "accept or reject it")
+        return edit.new
+    row: Any = ws.store.load().table(finding.layer).get(finding.ids[0])
+    if row is None:
+        raise BadInput("it has no words of its own", finding.id, f"see {KINDS.get(finding.kind, finding.kind)}")
+    if target_of(row):
+        raise BadInput("what is to be forgotten has no words", row.id, "accept or reject it")
+    return str(getattr(row, "better_action", "") or getattr(row, "text", ""))

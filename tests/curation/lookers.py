@@ -54,13 +54,13 @@ class Looker:
                 )  # fmt: skip
 
 
-def look_for_junk(monkeypatch: pytest.MonkeyPatch) -> list[Looker]:
-    """Let every workspace have this finder and the one of what is held back; returns those that were made."""
+def look_for_junk(monkeypatch: pytest.MonkeyPatch, *, junk: bool = True) -> list[Looker]:
+    """Let every workspace have the finder of what is held back and, where `junk`, this one; returns those made."""
     made: list[Looker] = []
 
     def finders(ws: Workspace) -> list[object]:
         made.append(Looker(ws))
-        return [HeldBack(ws.waits), made[-1]]
+        return [HeldBack(ws.waits), *(made[-1:] if junk else [])]
 
     monkeypatch.setattr(registered, "finders", finders)
     return made

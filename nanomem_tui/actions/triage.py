@@ -1,0 +1,17 @@
+"""What is done with findings beyond what is done with any row, and with the rules that are made from decisions."""
+
+from __future__ import annotations
+
+from nanomem_tui.actions.action import Action
+from nanomem_tui.conditions import writable
+
+ON_TRIAGE: tuple[Action, ...] = (
+    Action("snooze", ("Z",), "put off", "Put it off for a week; it is asked about again then.", "screen", ("inbox",),
+           headless="triage snooze ID", enabled=writable, footer=16),
+    Action("split", ("S",), "move scope", "Move it to the scope where it belongs: global, a chat or a person.",
+           "screen", ("inbox",), headless="triage split ID --scope S", enabled=writable, footer=18),
+    Action("all_like", ("&",), "all like this", "Decide alike on all that is like this: of its kind, scope and source, "
+           "for such a reason. The rule is kept with it; u takes back both.", "screen", ("inbox", "rules"), "preview",
+           "triage like ID DECISION", writable, 14, labels={"rules": "apply"},
+           helps={"rules": "Apply the rule to what it is about now."}, twins={"rules": "triage rules apply ID"}),
+)  # fmt: skip
