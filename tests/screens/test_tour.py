@@ -14,7 +14,7 @@ async def test_the_lines_stand_above_the_status_bar_until_esc(demo: Path) -> Non
         await on.press("colon")
         await on.type("tour")
         await on.press("enter")
-        await on.shows("Welcome. Nothing you do here is lost", "esc puts these lines away")
+        await on.shows("Welcome. Nothing done here is lost", "esc puts this away")
         rows = on.screen.table.size.height
         await on.press("3")
         await on.until(lambda: on.screen.SCREEN == "sessions")
