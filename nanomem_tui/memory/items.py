@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.memory import cap, retention, scopes
+from nanomem_tui.memory import cap, merging, retention, scopes
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Operation, Perform, new_key, new_operation
@@ -264,8 +264,9 @@ class Items:
         return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:
-        """Make one item of several: the newest (or `into`, one of them) stays, hits add up, the oldest origin and the
-        longest life too. Raises Refused where scopes or kinds differ and no `into` says which one is to stand."""
+        """Make one item of several: the newest (or `into`, one of them) stays, with the hits, the oldest origin and
+        all sources of the others (`merging`). Raises Refused where scopes or kinds differ and no `into` says which one
+        is to stand."""
         found = {row.id: row for row in map(self._active, ids)}
         rows = sorted(found.values(), key=lambda row: (row.id == into, row.updated_at))
         if len(rows) < 2:
@@ -274,13 +275,7 @@ class Items:
             fix = "make them alike first, or `nanomem memory merge … --into ID` says which one stands"
             raise Refused("they differ in scope or kind", f"{len(rows)} items", fix)
         kept, others = rows[-1], rows[:-1]
-        after = kept._replace(
-            hits=sum(row.hits for row in rows),
-            created_at=min(row.created_at for row in rows),
-            pinned=any(row.pinned for row in rows),
-            importance=max(row.importance for row in rows),
-            expires_at=retention.longest(rows),
-        )
+        after = merging.merged(kept, others)
         changes = [change_of("item", kept, after)] if after != kept else []
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in others]
         return self._perform(new_operation("items.merge", f"merge {len(rows)} items into {told(kept.text)}", changes))

@@ -1,4 +1,5 @@
-"""Which item is the same memory as a text: by scope and by the words without width, case and marks.
+"""Which item is the same memory as a text: by scope and by the words without width, case and marks, its own or those of
+an item that was merged into it.
 
 Owns a small index over the rows in RAM that keeps itself up to date. Reads only.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from nanomem_tui.memory.merging import aliases
 from nanomem_tui.memory.safety import normal
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Item
@@ -19,21 +21,23 @@ class Twins:
         self._snapshot = store.snapshot
         self._changed: set[str] | None = None
         self._places: dict[str, str] = {}
-        self._scopes: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
+        self._scopes: defaultdict[str, dict[str, tuple[str, ...] | None]] = defaultdict(dict)
 
     def find(self, scope_key: str, text: str) -> Item | None:
-        """The item of that scope that says the same; an enabled one before a disabled one, never a deleted one."""
+        """The item of that scope that says the same; an enabled one before a disabled one, one with these very words
+        before one that was merged with such, never a deleted one."""
         wanted = normal(text)
         with self._snapshot.lock:
             self._update()
             folded = self._scopes.get(scope_key, {})
             found: Item | None = None
+            best = (False, False)
             for key, known in folded.items():
                 item = self._snapshot.items[key]
-                words = known if known is not None else normal(item.text)
+                words = known if known is not None else tuple(map(normal, (item.text, *aliases(item))))
                 folded[key] = words
-                if words == wanted and (found is None or (item.enabled and not found.enabled)):
-                    found = item
+                if wanted in words and (found is None or (bool(item.enabled), words[0] == wanted) > best):
+                    found, best = item, (bool(item.enabled), words[0] == wanted)
             return found
 
     def of_scope(self, scope_key: str) -> list[Item]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def finders(ws: Workspace) -> Sequence[Finder]:
     """The finders of one workspace, each new; what they need of it they read when they are asked to find."""
     from nanomem_tui.curation.finders.dated import DateHasPassed
+    from nanomem_tui.curation.finders.duplicate import SaysTheSame
     from nanomem_tui.curation.finders.held import HeldBack
     from nanomem_tui.curation.finders.injection import ReadsLikeOrder
     from nanomem_tui.curation.finders.long import TooLong
@@ -36,6 +37,7 @@ def finders(ws: Workspace) -> Sequence[Finder]:
         HeldBack(ws.waits),
         HoldsSecret(rows),
         ReadsLikeOrder(rows),
+        SaysTheSame(ws.duplicates),
         restated,
         dated,
         Stale(rows, asked_already),

@@ -1,0 +1,291 @@
+"""Items that say what another one says: clusters of them, and what a person makes of a cluster.
+
+Owns which items are compared, and that its view of them follows what changes. Composes the guard, the shingles and the
+marks; every decision is one operation.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nanomem_tui import clock
+from nanomem_tui.curation import shingles, value_guard
+from nanomem_tui.curation.clusters import (
+    WIDEST,
+    Cluster,
+    agreeing,
+    cluster_of,
+    finding_of,
+    left_open,
+    of_one,
+    stays,
+)
+from nanomem_tui.curation.statements import key_of
+from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.memory.labels import told
+from nanomem_tui.operations import Operation, Perform, new_operation
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.values import Item
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.curation.marks import Mark
+    from nanomem_tui.memory.items import Items
+
+NEAR = 72.0
+"""Per cent of the letters of two keys that agree, from which a person is asked."""
+Node = tuple[str, str]
+"""Scope key, and the key of a statement."""
+Like = tuple[float, value_guard.Verdict]
+"""Per cent of the letters that agree, and what the guard says: `same` or `near`."""
+
+
+class Duplicates:
+    """The duplicates of one workspace."""
+
+    def __init__(self, store: MemoryStore, marks: Callable[[], Mapping[str, Mark]], perform: Perform) -> None:
+        """`marks`: what a person kept or put off, by the id of the finding."""
+        self._store = store
+        self._perform = perform
+        self._marks = marks
+        self._lock = threading.Lock()
+        self._changed: set[str] | None = None
+        self._rows: dict[str, Item] = {}
+        self._nodes: dict[str, Node] = {}
+        self._members: defaultdict[Node, set[str]] = defaultdict(set)
+        self._groups: defaultdict[tuple[str, tuple[str, ...]], set[str]] = defaultdict(set)
+        self._scopes: defaultdict[str, set[str]] = defaultdict(set)
+        self._near: defaultdict[Node, dict[Node, Like]] = defaultdict(dict)
+        self._agree: dict[Node, list[list[Item]]] = {}
+        self._keys: dict[str, tuple[str, str]] = {}
+
+    # -- what there is ------------------------------------------------------------------------------------------
+
+    def clusters(self) -> list[Cluster]:
+        """All clusters but those that a person kept or put off: sure ones first, then the largest, the most alike."""
+        with self._lock:
+            self._update()
+            found = [*self._same(), *self._across(), *self._alike()]
+        open_ = left_open(self._marks(), clock.iso(clock.now()))
+        found = [one for cluster in found if (one := open_(cluster)) is not None]
+        return sorted(found, key=lambda one: (not one.sure, -len(one.items), -one.alike, one.kept.id))
+
+    def get(self, name: str) -> Cluster:
+        """The cluster of that id, or the first that the item of that id (or its beginning) is in. Raises NotFound."""
+        found = self.clusters()
+        exact = next((one for one in found if one.id == name or name in one.ids), None)
+        near = exact or next((one for one in found if name and any(key.startswith(name) for key in one.ids)), None)
+        if near is None:
+            raise NotFound("no duplicates of that", name, "see `nanomem duplicates list`")
+        return near
+
+    def of(self, ids: Sequence[str]) -> Cluster:
+        """Items that a person names as one cluster, whatever they say. Raises NotFound, BadInput for fewer than two."""
+        rows = self._store.load("item").items
+        named = [rows[key] for key in dict.fromkeys(ids) if key in rows and not rows[key].is_deleted]
+        if len(named) < len(set(ids)):
+            raise NotFound("no such item", next(key for key in ids if key not in {row.id for row in named}))
+        if len(named) < 2:
+            raise BadInput("a merge needs two or more items", ", ".join(ids), "name them, or a cluster")
+        return cluster_of(named, "near" if len({row.scope_key for row in named}) == 1 else "scopes")
+
+    def among(self, rows: Iterable[Item]) -> list[Cluster]:
+        """The clusters that any of these rows is in."""
+        wanted = {row.id for row in rows}
+        return [one for one in self.clusters() if wanted & {*one.ids}]
+
+    # -- deciding -----------------------------------------------------------------------------------------------
+
+    def merge(self, clusters: Sequence[Cluster], into: str = "") -> Operation:
+        """Make one item of each cluster: the first of it (or `into`) stays with its words. One operation for all.
+
+        Raises BadInput for several clusters of which one needs a look, and for one of several scopes without `into`;
+        Conflict when a text was changed since the cluster was found, NotFound, NothingToDo.
+        """
+        doubtful = [one for one in clusters if not one.sure]
+        if len(clusters) > 1 and doubtful:
+            what = f"{counted(len(doubtful), 'cluster')} of these need a look"
+            raise BadInput(what, doubtful[0].why, "merge those one by one")
+        if clusters and len(clusters[0].scope_keys) > 1 and not into:
+            raise BadInput("they are of different scopes", clusters[0].why, "say which one stays: --into ID")
+        if into and into not in clusters[0].ids:
+            raise BadInput("that is none of those to merge", into, f"one of {', '.join(clusters[0].ids)}")
+        with self._store.deciding.alone():
+            plans = [self._merge_plan(one, into or one.kept.id) for one in clusters]
+            return self._performed("duplicates.merge", "merge", plans)
+
+    def disable_others(self, cluster: Cluster, stays: str = "") -> Operation:
+        """Disable all of a cluster but one (its first, or `stays`). Raises as `merge`."""
+        others = [key for key in cluster.ids if key != (stays or cluster.kept.id)]
+        with self._store.deciding.alone():
+            plan = self._planned(cluster, lambda items: items.set_enabled(others, False))
+            return self._performed("items.disable", "disable the others of", [plan])
+
+    def delete_others(self, cluster: Cluster, stays: str = "") -> Operation:
+        """Delete all of a cluster but one (its first, or `stays`). Raises as `merge`."""
+        others = [key for key in cluster.ids if key != (stays or cluster.kept.id)]
+        with self._store.deciding.alone():
+            plan = self._planned(cluster, lambda items: items.delete(others))
+            return self._performed("items.delete", "delete the others of", [plan])
+
+    def keep(self, clusters: Sequence[Cluster]) -> Operation:
+        """Say that they are no duplicates: asked again only when one of their texts changes. Raises NothingToDo."""
+        from nanomem_tui.curation.marks import Marks
+
+        if not clusters:
+            raise NothingToDo("no duplicates are named", "duplicates", "see `nanomem duplicates list`")
+        with self._store.deciding.alone():
+            changes = Marks(self._store).changes([finding_of(one) for one in clusters], "keep")
+            what = told(clusters[0].kept.text) if len(clusters) == 1 else counted(len(clusters), "cluster")
+            return self._perform(new_operation("duplicates.keep", f"keep all of {what}", changes))
+
+    def _merge_plan(self, cluster: Cluster, into: str) -> Operation:
+        return self._planned(cluster, lambda items: items.merge(cluster.ids, into=into))
+
+    def _planned(self, cluster: Cluster, decide: Callable[[Items], Operation]) -> Operation:
+        """The operation of a decision on a cluster, not performed. Raises Conflict when one of its texts changed."""
+        from nanomem_tui.memory.items import Items
+        from nanomem_tui.memory.recall import Recall
+
+        rows = self._store.load("item").items
+        for item in cluster.items:
+            now = rows.get(item.id)
+            if now is not None and (now.text, now.scope_key) != (item.text, item.scope_key):
+                raise Conflict("somebody changed it meanwhile", item.id, "look at it again")
+        made: list[Operation] = []
+
+        def take(operation: Operation) -> Operation:
+            made.append(operation)
+            return operation
+
+        decide(Items(self._store, (), take, lambda: Recall(self._store, self._store.settings)))
+        return made[0]
+
+    def _performed(self, kind: str, verb: str, plans: Sequence[Operation]) -> Operation:
+        if not plans:
+            raise NothingToDo("no duplicates are named", "duplicates", "see `nanomem duplicates list`")
+        if len(plans) == 1:
+            return self._perform(plans[0])
+        changes = [change for plan in plans for change in plan.changes]
+        return self._perform(new_operation(kind, f"{verb} {counted(len(plans), 'cluster')} of duplicates", changes))
+
+    # -- the view of the rows -----------------------------------------------------------------------------------
+
+    def _update(self) -> None:
+        first, changed = self._look()
+        if first:
+            for item in changed.values():
+                if item is not None:
+                    self._put(item)
+            for (scope, _), keys in self._groups.items():
+                if len(keys) > 1:
+                    for one, other, score in shingles.pairs(sorted(keys), NEAR):
+                        self._link((scope, one), (scope, other), score)
+            return
+        for key, item in changed.items():
+            self._drop(key)
+            node = self._put(item) if item is not None else None
+            if node is not None and len(self._members[node]) == 1:
+                group = self._groups[node[0], shingles.telling(node[1])]
+                for other, score in shingles.near(node[1], list(group), NEAR):
+                    self._link(node, (node[0], other), score)
+
+    def _look(self) -> tuple[bool, Mapping[str, Item | None]]:
+        """Whether this is the first look, and what changed since the last one: who writes does not wait for more."""
+        snapshot = self._store.load("item")
+        with snapshot.lock:
+            items = snapshot.items
+            if self._changed is None:
+                self._changed = snapshot.watch()
+                return True, dict(items)
+            changed = {key: items.get(key) for key in self._changed}
+            self._changed.clear()
+            return False, changed
+
+    def _put(self, item: Item) -> Node | None:
+        """Take a row into the view; its node, None where it is not looked at."""
+        if item.is_deleted or not item.enabled:
+            return None
+        known = self._keys.get(item.id)
+        if known is None or known[0] != item.text:
+            known = self._keys[item.id] = item.text, key_of(item.text)
+        node = (item.scope_key, known[1])
+        if not node[1]:
+            return None
+        self._nodes[item.id], self._rows[item.id] = node, item
+        self._members[node].add(item.id)
+        self._agree.pop(node, None)
+        self._groups[node[0], shingles.telling(node[1])].add(node[1])
+        self._scopes[node[1]].add(node[0])
+        return node
+
+    def _drop(self, key: str) -> None:
+        node = self._nodes.pop(key, None)
+        if node is None:
+            return
+        del self._rows[key]
+        self._members[node].discard(key)
+        self._agree.pop(node, None)
+        if self._members[node]:
+            return
+        del self._members[node]
+        self._groups[node[0], shingles.telling(node[1])].discard(node[1])
+        self._scopes[node[1]].discard(node[0])
+        for other in self._near.pop(node, {}):
+            self._near[other].pop(node, None)
+
+    def _link(self, one: Node, other: Node, score: float) -> None:
+        """Two statements that are alike, unless the guard parts them."""
+        texts = [self._rows[min(self._members[node])].text for node in (one, other)]
+        verdict, _ = value_guard.judge(*texts)
+        if verdict != "different":
+            self._near[one][other] = self._near[other][one] = score, verdict
+
+    # -- clusters -----------------------------------------------------------------------------------------------
+
+    def _of(self, node: Node) -> list[Item]:
+        """The rows of a statement, the one to stay first."""
+        return sorted((self._rows[key] for key in self._members.get(node, ())), key=stays, reverse=True)
+
+    def _same(self) -> Iterator[Cluster]:
+        """Statements of one key, each with those that no guard parts from the first."""
+        for node, ids in self._members.items():
+            if len(ids) > 1:
+                if node not in self._agree:
+                    self._agree[node] = list(agreeing(self._of(node)))
+                yield from (cluster_of(rows, "same") for rows in self._agree[node])
+
+    def _across(self) -> Iterator[Cluster]:
+        """The same words for everybody and in a narrower scope."""
+        for key, scopes in self._scopes.items():
+            if len(scopes) < 2:
+                continue
+            firsts = [rows[0] for scope in sorted(scopes) if (rows := self._of((scope, key)))]
+            everybody = [row for row in firsts if row.scope_type == "global"]
+            if everybody:
+                rest = [row for row in firsts if row.scope_type != "global"][: WIDEST - 1]
+                rows = [everybody[0], *(row for row in rest if of_one(everybody[0], row))]
+                if len(rows) > 1:
+                    yield cluster_of(rows, "scopes")
+
+    def _alike(self) -> Iterator[Cluster]:
+        """Statements that are nearly those of a first one, which says the most; each is in one cluster."""
+        firsts: dict[Node, Item] = {node: rows[0] for node in self._near if (rows := self._of(node))}
+        taken: set[Node] = set()
+        for node in sorted(firsts, key=lambda node: (-len(self._near[node]), -len(node[1]), node)):
+            if node in taken:
+                continue
+            rows = [firsts[node]]
+            least, slips = 100.0, True
+            for other, (score, verdict) in sorted(self._near[node].items(), key=lambda pair: (-pair[1][0], pair[0])):
+                if other in taken or other not in firsts or not of_one(firsts[node], firsts[other]):
+                    continue
+                taken.add(other)
+                rows.append(firsts[other])
+                least, slips = min(least, score), slips and verdict == "same"
+            if len(rows) > 1:
+                taken.add(node)
+                yield cluster_of(rows, "same" if slips else "near", least / 100)
