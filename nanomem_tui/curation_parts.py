@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from nanomem_tui.curation.duplicates import Duplicates
     from nanomem_tui.curation.queue import Triage
     from nanomem_tui.curation.waiting import Waits
     from nanomem_tui.workspace import Workspace
@@ -30,6 +31,15 @@ class CurationParts:
         from nanomem_tui.curation.queue import Triage
 
         return Triage(self._whole)
+
+    @cached_property
+    def duplicates(self) -> Duplicates:
+        """Items that say what another one says."""
+        from nanomem_tui.curation.duplicates import Duplicates
+        from nanomem_tui.curation.marks import Marks
+
+        ws = self._whole
+        return Duplicates(ws.store, Marks(ws.store).all, ws.perform)
 
     @property
     def _whole(self) -> Workspace:
