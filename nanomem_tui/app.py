@@ -35,6 +35,7 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.terminal.display import Display, wants_thin
 from nanomem_tui.text import counted, one_line, safe_text
 from nanomem_tui.widgets.bindings import as_keymap, key_names
 from nanomem_tui.widgets.key_order import KeysInOrder
@@ -59,7 +60,7 @@ READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream", "co
 Result = TypeVar("Result")
 
 
-class NanomemApp(Touring, KeysInOrder):
+class NanomemApp(Touring, KeysInOrder, Display):
     """The console of one workspace."""
 
     TITLE = "nanomem"
@@ -92,6 +93,7 @@ class NanomemApp(Touring, KeysInOrder):
         loaded = opening.loaded
         self.opening = opening
         self.ascii_only = ascii_only or loaded.settings.ascii
+        self.write_thin(wants_thin(loaded.settings.thin_output, os.environ))
         ScrollBar.renderer = PlainBars if self.ascii_only else ScrollBarRender
         self.state = State()
         self._on_signal = on_signal

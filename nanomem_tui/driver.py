@@ -108,11 +108,15 @@ class ConsoleDriver(LinuxDriver):
         self._wake = os.pipe()
         super().start_application_mode()  # type: ignore[no-untyped-call] # Textual left it so
         type(self).left = False
+        forget = getattr(self._app, "forget_terminal", None)
+        if forget is not None:
+            forget()
         if self.state_before is not None:
             self.attrs_before = self.state_before
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back."""
+        """Give the terminal back, in its own colours."""
+        self.write("\x1b[m")
         super().stop_application_mode()
         type(self).left = True
 

@@ -114,6 +114,7 @@ class Settings(NamedTuple):
     tiers_longterm_gb: float = 50.0
     theme: str = ""
     ascii: bool = False
+    thin_output: str = "auto"
     keys: Mapping[str, str] = MappingProxyType({})
 
 
@@ -302,6 +303,9 @@ ABOUT: Mapping[str, About] = {
     "tiers_longterm_gb": About("size of long-term memory beyond which you are told (0: any)", least=0),
     "theme": About("colour theme of the console (empty: chosen by the terminal)", choices=("", *THEMES)),
     "ascii": About("draw without box characters"),
+    "thin_output": About(
+        "write to the terminal only what differs from what it shows (auto: over SSH)", choices=("auto", "on", "off")
+    ),
     "keys": About("action = key, to remap the console"),
 }
 """Each setting of `Settings`, by name."""
