@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
+from nanomem_tui.operations import new_key, new_operation
+from nanomem_tui.store import oplog
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.prompt import SafeTextArea
+from nanomem_tui.workspace import Workspace
 from tests.curation.lookers import look_for_junk
 from tests.memory.test_inbox import hold
 from tests.screens.console import Console, console
@@ -24,11 +29,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = make_home(tmp_path)
     with open_workspace(made) as ws:
         for text in ("junk a", "junk b", "junk ไทย 记忆 🧠", "junk \x1b]52;c;AAAA\x07 [/foo]", "junk e"):
-            ws.items.add(text)
-        ws.items.add("same tea and cake", channel="telegram", chat_id="42")
-        ws.items.add("same tea and bread", channel="telegram", chat_id="42")
+            put(ws, text)
+        put(ws, "same tea and cake")
+        put(ws, "same tea and bread")
         hold(ws)
     return made
+
+
+def put(ws: Workspace, text: str) -> None:
+    """An item that the agent wrote, which no key of a person takes back."""
+    now = clock.iso(clock.now())
+    row = Item(new_key("ltm"), text, scope_key=f"workspace:{ws.id}:global", created_at=now, updated_at=now)
+    ws.perform(new_operation("turn", "turn", [change_of("item", None, row)], actor="agent"))
 
 
 def title(on: Console) -> str:
@@ -202,7 +214,7 @@ async def test_many_are_decided_on_after_a_look_at_them(home: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 async def test_random_keys_lose_nothing(home: Path, seed: int) -> None:
     keys = ["plus", "minus", "x", "d", "m", "Z", "j", "k", "space", "v", "asterisk", "u", "ctrl+r", "ampersand", "y",
             "n", "escape", "enter", "tab", "s", "e", "S", "l", "9", "1", "7", "f5", "g", "G"]  # fmt: skip
@@ -210,14 +222,17 @@ async def test_random_keys_lose_nothing(home: Path, seed: int) -> None:
     async with console(home, "inbox") as on:
         await on.until(lambda: len(on.ids) == 7)
         before, rows = words(on), _rows(home)
-        for _ in range(150):
+        for _ in range(60):
             await on.pilot.press(chance.choice(keys))
-        await on.app.settled(60)
+            on.app.clear_notifications()
         for _ in range(4):
             await on.press("escape")
         await on.press("9")
-        while on.app.state.can_undo:
-            await on.press("u")
+        for _ in range(60):
+            if _stands(on):
+                await on.press("u")
+                on.app.clear_notifications()
+        assert not _stands(on)
         await on.press("f5")
         await on.until(lambda: sorted(words(on)) == sorted(before))
     assert _rows(home) == rows
@@ -227,3 +242,8 @@ def _rows(home: Path) -> list[tuple[str, str, str, bool, bool]]:
     with open_workspace(home) as ws:
         rows = ws.store.load().items.values()
         return sorted((row.id, row.text, row.scope_key, bool(row.enabled), bool(row.is_deleted)) for row in rows)
+
+
+def _stands(on: Console) -> bool:
+    """Whether anything stands that the person did."""
+    return any(oplog.started_by_person(one.operation) and not one.undone for one in on.app.ws.log(1_000))
