@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nanomem_tui.curation.duplicates import Duplicates
     from nanomem_tui.curation.queue import Triage
     from nanomem_tui.curation.waiting import Waits
+    from nanomem_tui.store.habits import Habits
     from nanomem_tui.workspace import Workspace
 
 
@@ -31,6 +32,13 @@ class CurationParts:
         from nanomem_tui.curation.queue import Triage
 
         return Triage(self._whole)
+
+    @cached_property
+    def habits(self) -> Habits:
+        """Bookmarks, named filters and macros of a person."""
+        from nanomem_tui.store.habits import Habits
+
+        return Habits(self._whole.paths)
 
     @cached_property
     def duplicates(self) -> Duplicates:

@@ -122,7 +122,7 @@ def _table(actions: Iterable[Action], screen: str) -> list[str]:
     asks = {"none": "", "preview": " Shows first what will change.", "typed": " Asks for a typed word."}
     rows = ["| Key | Action | What it does | Command |", "|---|---|---|---|"]
     for action in actions:
-        keys = " ".join(f"`{key_text(key)}`" for key in action.keys) or "`:`"
+        keys = " ".join(f"`{key_text(key)}`" for key in action.keys).replace("|", "\\|") or "`:`"
         twin = " · ".join(f"`nanomem {part}`" for part in action.twin(screen).split(" · ") if part)
         rows.append(f"| {keys} | {action.label_on(screen)} | {action.help_on(screen)}{asks[action.danger]} | {twin} |")
     return [*rows, ""]

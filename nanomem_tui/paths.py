@@ -151,6 +151,11 @@ class Paths(NamedTuple):
         return self.data / "review"
 
     @property
+    def habits(self) -> Path:
+        """Where bookmarks, named filters and macros of a person lie, once one is kept."""
+        return self.data / "habits.json"
+
+    @property
     def settings(self) -> Path:
         """The settings of this workspace; the user's own file is `user_settings()`."""
         return self.data / "config.toml"

@@ -183,7 +183,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         """What could not be read, of everything that was looked at so far."""
         found = [*self.configuration.problems, *self.store.problems()]
         names = ("items", "sessions", "wal", "history", "notes", "documents", "engine", "meaning", "operational",
-                 "record_meaning", "collector")  # fmt: skip
+                 "record_meaning", "collector", "habits")  # fmt: skip
         parts: list[Any] = [*map(self.__dict__.get, names), self.store.layers.get("mirror")]
         for part in filter(None, parts):
             found += part.problems()
@@ -203,7 +203,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         from nanomem_tui.vectors import health as vectors
 
         known = [*self.configuration.problems, *collector.missing(self.settings)]
-        known += spool.damaged(self.operational_folder)
+        known += [*spool.damaged(self.operational_folder), *self.habits.problems()]
         try:
             self.store.load()
             known += lookup.damaged(self.store)

@@ -55,7 +55,7 @@ def test_keys_can_be_moved_but_not_onto_each_other() -> None:
 
 
 def test_a_key_may_be_written_as_its_sign_or_by_its_name() -> None:
-    assert remap({"doctor": "ctrl+d2, number_sign , plus,f9"})[0] == {"doctor": ("ctrl+d2", "#", "+", "f9")}
+    assert remap({"doctor": "ctrl+d2, percent_sign , plus,f9"})[0] == {"doctor": ("ctrl+d2", "%", "+", "f9")}
     assert "? is both doctor and help" in remap({"doctor": "question_mark"})[1][0]
     assert remap({"doctor": " , "}) == ({}, ["keys: no key is given for “doctor”"])
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from nanomem_tui.actions.action import Action, Danger, Group
 from nanomem_tui.actions.everywhere import EVERYWHERE
+from nanomem_tui.actions.habits import HABITS
 from nanomem_tui.actions.lists import ON_LISTS
 from nanomem_tui.actions.traces import ON_TRACES
 from nanomem_tui.actions.triage import ON_TRIAGE
@@ -54,7 +55,7 @@ GROUP_TITLES: Mapping[Group, str] = {
     "move": "Moving",
 }
 
-ACTIONS: tuple[Action, ...] = (*ON_LISTS, *ON_TRACES, *ON_TRIAGE, *EVERYWHERE)
+ACTIONS: tuple[Action, ...] = (*ON_LISTS, *ON_TRACES, *ON_TRIAGE, *HABITS, *EVERYWHERE)
 
 BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
 

@@ -66,6 +66,7 @@ def status(state: State, openmetrics: bool) -> None:
 @click.option("--session", type=Words(), help="Only what this session gave.")
 @click.option("--source", type=Words(), help="Only what came this way.")
 @click.option("--disabled", is_flag=True, help="Only what is switched off.")
+@click.option("--filter", "query", type=Words(), metavar="TEXT", help="A filter, as / takes it, or the name of one.")
 @click.option("--sort", type=click.Choice(sorted(memory_answers.SORTS)), default="updated", help="What comes first.")
 @paged
 @pass_state
@@ -76,6 +77,7 @@ def list_items(
     session: str | None,
     source: str | None,
     disabled: bool,
+    query: str | None,
     sort: str,
     limit: int | None,
     offset: int,
@@ -85,8 +87,9 @@ def list_items(
     \b
     Example:
       nanomem memory list --kind preference --limit 20
+      nanomem memory list --filter 'scope:telegram:* age:>30d hits:0'
     """
-    memory_answers.list_items(state, kind, scope, session, source, disabled, sort, limit, offset)
+    memory_answers.list_items(state, kind, scope, session, source, disabled, sort, limit, offset, query or "")
 
 
 @memory.command()

@@ -197,11 +197,17 @@ def list_items(
     sort: str = "updated",
     limit: int | None = None,
     offset: int = 0,
+    query: str = "",
 ) -> None:
-    """The items that fit, sorted by `sort` (of SORTS), those of a foreign database too; `limit` None is all of them."""
+    """The items that fit, sorted by `sort` (of SORTS), those of a foreign database too; `limit` None is all of them.
+
+    `query`: a filter as the console takes it, or the name of one that is kept. Raises BadInput for what is neither.
+    """
     with state.open() as ws:
         ws.items.known_kind(kind)
         found = [*ws.items.all(), *ws.items.foreign()]
+        if query:
+            found = _filtered(ws, found, query)
         state.tell_damage(ws)
         note = "" if found or state.json else elsewhere.note(ws)
     if scope is not None and not (scope in SCOPES or ":" in scope or any(row.scope_key == scope for row in found)):
@@ -219,6 +225,13 @@ def list_items(
     shown = page(rows, limit, offset)
     state.show([values.item(row) for row in shown], lambda: [*item_lines(shown), _total(len(shown), len(rows), "item")])
     elsewhere.say(state, note)
+
+
+def _filtered(ws: Workspace, rows: Sequence[Item], query: str) -> list[Item]:
+    from nanomem_tui.memory.fields import ITEM_FIELDS, chosen, item_field
+
+    named = ws.habits.filter_named(query.strip(), "items")
+    return chosen(rows, named.text if named else query, ITEM_FIELDS, lambda row: row.text, item_field)
 
 
 def _total(shown: int, total: int, one: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from nanomem_tui.memory.item_words import is_foreign, scope_of, source_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.columns import Column, aged
 
-FOREIGN = "foreign:"
+__all__ = ["is_foreign", "item_columns", "scope_of", "sign_of", "source_of"]
+
 TEXT_LEAST = 0.48  # of the width without its signs, so that the text has 45 % of the list, whatever else fits
 
 
@@ -30,11 +32,6 @@ def item_columns() -> tuple[Column[Item], ...]:
     )
 
 
-def is_foreign(item: Item) -> bool:
-    """Whether the item is shown from another system's database."""
-    return item.source.startswith(FOREIGN)
-
-
 def sign_of(item: Item) -> str:
     """The state of an item in one character, the one that matters most: ! conflict, - disabled, = foreign, ^ pinned."""
     if "conflict" in item.meta_json:
@@ -44,18 +41,3 @@ def sign_of(item: Item) -> str:
     if is_foreign(item):
         return "="
     return "^" if item.pinned else ""
-
-
-def scope_of(item: Item) -> str:
-    """A scope as people say it: `global`, `telegram:42`, `telegram:@7` for a user."""
-    if item.scope_type == "global":
-        return "global"
-    channel, _, who = item.scope_key.removeprefix("channel:").partition(f":{item.scope_type}:")
-    if who:
-        return f"{channel}:{'@' if item.scope_type == 'user' else ''}{who}"
-    return item.scope_key or item.scope_type
-
-
-def source_of(item: Item) -> str:
-    """Where an item came from, short."""
-    return item.source.removeprefix(FOREIGN)

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.filters import FIELDS, Kind
+from nanomem_tui.memory.fields import ITEM_FIELDS, item_field
+from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.item_words import FOREIGN, is_foreign, scope_of
 from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.operations import Operation
-from nanomem_tui.screens.item_columns import FOREIGN, is_foreign, item_columns, scope_of, sign_of, source_of
+from nanomem_tui.screens.item_columns import item_columns, sign_of
 from nanomem_tui.screens.rows import RowsScreen, when
-from nanomem_tui.store.fact_fields import fact_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted, one_line
 from nanomem_tui.widgets.columns import Column
@@ -25,9 +26,6 @@ NOT_ITEMS = (
     "No items here: this is a home of {}, which keeps its memory in files. 5 shows its Dreams and l there the files, "
     "3 its conversations. a writes an item of your own, : take in notes makes items of MEMORY.md."
 )
-
-
-FACT_FIELDS = frozenset({"domain", "category", "key"})
 
 
 class ItemsScreen(RowsScreen[Item]):
@@ -42,10 +40,7 @@ class ItemsScreen(RowsScreen[Item]):
         "What the agent believes for long. Signs before a row: - disabled, ! in conflict, ^ pinned, "
         "= of another system and read-only."
     )
-    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
-        **FIELDS, "foreign": "switch", "conflict": "switch",
-        "domain": "text", "category": "text", "key": "text",  # of items that are facts
-    }  # fmt: skip
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = ITEM_FIELDS
 
     def part(self) -> Any:
         """The items of the workspace."""
@@ -87,22 +82,7 @@ class ItemsScreen(RowsScreen[Item]):
 
     def field(self, row: Item, name: str) -> Any:
         """The fields of the filter language."""
-        if name == "scope":
-            return {row.scope_type, row.scope_key, scope_of(row)}
-        if name == "age":
-            return row.updated_at
-        if name == "session":
-            return row.session_key
-        if name == "source":
-            return {row.source, source_of(row)}
-        if name == "foreign":
-            return self.foreign(row)
-        if name == "conflict":
-            return "conflict" in row.meta
-        if name in FACT_FIELDS:
-            fact = fact_of(row)
-            return getattr(fact, name) if fact is not None else None
-        return getattr(row, name)
+        return item_field(row, name)
 
     def foreign(self, row: Item) -> bool:
         """Whether the row is shown from another system's database."""

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from nanomem_tui.errors import Conflict, Refused
 from nanomem_tui.memory.filters import FIELDS, Kind
+from nanomem_tui.memory.item_words import scope_of
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens import fact_form
 from nanomem_tui.screens.forms import Typed, ask_fields
-from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.knowledge_detail import Neighbour, Shown, Valued, heading_parts, parts_of
 from nanomem_tui.screens.knowledge_near import NearFacts
 from nanomem_tui.screens.knowledge_tree import Entry, fact_in, where_of

@@ -13,7 +13,7 @@ from nanomem_tui import clock
 from nanomem_tui.facts.facts import NO_DOMAIN
 from nanomem_tui.facts.value_history import Value
 from nanomem_tui.memory import retention
-from nanomem_tui.screens.item_columns import scope_of
+from nanomem_tui.memory.item_words import scope_of
 from nanomem_tui.screens.nearness import Near
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Preface

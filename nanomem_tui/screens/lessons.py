@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.memory import efficacy
-from nanomem_tui.memory.filters import FIELDS, Kind
+from nanomem_tui.memory.fields import LESSON_FIELDS, lesson_field, lesson_text
+from nanomem_tui.memory.filters import Kind
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.rows import RowsScreen, when
 from nanomem_tui.screens.text_form import TextForm
@@ -34,10 +35,7 @@ class LessonsScreen(RowsScreen[Lesson]):
         "What the agent learned to do otherwise. Sure: its confidence now, one less for each week without use. One "
         "that faded (~) is kept and not told to the agent any more; faded:yes finds those."
     )
-    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
-        "faded": "switch",
-        **{name: kind for name, kind in FIELDS.items() if name not in {"kind", "channel", "importance", "pinned"}},
-    }
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = LESSON_FIELDS
 
     def part(self) -> Any:
         """The lessons of the workspace."""
@@ -76,17 +74,11 @@ class LessonsScreen(RowsScreen[Lesson]):
 
     def search_text(self, row: Lesson) -> str:
         """Words are searched in all three texts."""
-        return f"{row.trigger}\n{row.better_action}\n{row.bad_action}"
+        return lesson_text(row)
 
     def field(self, row: Lesson, name: str) -> Any:
         """The fields of the filter language."""
-        if name == "age":
-            return row.updated_at
-        if name == "session":
-            return row.session_key
-        if name == "confidence":
-            return self._confidence(row)
-        return self._is_faded(row) if name == "faded" else getattr(row, name)
+        return lesson_field(row, name, self._confidence, self._is_faded)
 
     def sign(self, row: Lesson) -> str:
         """The state of a row in one character."""

@@ -257,9 +257,14 @@ class ListScreen(Screen[None], Generic[Row]):
             parts.append(f"{len(self.table.selected):,} selected")
         if self._loading:
             parts.append("loading")
+        parts += self.also_said()
         self.query_one(TitleBar).set_right(" · ".join(parts))
         self._say_problem()
         self.refresh_context()
+
+    def also_said(self) -> list[str]:
+        """What else is said beside the totals."""
+        return []
 
     def _problem(self) -> str:
         """What of the filter was not understood, to end a sentence that says that there are no rows."""

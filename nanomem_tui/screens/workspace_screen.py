@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from textual import on
+from textual.app import App
 from textual.screen import ModalScreen
 
 from nanomem_tui.actions import BY_NAME
@@ -22,6 +24,7 @@ from nanomem_tui.widgets.toast import say, say_error
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
+    from nanomem_tui.screens.recording import Recorder
     from nanomem_tui.widgets.document import Block
     from nanomem_tui.workspace import Workspace
 
@@ -33,6 +36,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     """A list-and-detail screen on the app's workspace. `BEHIND` is the screen that esc goes back to, if any."""
 
     BEHIND: ClassVar[str] = ""
+    RECORDERS: ClassVar[WeakKeyDictionary[App[Any], Recorder]] = WeakKeyDictionary()  # of consoles that record a macro
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,6 +51,11 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     def ws(self) -> Workspace:
         """The workspace. The first use opens it: ask in a thread, as ``load`` and ``detail`` are."""
         return self.console.ws
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """What a macro is recorded with, on whatever screen that began; None when none is."""
+        return self.RECORDERS.get(self.app)
 
     @property
     def reading(self) -> bool:
@@ -76,6 +85,8 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
             return
         if name == "back" and self.console.toured(self.SCREEN, name):
             return
+        if self.recorder is not None:
+            self.recorder.began(self, name)
         await super().action_do(name)
         if name != "back":
             self.console.toured(self.SCREEN, name)
@@ -85,7 +96,10 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         The keys typed meanwhile wait their turn, so that each acts on what the one before it left.
         """
-        return await self.console.change(work)
+        operations = await self.console.change(work)
+        if self.recorder is not None:
+            self.recorder.done(self, operations)
+        return operations
 
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """Operations were done that touch what this screen shows: show it. Reads everything again unless overridden."""
@@ -150,6 +164,50 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         from nanomem_tui.screens.view_export import export_view
 
         export_view(self)
+
+    def do_jump(self) -> None:
+        """Go to anything by typing."""
+        from nanomem_tui.screens.jumping import jump
+
+        jump(self)
+
+    async def do_bookmark(self) -> None:
+        """Set or remove a bookmark."""
+        from nanomem_tui.screens import habits
+
+        await habits.bookmark(self)
+
+    async def do_bookmarks(self) -> None:
+        """Go to a bookmark."""
+        from nanomem_tui.screens import habits
+
+        await habits.bookmarks(self)
+
+    async def do_filters(self) -> None:
+        """Choose or keep a named filter."""
+        from nanomem_tui.screens import habits
+
+        await habits.filters(self)
+
+    async def do_record_macro(self) -> None:
+        """Begin or end a recording."""
+        from nanomem_tui.screens import habits
+
+        await habits.record(self)
+
+    async def do_replay_macro(self) -> None:
+        """Do a macro again."""
+        from nanomem_tui.screens import habits
+
+        await habits.replay(self)
+
+    def say_totals(self) -> None:
+        """Say again how many rows there are, and that a macro is recorded."""
+        self._say_totals()
+
+    def also_said(self) -> list[str]:
+        """How much a recording holds."""
+        return [] if self.recorder is None else [f"recording {len(self.recorder.steps)}"]
 
     def do_elsewhere(self, screen: str, name: str, row: str = "") -> None:
         """Go to another screen and, when its rows are there, do an action; `row`: on those whose id holds that."""

@@ -66,6 +66,11 @@ class TreeTable(LineTable[Row], Generic[Row]):
         """The headings among the rows that come next, by id."""
         self._headings = nodes
 
+    @property
+    def leaves(self) -> Sequence[str]:
+        """The ids of all leaves that are wanted."""
+        return self._leaves()
+
     def action_scroll_left(self) -> None:
         """Fold."""
         self._turn(unfold=False)

@@ -1,0 +1,73 @@
+"""Anything is found by typing a part of it, the best first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.actions import SCREENS
+from nanomem_tui.curation.places import Found, Place, Places
+from nanomem_tui.demo import build
+from nanomem_tui.workspace import Workspace, open_workspace
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("places") / ".nanobot")
+
+
+def look(ws: Workspace, query: str, limit: int = 50) -> Found:
+    return list(Places(lambda: ws, SCREENS).find(query, limit))[-1]
+
+
+def kinds(found: Found) -> list[str]:
+    return [place.kind for place in found.places]
+
+
+def test_every_kind_of_thing_is_found(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        assert look(ws, "recall").places[0] == Place("screen", "recall", "", "Recall")
+        assert look(ws, "soul").places[0][:3] == ("file", "files", "SOUL.md")
+        assert look(ws, "telegram:20417").places[0][:3] == ("session", "sessions", "telegram:20417")
+        assert "dream" in kinds(look(ws, "consolidation"))
+        assert {"item", "fact"} <= set(kinds(look(ws, "PostgreSQL")))
+        for kind in ("lesson", "note", "journal"):
+            assert set(kinds(look(ws, f"kind:{kind}"))) == {kind}
+        goal = ws.records.of("goal")[0]
+        found = look(ws, goal.title)
+        assert (found.places[0].kind, found.places[0].part, found.places[0].row) == ("record", "goal", goal.id)
+
+
+def test_an_id_finds_its_row_and_words_in_its_middle_do_not_hide_a_beginning(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        row = ws.items.all()[3]
+        assert [place.row for place in look(ws, row.id).places] == [row.id]
+        found = look(ws, "dream").places
+        assert found[0].kind == "screen"
+        assert found[1].title.startswith("dream:")
+
+
+def test_a_slip_finds_what_is_similar_and_a_short_word_does_not(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        found = look(ws, "postgresqk")
+        assert found.fuzzy
+        assert "PostgreSQL" in found.places[0].title
+        assert list(look(ws, "zq").places) == []
+
+
+def test_one_that_cannot_be_read_hides_none_of_the_others(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_workspace(workspace) as ws:
+
+        def broken() -> list[str]:
+            raise OSError("gone")
+
+        monkeypatch.setattr(ws.notes, "list", broken)
+        found = look(ws, "PostgreSQL")
+        assert found.left_out == "notes"
+        assert found.places
+
+
+def test_another_question_ends_the_first_at_once(workspace: Path) -> None:
+    with open_workspace(workspace) as ws:
+        assert list(Places(lambda: ws, SCREENS).find("a", stop=lambda: True)) == []

@@ -1,0 +1,138 @@
+"""Jump to anything, bookmarks, named filters and macros, by keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.workspace import open_workspace
+from tests.screens.console import NAMES, console
+
+NAMES |= {"|": "vertical_line", "'": "apostrophe", ";": "semicolon", "#": "number_sign", "@": "at"}
+
+
+@pytest.fixture
+def boats(tmp_path: Path) -> Path:
+    workspace = tmp_path / "home" / "workspace"
+    workspace.mkdir(parents=True)
+    with open_workspace(workspace) as ws:
+        for text in ("the boat is green", "the boat is red", "tea, never coffee", "[/red] 记住 🧑‍🤝‍🧑"):
+            ws.items.add(text)
+        ws.lessons.add("long answers", "be brief")
+    return workspace
+
+
+async def test_typing_finds_anything_and_enter_goes_there(boats: Path) -> None:
+    async with console(boats, "items", (80, 24)) as on:
+        await on.press("J")
+        await on.shows("Jump to anything", "Ledger")
+        await on.type("brief")
+        await on.shows("be brief", "1 found")
+        await on.press("enter")
+        await on.until(lambda: on.screen.SCREEN == "lessons")
+        await on.press("J")
+        await on.type("记住")
+        await on.shows("[/red] 记住")
+        await on.press("enter")
+        await on.until(lambda: on.screen.SCREEN == "items")
+        row = on.screen.table.cursor_row
+        assert "记住" in row.text
+
+
+async def test_a_record_and_a_fact_are_gone_to_with_the_cursor_on_them(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        goal = ws.records.of("goal")[-1]
+        fact = ws.facts.all()[5]
+    async with console(demo, "items") as on:
+        await on.press("J")
+        await on.type(f"kind:record {goal.title}")
+        await on.shows("goal ")
+        await on.press("enter")
+        await on.until(lambda: on.screen.SCREEN == "trail" and on.screen.table.cursor_id == goal.id)
+        await on.press("J")
+        await on.type(fact.id)
+        await on.shows("1 found")
+        await on.press("enter")
+        await on.until(lambda: on.screen.SCREEN == "knowledge" and on.screen.table.cursor_id == fact.id)
+
+
+async def test_a_bookmark_is_set_found_and_removed(boats: Path) -> None:
+    async with console(boats, "items") as on:
+        assert not on.app.ws.paths.habits.exists()
+        await on.press("j", ";")
+        await on.shows("Bookmark set")
+        row_id = on.screen.table.cursor_id
+        await on.press("2", "'")
+        await on.shows("Bookmarks", "tea, never coffee")
+        await on.press("enter")
+        assert (on.screen.SCREEN, on.screen.table.cursor_id) == ("items", row_id)
+        await on.press("'", "ctrl+x")
+        await on.shows("again does")
+        assert len(on.app.ws.habits.read().bookmarks) == 1
+        await on.press("ctrl+x")
+        await on.shows("No bookmark yet")
+        await on.press("escape", ";", ";")
+        await on.shows("Bookmark removed")
+
+
+async def test_a_filter_gets_a_name_and_is_chosen_by_it(boats: Path) -> None:
+    async with console(boats, "items") as on:
+        await on.press("/")
+        await on.type("boat")
+        await on.press("enter", "|")
+        await on.type("vessels")
+        await on.shows("keep as vessels")
+        await on.press("enter")
+        await on.shows("Kept as vessels")
+        await on.press("escape")
+        assert len(on.ids) == 4
+        await on.press("|", "enter")
+        assert len(on.ids) == 2
+        await on.press("2", "|")
+        await on.shows("No filter of this screen")
+
+
+async def test_what_was_recorded_is_shown_done_again_and_taken_back_at_once(boats: Path) -> None:
+    async with console(boats, "items") as on:
+        await on.press("#", "/")
+        await on.type("boat")
+        await on.press("enter", "*", "x", "p")
+        await on.shows("recording 2")
+        await on.press("u", "#")
+        await on.shows("A name for 1 recorded step")
+        await on.type("off")
+        await on.press("enter")
+        await on.shows("Kept as off: 1 step")
+        await on.press("u")
+        assert all(row.enabled for row in on.screen.listing.rows)
+        await on.press("escape", "escape", "@", "enter")
+        await on.shows("off: 2 rows would change", "the boat is red", "enabled: yes → no")
+        await on.press("enter")  # never confirms
+        assert all(row.enabled for row in on.screen.listing.rows)
+        await on.press("y")
+        await on.shows("macro off: 2 rows")
+        assert sum(not row.enabled for row in on.screen.listing.rows) == 2
+        await on.press("u")
+        assert all(row.enabled for row in on.screen.listing.rows)
+
+
+async def test_a_macro_of_the_cursor_is_for_the_row_where_it_is_replayed(boats: Path) -> None:
+    async with console(boats, "items") as on:
+        await on.press("#", "p", "#")
+        await on.press("enter")  # without a name it is the last one
+        await on.shows("Kept as last")
+        await on.press("j", "@", "enter")
+        await on.shows("pin: the row at the cursor", "tea, never coffee")
+        await on.press("y")
+        await on.until(lambda: sum(row.pinned for row in on.screen.listing.rows) == 2)
+
+
+async def test_what_a_macro_cannot_hold_is_said(boats: Path) -> None:
+    async with console(boats, "items") as on:
+        await on.press("#", "a")
+        await on.type("new words")
+        await on.press("ctrl+s")
+        await on.shows("Done, but not recorded")
+        await on.press("#")
+        await on.shows("it held nothing")
