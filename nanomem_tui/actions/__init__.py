@@ -37,6 +37,7 @@ SCREENS: Mapping[str, str] = {
     "survival": "Survival",
     "injections": "Injections",
     "inbox": "Inbox",
+    "duplicates": "Duplicates",
     "rules": "Rules",
     "knowledge": "Knowledge",
     "journal": "Journal",

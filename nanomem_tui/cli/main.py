@@ -37,6 +37,7 @@ _COMMANDS = {
     "context": "nanomem_tui.cli.context:context",
     "knowledge": "nanomem_tui.cli.knowledge:knowledge",
     "inbox": "nanomem_tui.cli.inbox:inbox",
+    "duplicates": "nanomem_tui.cli.duplicates:duplicates",
     "find": "nanomem_tui.cli.find:find",
     "bookmarks": "nanomem_tui.cli.habits:bookmarks",
     "filters": "nanomem_tui.cli.habits:filters",

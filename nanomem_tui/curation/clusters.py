@@ -57,6 +57,10 @@ class Cluster(NamedTuple):
         """Changes with the text of a member; one part for each, in the order of the ids in `id`."""
         return "+".join(text_print(item.text) for item in sorted(self.items, key=lambda item: item.id))
 
+    def others(self, stays: str = "") -> list[str]:
+        """The ids of all but the one that stays: the first, or `stays`."""
+        return [key for key in self.ids if key != (stays or self.kept.id)]
+
     @property
     def scope_keys(self) -> tuple[str, ...]:
         """The scopes of the members, each once."""

@@ -105,31 +105,19 @@ class Duplicates:
         Raises BadInput for several clusters of which one needs a look, and for one of several scopes without `into`;
         Conflict when a text was changed since the cluster was found, NotFound, NothingToDo.
         """
-        doubtful = [one for one in clusters if not one.sure]
-        if len(clusters) > 1 and doubtful:
-            what = f"{counted(len(doubtful), 'cluster')} of these need a look"
-            raise BadInput(what, doubtful[0].why, "merge those one by one")
-        if clusters and len(clusters[0].scope_keys) > 1 and not into:
-            raise BadInput("they are of different scopes", clusters[0].why, "say which one stays: --into ID")
-        if into and into not in clusters[0].ids:
-            raise BadInput("that is none of those to merge", into, f"one of {', '.join(clusters[0].ids)}")
-        with self._store.deciding.alone():
-            plans = [self._merge_plan(one, into or one.kept.id) for one in clusters]
-            return self._performed("duplicates.merge", "merge", plans)
 
-    def disable_others(self, cluster: Cluster, stays: str = "") -> Operation:
-        """Disable all of a cluster but one (its first, or `stays`). Raises as `merge`."""
-        others = [key for key in cluster.ids if key != (stays or cluster.kept.id)]
-        with self._store.deciding.alone():
-            plan = self._planned(cluster, lambda items: items.set_enabled(others, False))
-            return self._performed("items.disable", "disable the others of", [plan])
+        def plan(items: Items, cluster: Cluster) -> Operation:
+            return items.merge(cluster.ids, into=into or cluster.kept.id)
 
-    def delete_others(self, cluster: Cluster, stays: str = "") -> Operation:
-        """Delete all of a cluster but one (its first, or `stays`). Raises as `merge`."""
-        others = [key for key in cluster.ids if key != (stays or cluster.kept.id)]
-        with self._store.deciding.alone():
-            plan = self._planned(cluster, lambda items: items.delete(others))
-            return self._performed("items.delete", "delete the others of", [plan])
+        return self._decided("merge", clusters, into, plan)
+
+    def disable_others(self, clusters: Sequence[Cluster], stays: str = "") -> Operation:
+        """Disable all of each cluster but one (its first, or `stays`). Raises as `merge`."""
+        return self._decided("disable", clusters, stays, lambda items, one: items.set_enabled(one.others(stays), False))
+
+    def delete_others(self, clusters: Sequence[Cluster], stays: str = "") -> Operation:
+        """Delete all of each cluster but one (its first, or `stays`). Raises as `merge`."""
+        return self._decided("delete", clusters, stays, lambda items, one: items.delete(one.others(stays)))
 
     def keep(self, clusters: Sequence[Cluster]) -> Operation:
         """Say that they are no duplicates: asked again only when one of their texts changes. Raises NothingToDo."""
@@ -142,10 +130,31 @@ class Duplicates:
             what = told(clusters[0].kept.text) if len(clusters) == 1 else counted(len(clusters), "cluster")
             return self._perform(new_operation("duplicates.keep", f"keep all of {what}", changes))
 
-    def _merge_plan(self, cluster: Cluster, into: str) -> Operation:
-        return self._planned(cluster, lambda items: items.merge(cluster.ids, into=into))
+    def _decided(
+        self, verb: str, clusters: Sequence[Cluster], stays: str, decide: Callable[[Items, Cluster], Operation]
+    ) -> Operation:
+        """One operation of what is decided on each cluster, having seen what others did."""
+        if not clusters:
+            raise NothingToDo("no duplicates are named", "duplicates", "see `nanomem duplicates list`")
+        doubtful = [one for one in clusters if not one.sure]
+        if len(clusters) > 1 and doubtful:
+            what = f"{counted(len(doubtful), 'cluster')} of these need a look"
+            raise BadInput(what, doubtful[0].why, "decide on those one by one")
+        if stays and stays not in clusters[0].ids:
+            raise BadInput("that is none of them", stays, f"one of {', '.join(clusters[0].ids)}")
+        if len(clusters[0].scope_keys) > 1 and not stays:
+            raise BadInput("they are of different scopes", clusters[0].why, "say which one stays: --into ID")
+        with self._store.deciding.alone():
+            plans = [self._planned(one, decide) for one in clusters]
+            if len(plans) == 1:
+                return self._perform(plans[0])
+            changes = [change for plan in plans for change in plan.changes]
+            label = (
+                f"{verb} the others of {len(plans):,} clusters" if verb != "merge" else f"merge {len(plans):,} clusters"
+            )
+            return self._perform(new_operation(f"duplicates.{verb}", f"{label} of duplicates", changes))
 
-    def _planned(self, cluster: Cluster, decide: Callable[[Items], Operation]) -> Operation:
+    def _planned(self, cluster: Cluster, decide: Callable[[Items, Cluster], Operation]) -> Operation:
         """The operation of a decision on a cluster, not performed. Raises Conflict when one of its texts changed."""
         from nanomem_tui.memory.items import Items
         from nanomem_tui.memory.recall import Recall
@@ -161,16 +170,8 @@ class Duplicates:
             made.append(operation)
             return operation
 
-        decide(Items(self._store, (), take, lambda: Recall(self._store, self._store.settings)))
+        decide(Items(self._store, (), take, lambda: Recall(self._store, self._store.settings)), cluster)
         return made[0]
-
-    def _performed(self, kind: str, verb: str, plans: Sequence[Operation]) -> Operation:
-        if not plans:
-            raise NothingToDo("no duplicates are named", "duplicates", "see `nanomem duplicates list`")
-        if len(plans) == 1:
-            return self._perform(plans[0])
-        changes = [change for plan in plans for change in plan.changes]
-        return self._perform(new_operation(kind, f"{verb} {counted(len(plans), 'cluster')} of duplicates", changes))
 
     # -- the view of the rows -----------------------------------------------------------------------------------
 

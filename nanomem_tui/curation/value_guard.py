@@ -44,9 +44,10 @@ class Difference(NamedTuple):
 
     def words(self) -> str:
         """The difference as a person reads it: `number: 3 ≠ 5`."""
+        kind = {"more": "says more", "form": "another form", "many": "one and many"}.get(self.kind, self.kind)
         if self.one and self.other:
-            return f"{self.kind}: {self.one} ≠ {self.other}"
-        return f"{self.kind}: {self.one or self.other}"
+            return f"{kind}: {self.one} ≠ {self.other}"
+        return f"{kind}: {self.one or self.other}"
 
 
 def judge(one: str, other: str) -> tuple[Verdict, tuple[Difference, ...]]:

@@ -52,6 +52,7 @@ PLACES: Mapping[str, Place] = {
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
     "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents", "records"})),
     "rules": Place("rules", "RulesScreen", frozenset({"records"})),
+    "duplicates": Place("duplicates", "DuplicatesScreen", frozenset({"items", "records"})),
     "knowledge": Place("knowledge", "KnowledgeScreen", frozenset({"items"})),
     "journal": Place("journal", "JournalScreen", frozenset({"records"})),
     "reflections": Place("reflections", "ReflectionsScreen", frozenset({"records", "lessons"})),

@@ -188,9 +188,9 @@ def test_the_others_are_disabled_or_deleted_and_the_first_stays(ws: Workspace) -
         add(ws, text)
     (cluster,) = ws.duplicates.clusters()
 
-    ws.duplicates.disable_others(cluster)
+    ws.duplicates.disable_others([cluster])
     assert [item.id for item in ws.items.all() if item.enabled] == [cluster.kept.id]
     ws.undo()
 
-    ws.duplicates.delete_others(cluster, stays=cluster.ids[1])
+    ws.duplicates.delete_others([cluster], stays=cluster.ids[1])
     assert [item.id for item in ws.items.all()] == [cluster.ids[1]]
