@@ -88,16 +88,16 @@ def left_open(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Cluste
 
 
 def finding_of(cluster: Cluster) -> Finding:
-    """A cluster as a finding; its ids end with the one that is to stay."""
+    """A cluster as a finding; its ids end with the one that is to stay. What takes something away is offered for a sure
+    one only, so that no rule and nobody who decides on many at once does it to another; a person can, one by one."""
     first = cluster.kept
     others = [item for item in cluster.items if item.id != first.id]
-    merges = len(cluster.scope_keys) == 1
-    offers: tuple[Decision, ...] = ("merge", "keep") if merges else ("keep",)
+    offers: tuple[Decision, ...] = ("merge", "keep", "edit", "disable", "delete", "snooze")
     shown = others[0] if others else first
     return Finding(
         cluster.id, "duplicate", "item", (*(item.id for item in others), first.id), shown.text, cluster.why,
         max(item.updated_at for item in cluster.items), 1.0 if cluster.sure else cluster.alike * 0.9, cluster.print_,
-        (*offers, "edit", "disable", "delete", "snooze"), shown.scope_key, shown.source,
+        offers if cluster.sure else ("keep", "edit", "snooze"), shown.scope_key, shown.source,
     )  # fmt: skip
 
 

@@ -194,3 +194,26 @@ def test_the_others_are_disabled_or_deleted_and_the_first_stays(ws: Workspace) -
 
     ws.duplicates.delete_others([cluster], stays=cluster.ids[1])
     assert [item.id for item in ws.items.all()] == [cluster.ids[1]]
+
+
+def test_a_rule_merges_what_is_sure_and_nothing_else(ws: Workspace) -> None:
+    for text in ("Likes trains", "likes trains", "Uses vim daily", "uses vim daily"):
+        add(ws, text)
+    add(ws, "The backup disk is kept in the top drawer of the desk")
+    add(ws, "The backup disk is kept in the top drawer of the desk upstairs")
+    found = ws.triage.findings(("duplicate",))
+
+    ws.triage.take(found, "merge")
+
+    assert sorted(one.grade for one in ws.duplicates.clusters()) == ["near"]
+    assert len(ws.items.all()) == 4
+    assert ws.triage.evidence(ws.triage.findings(("duplicate",))[0])[0].label == "stays"
+
+
+def test_what_was_kept_in_the_queue_is_no_duplicate_on_the_desk(ws: Workspace) -> None:
+    add(ws, "Likes trains")
+    add(ws, "likes trains")
+
+    ws.triage.take(ws.triage.findings(("duplicate",)), "keep")
+
+    assert ws.duplicates.clusters() == []
