@@ -70,25 +70,32 @@ class Book:
         for word in _each(text):
             if word in LIGHT or word in self.names:
                 continue
+            if word in ROLES:
+                found.append(word)
+                continue
             kept = stem(word)
-            if kept not in self._known:
+            if kept not in self._known and kept not in SOFT:
                 strange += 1
                 if strange > 1 or len(word) < SLIP or not word.isalpha():
                     return None
             found.append(kept)
-        return tuple(found)
+        return _without_roles(found)
 
     def _same(self, words: Sequence[str], said: Statement) -> bool:
         wanted, there = set(words), set(said.words)
         missing = wanted - there - said.above
-        if len(missing) > 1 or sum(word in DENIALS for word in words) != sum(word in DENIALS for word in said.words):
+        if sum(word in DENIALS for word in words) != sum(word in DENIALS for word in said.words):
             return False
         more = there - wanted
+        if not _part(wanted) or not _part(there) or _part(wanted) == _part(there):
+            missing, more = missing - SOFT.keys(), more - SOFT.keys()
+        if len(missing) > 1 or len(more) > len(missing):
+            return False
         if missing and not _slip(next(iter(missing)), more):
             return False
-        if len(more) > len(missing) or len(wanted & there) < LEAST - bool(missing):
+        if len(wanted & there) < LEAST - bool(missing):
             return False
-        return not ({"from", "to"} <= there | wanted) or _in_order(words, said.words)
+        return not there & ROLES or _in_order(words, said.words)
 
     def _statements(self, name: str, text: str) -> Iterator[tuple[Statement, str]]:
         headings: list[tuple[int, frozenset[str]]] = []
@@ -116,7 +123,7 @@ class Book:
                 yield Statement(name, number, line.strip(), words, above), part
 
     def _words(self, text: str) -> tuple[str, ...]:
-        return tuple(stem(word) for word in _each(text) if word not in LIGHT and word not in self.names)
+        return _without_roles([stem(word) for word in _each(text) if word not in LIGHT and word not in self.names])
 
 
 def _each(text: str) -> Iterator[str]:
@@ -145,6 +152,16 @@ def _run(text: str, names: frozenset[str]) -> str:
     return bare if len(bare) >= LEAST_CHARACTERS else ""
 
 
+def _without_roles(words: Sequence[str]) -> tuple[str, ...]:
+    """The words; `from` and `to` only where both are there, and say which is which."""
+    return tuple(words) if set(words) >= ROLES else tuple(word for word in words if word not in ROLES)
+
+
+def _part(words: Iterable[str]) -> frozenset[str]:
+    """What somebody, or something, does in these words: to work, to live, to run, to be called."""
+    return frozenset(SOFT[word] for word in words if word in SOFT)
+
+
 def _slip(word: str, others: Iterable[str]) -> bool:
     from rapidfuzz.distance import OSA
 
@@ -167,11 +184,21 @@ LIGHT = frozenset(
     "he she they them his her their i me my mine we our us you your user user's users has have had does do did "
     "also so than likes like liked prefers prefer preferred wants want loves love enjoys enjoy uses use used "
     "using goes go going called named which who please should must will would can always currently now very "
-    "really just here there about remember note assistant agent".split()
+    "really just here there about remember note assistant agent all every each".split()
 )
 """Words that add nothing to a statement about the user."""
+ROLES = frozenset(("from", "to"))
+SOFT = {
+    stem(word): kind
+    for kind, many in (
+        ("work", "work job duty employed profession"), ("live", "live based home residence"),
+        ("run", "run hosted host stand kept"), ("name", "name title"),
+    )
+    for word in many.split()
+}  # fmt: skip
+"""Words that a statement may do without, where the other one has them, or another one of the same kind."""
 DENIALS = frozenset("not no never none neither nor without hate dislike avoid stop except".split())
-_WORD = re.compile(r"[^\W_]+(?:['.:/@_-]+[^\W_]+)*(?:'s)?|\+")
+_WORD = re.compile(r"[^\W_]+(?:['.:/@_]+[^\W_]+)*(?:'s)?|\+")
 _WIDE = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s*)?|^\s*>\s?")
@@ -184,7 +211,7 @@ _NAME = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LIGHT_RUN = re.compile(
-    "用户的?|使用者|他的|她的|我的|主人的?|记住|请记住|叫做?|的|是|在|了|ユーザー(?:は|の)?|ผู้ใช้(?:ชื่อ)?"
+    "用户的?|使用者|[他她我]的?|会|主人的?|记住|请记住|叫做?|的|是|在|了|ユーザー(?:は|の)?|ผู้ใช้(?:ชื่อ)?"
 )
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 GRACE = timedelta(days=1)
 """How long over a day has to be: nobody is asked at midnight."""
+RULES = frozenset(("decision",))
+"""Kinds in which `on Friday` is every Friday. A preference holds whenever it is asked for: its `today` is that day."""
 GO: tuple[Decision, ...] = ("delete", "edit", "keep", "disable")
 STAY: tuple[Decision, ...] = ("edit", "delete", "keep", "disable")
 
@@ -42,9 +44,8 @@ class DateHasPassed:
         return list(self._found())
 
     def ids(self) -> frozenset[str]:
-        """The items that it finds: of these nobody need be asked a second time."""
-        today = _today()
-        return frozenset(row.id for row in self._rows.unpinned() if self._passed(row, today))
+        """The items with a relative date: they are asked about here once it is over, and nowhere else before."""
+        return frozenset(row.id for row in self._rows.unpinned() if self._of(row))
 
     def _found(self) -> Iterator[Finding]:
         today = _today()
@@ -68,8 +69,8 @@ class DateHasPassed:
         moment = max(row.created_at, row.updated_at)
         seen = self._seen.get(row.id)
         if seen is None or seen[1] != moment or (seen[0] is not row.text and seen[0] != row.text):
-            day = _day(moment[:19])
-            found = relative.told(row.text, day) if day else ()
+            day = _day(moment[:19]) if row.kind != "preference" else None
+            found = relative.told(row.text, day, of_rule=row.kind in RULES) if day else ()
             if found:
                 self._told[row.id] = found
             else:

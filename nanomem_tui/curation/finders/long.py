@@ -13,7 +13,7 @@ from nanomem_tui.curation.values import Decision, Evidence, Finding
 from nanomem_tui.memory.safety import LONGEST
 from nanomem_tui.store.values import Row
 
-MUCH = 0.5
+MUCH = 0.4
 """Share of the budget from which one memory pushes out too many others."""
 WIDEST = 8
 """Characters that one hidden character takes at most when it is made visible."""
@@ -22,7 +22,7 @@ PASTED: tuple[Decision, ...] = ("delete", "edit", "disable", "keep")
 
 
 class TooLong:
-    """Finds items and lessons that take half of what recall may give, or more than all."""
+    """Finds items and lessons that take most of what recall may give, or more than all."""
 
     kinds = ("long",)
 

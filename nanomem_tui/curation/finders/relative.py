@@ -49,20 +49,23 @@ class Told(NamedTuple):
     lasting: bool = False
 
 
-def told(text: str, said: date) -> tuple[Told, ...]:
-    """The relative dates of a text that was said on that day, in order; none of one that also names a date."""
+def told(text: str, said: date, *, of_rule: bool = False) -> tuple[Told, ...]:
+    """The relative dates of a text that was said on that day, in order; none of one that also names a date. Where it
+    is a rule or a wish (`of_rule`), `on Friday` is every Friday."""
     if not _any().search(text) or _dated().search(text):
         return ()
-    return tuple(_of_text(text, said))
+    return tuple(_of_text(text, said, of_rule=of_rule))
 
 
-def _of_text(text: str, said: date) -> Iterator[Told]:
+def _of_text(text: str, said: date, *, of_rule: bool) -> Iterator[Told]:
     for sentence in re.split(r"(?<=[.!?;\n])\s+|(?<=[。！？；\n])", _kept().sub(" ", text)):
         if _habit().search(sentence):
             continue
         for found in _any().finditer(sentence):
             if _is_known(found) and dates.absolute(sentence, said.isoformat()) == sentence:
                 continue  # a name, a noun
+            if of_rule and found.lastgroup == "open":
+                continue
             made = _one(found, said)
             if made is not None:
                 yield made._replace(lasting=_begins(sentence, found))
@@ -137,7 +140,7 @@ def _open_day(found: re.Match[str], said: date) -> tuple[date, bool]:
 
 def _end(found: re.Match[str], said: date) -> tuple[date, bool]:
     unit = found["end"].casefold().split()[-1]
-    unit = {"eod": "day", "eow": "week", "eom": "month", "tonight": "day"}.get(unit, unit)
+    unit = {"eod": "day", "eow": "week", "eom": "month", "today": "day"}.get(unit, unit)
     return (said if unit == "day" else _period(unit, 0, said)), True
 
 
@@ -225,18 +228,18 @@ def _any() -> re.Pattern[str]:
         r"this (?:morning|afternoon|evening))\b)"
         rf"|\b(?P<turn>(?P<way>last|past|previous|this coming|this|next|coming) (?P<unit>weekend|work week|week|month|"
         rf"quarter|year|sprint|semester|term|spring|summer|autumn|fall|winter|{names}))\b"
-        rf"|\b(?P<in>(?:in|within) (?P<n>{number}) (?P<of>{units})s?)\b(?! of\b|['’]|-)"
+        rf"|\b(?P<in>in (?P<n>{number}) (?P<of>{units})s?)\b(?! of\b|['’]|-)"
         rf"|\b(?P<ago>{number} (?P<back>{units})s? ago)\b"
         rf"|\b(?:on|by|until|till|before|due) (?P<open>{'|'.join(_DAYS)})\b(?!s|['’-])"
         r"|\b(?P<end>EO[DWM]|(?:end of|later) (?:the |this |today'?s? )?(?:day|week|month|quarter|year|today))\b"
-        r"|(?P<zh>大?前天|一昨日|明後日|昨[天日晚夜]|今[天日早晚晨夜朝]|明[天日早晚](?!确|白)|(?<!先天)(?<!最)大?[后後]天(?!性))"
+        r"|(?P<zh>大?前天|一昨日|明後日|昨[天日晚夜]|今[天日早晚晨夜朝](?!份)|明[天日早晚](?!确|白)|(?<!先天)(?<!最)大?[后後]天(?!性))"
         r"|(?P<east>(?P<ew>[上这這本下]|再来|先|今|来|[去昨明后後](?=年(?![轻度纪龄青])))[个個]?"
         r"(?P<eu>周|週|星期|礼拜|月(?![饼季亮])|年(?!头|轻|龄))(?:の)?"
         r"(?P<ed>[一二三四五六日天末月火水木金土](?=[曜早晚上下中的去要前后有开和，。 ]|$))?)"
         rf"|(?P<count>(?P<en>{east})(?P<ec>分钟|小时|天|个星期|星期|个月|個月|周|年|週間|ヶ月|か月|日|時間)"
         r"(?P<eb>以[前后後]|之[前后]|[前后後]))"
         r"|(?P<ze>月[底末](?=[前之交要]|$|[，。])|年底(?=[前之要]|$|[，。]))"
-        r"|(?P<now>待会儿?|等会儿?|一会儿|马上就|刚刚|刚才)"
+        r"|(?P<now>待会儿?|等会儿?|等一下(?=[要去还就])|一会儿|马上就|刚刚|刚才)"
         r"|(?P<th>วันนี้|พรุ่งนี้|มะรืน(?:นี้)?|เมื่อวานซืน|เมื่อวาน(?:นี้)?|คืนนี้|เมื่อคืน(?:นี้)?|เช้านี้|เย็นนี้|บ่ายนี้)"
         r"|(?P<thai>(?P<tu>สุดสัปดาห์|สัปดาห์|อาทิตย์|เดือน|ปี)(?P<tw>หน้า|นี้|ที่แล้ว|ก่อน))",
         re.IGNORECASE,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 
 from nanomem_tui import clock
 from nanomem_tui.curation.finders import use
@@ -20,6 +21,8 @@ from nanomem_tui.text import counted
 
 DAYS: Mapping[str, int] = {"episodic": 45, "decision": 120, "fact": 180, "preference": 270}
 """Days without use after which an item of a kind is stale, had it been used once."""
+FADED_FOR = timedelta(days=30)
+"""How long a lesson has to be too weak to be given."""
 ASKED_TIMES = 1.5
 """What a person asked to remember may rest longer."""
 OVER: tuple[Decision, ...] = ("delete", "disable", "keep", "edit")
@@ -44,12 +47,17 @@ class Stale:
         items = self._rows.items()
         time = use.clock_of(items)
         asked: frozenset[str] | None = None
-        youngest = time.limit(min(DAYS.values()))
+        youngest, today = time.limit(min(DAYS.values())), clock.iso(clock.now())[:10]
         for row in items:
             if row.pinned or (row.last_accessed_at or row.updated_at) >= youngest or not use.was_recalled(row):
                 continue
             last = use.last_use(row)
-            if last >= time.limit(rest(row)) or use.is_fact(row) or use.lasts(row.text):
+            if (
+                last >= time.limit(rest(row))
+                or use.is_fact(row)
+                or use.lasts(row.text)
+                or use.is_ahead(row.text, today)
+            ):
                 continue
             asked = self._asked_already() if asked is None else asked
             if row.id not in asked:
@@ -63,13 +71,13 @@ class Stale:
         return self._rows.finding("stale", row, why, OVER if over else MAYBE, 0.7 if over else 0.4, row.hits)
 
     def _lessons(self) -> Iterator[Finding]:
-        now, settings = clock.now(), self._rows.ws.settings
-        for lesson in self._rows.lessons():
-            if not fading.is_weak(lesson, settings, now):
+        lessons, settings = self._rows.lessons(), self._rows.ws.settings
+        then = use.clock_of(self._rows.items(), lessons).now - FADED_FOR
+        for lesson in lessons:
+            if not fading.is_weak(lesson, settings, then):
                 continue
             last = clock.parse(max(lesson.last_applied_at or "", lesson.updated_at))
-            why = f"its confidence of {lesson.confidence} has faded: it is not given any more, last confirmed "
-            why += f"{clock.age_text(last)} ago"
+            why = f"it has faded and is not given any more, last confirmed {clock.age_text(last)} ago"
             yield self._rows.finding("stale", lesson, why, FADED, 0.5, lesson.hits)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:

@@ -58,7 +58,9 @@ class NeverRecalled:
         """Whether it was passed over again and again, and is nothing that matters once."""
         if use.is_fact(row) or time.recalled_since(row.created_at) < use.ENOUGH:
             return False
-        return row.importance < MATTERS and not use.lasts(row.text)
+        if row.importance >= MATTERS or use.lasts(row.text):
+            return False
+        return not use.is_ahead(row.text, clock.iso(time.now)[:10])
 
     def _finding(self, row: Item, time: use.Clock, *, chatter: bool) -> Finding:
         age = clock.age_text(clock.parse(row.created_at))

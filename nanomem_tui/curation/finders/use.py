@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui import clock
-from nanomem_tui.store.values import Item
+from nanomem_tui.store.values import Item, Lesson
 
 ENOUGH = 5
 """Items recalled since: before that nobody knows what recall would have found."""
@@ -37,10 +37,11 @@ class Clock(NamedTuple):
         return len(self.recalled) - bisect_left(self.recalled, moment) if self.recalled else self.counted
 
 
-def clock_of(items: Sequence[Item]) -> Clock:
-    """The time of these items."""
+def clock_of(items: Sequence[Item], lessons: Sequence[Lesson] = ()) -> Clock:
+    """The time of these items and lessons."""
     recalled = sorted(row.last_accessed_at for row in items if row.last_accessed_at)
-    newest = max([row.updated_at for row in items] + recalled[-1:], default="")
+    last_ones = [*recalled[-1:], *(max(row.updated_at, row.last_applied_at or "") for row in lessons)]
+    newest = max([row.updated_at for row in items] + last_ones, default="")
     now, last = clock.now(), clock.parse(newest)
     counted = 0 if recalled else sum(row.hits > 1 for row in items)
     return Clock(min(now, last + _IDLE) if last is not None else now, tuple(recalled), counted)
@@ -69,6 +70,11 @@ def expires(row: Item) -> bool:
 def lasts(text: str) -> bool:
     """Whether a text tells what stays true and matters when it is needed once: health, birth, family, emergencies."""
     return _lasting().search(text) is not None
+
+
+def is_ahead(text: str, today: str) -> bool:
+    """Whether a text names a day that is still to come (`today`: YYYY-MM-DD)."""
+    return any(day > today for day in re.findall(r"(?<!\d)20\d\d-\d\d-\d\d(?!\d)", text))
 
 
 @lru_cache(256)
