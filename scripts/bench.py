@@ -33,6 +33,7 @@ KEPT = FOLDER / "figures.json"
 QUICK = {
     "cli_start": ["--runs", "7"],
     "console": ["--items", "1000", "--runs", "2"],
+    "duplicates": ["--n", "5000", "--floor", "1000"],
     "git_speed": ["--commits", "200"],
     "keeping_speed": ["--n", "1000", "10000", "--rounds", "3"],
     "operational": ["--n", "2000", "--rounds", "3"],

@@ -55,12 +55,11 @@ class Duplicates:
         self._changed: set[str] | None = None
         self._rows: dict[str, Item] = {}
         self._nodes: dict[str, Node] = {}
-        self._members: defaultdict[Node, set[str]] = defaultdict(set)
+        self._members: dict[Node, list[str]] = {}
         self._groups: defaultdict[tuple[str, tuple[str, ...]], set[str]] = defaultdict(set)
-        self._scopes: defaultdict[str, set[str]] = defaultdict(set)
+        self._scopes: dict[str, list[str]] = {}
         self._near: defaultdict[Node, dict[Node, Like]] = defaultdict(dict)
         self._agree: dict[Node, list[list[Item]]] = {}
-        self._keys: dict[str, tuple[str, str]] = {}
 
     # -- what there is ------------------------------------------------------------------------------------------
 
@@ -187,8 +186,10 @@ class Duplicates:
                         self._link((scope, one), (scope, other), score)
             return
         for key, item in changed.items():
+            before = self._rows.get(key)
+            known = self._nodes[key][1] if before is not None and item and before.text == item.text else ""
             self._drop(key)
-            node = self._put(item) if item is not None else None
+            node = self._put(item, known) if item is not None else None
             if node is not None and len(self._members[node]) == 1:
                 group = self._groups[node[0], shingles.telling(node[1])]
                 for other, score in shingles.near(node[1], list(group), NEAR):
@@ -206,21 +207,20 @@ class Duplicates:
             self._changed.clear()
             return False, changed
 
-    def _put(self, item: Item) -> Node | None:
-        """Take a row into the view; its node, None where it is not looked at."""
-        if item.is_deleted or not item.enabled:
+    def _put(self, item: Item, known: str = "") -> Node | None:
+        """Take a row into the view; its node, None where it is not looked at. `known`: the key of its text."""
+        key = "" if item.is_deleted or not item.enabled else known or key_of(item.text)
+        if not key:
             return None
-        known = self._keys.get(item.id)
-        if known is None or known[0] != item.text:
-            known = self._keys[item.id] = item.text, key_of(item.text)
-        node = (item.scope_key, known[1])
-        if not node[1]:
-            return None
+        node = (item.scope_key, key)
         self._nodes[item.id], self._rows[item.id] = node, item
-        self._members[node].add(item.id)
         self._agree.pop(node, None)
-        self._groups[node[0], shingles.telling(node[1])].add(node[1])
-        self._scopes[node[1]].add(node[0])
+        if node in self._members:
+            self._members[node].append(item.id)
+            return node
+        self._members[node] = [item.id]
+        self._groups[node[0], shingles.telling(key)].add(key)
+        self._scopes.setdefault(key, []).append(node[0])
         return node
 
     def _drop(self, key: str) -> None:
@@ -228,13 +228,15 @@ class Duplicates:
         if node is None:
             return
         del self._rows[key]
-        self._members[node].discard(key)
+        self._members[node].remove(key)
         self._agree.pop(node, None)
         if self._members[node]:
             return
         del self._members[node]
         self._groups[node[0], shingles.telling(node[1])].discard(node[1])
-        self._scopes[node[1]].discard(node[0])
+        self._scopes[node[1]].remove(node[0])
+        if not self._scopes[node[1]]:
+            del self._scopes[node[1]]
         for other in self._near.pop(node, {}):
             self._near[other].pop(node, None)
 
