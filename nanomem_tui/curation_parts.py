@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from nanomem_tui.curation.duplicates import Duplicates
     from nanomem_tui.curation.queue import Triage
+    from nanomem_tui.curation.scopes import Scopes
     from nanomem_tui.curation.waiting import Waits
     from nanomem_tui.store.habits import Habits
     from nanomem_tui.workspace import Workspace
@@ -48,6 +49,13 @@ class CurationParts:
 
         ws = self._whole
         return Duplicates(ws.store, Marks(ws.store).all, ws.perform)
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """Who sees what, what leaks, and items that move from one scope to another."""
+        from nanomem_tui.curation.scopes import Scopes
+
+        return Scopes(self._whole)
 
     @property
     def _whole(self) -> Workspace:

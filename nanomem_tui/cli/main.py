@@ -43,6 +43,7 @@ _COMMANDS = {
     "filters": "nanomem_tui.cli.habits:filters",
     "macro": "nanomem_tui.cli.macros:macro",
     "triage": "nanomem_tui.cli.triage:triage",
+    "scopes": "nanomem_tui.cli.scopes:scopes",
     "event": "nanomem_tui.cli.events:event",
     "metric": "nanomem_tui.cli.events:metric",
     "pictures": "nanomem_tui.cli.pictures:pictures",

@@ -1,0 +1,259 @@
+"""Leaks: items that tell one chat of another. An item that every chat sees, or that is kept for one chat, and names a
+person or a chat of elsewhere; something private that every chat sees; an item that nobody sees at all.
+
+Owns what counts as naming, and is careful about it: a name is one that the workspace itself knows as a sender or chat,
+written as a name is written. Reads only; each leak says why, and where the item would belong.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from nanomem_tui.memory.scope_names import Scope, name_of, of_item, of_key
+from nanomem_tui.memory.scopes import Audience
+from nanomem_tui.memory.visibility import is_unseen
+from nanomem_tui.store.values import Item
+
+LeakKind = Literal["names", "private", "unseen"]
+LEAKS: Mapping[LeakKind, str] = {
+    "private": "private, and every chat sees it",
+    "names": "names somebody of elsewhere",
+    "unseen": "no chat sees it",
+}
+"""What each kind means, what is worst first."""
+LEAST_DIGITS = 5
+"""Digits of an id that is a name wherever it stands: shorter numbers are amounts."""
+WHOLE_TEXT = 20_000
+"""Characters of an item that are read."""
+GENERAL = frozenset(
+    "admin agent all anonymous api assistant bot channel chat cli cron default dev direct everyone family friend "
+    "friends general group guest heartbeat help home info main me my no none noreply office owner private public root "
+    "self session support sysadmin system team test tester unknown user users web webhook work yes you".split()
+)
+"""Names of chats and senders that say nothing of who it is."""
+_WORD = re.compile(r"@?\w+(?:[.+\-'’]\w+)*")
+_PIECE = re.compile(r"\w+")
+_DIGIT = re.compile(r"\d")
+_INNER = re.compile(r"[.\-'’]")
+_ROLE = re.compile(
+    r"(?i)(?:abuse|accounts?|admin|billing|contact|hello|help|hr|info|jobs|no-?reply|office|orders?|postmaster|press|"
+    r"sales|security|support|team|webmaster)@"
+)
+_FIRST_PERSON = re.compile(
+    r"(?i)\b(?:my|i'm|i’m|i am|i have|i was|i live|i work|mein(?:e|en|em|er)?|ich bin|ich habe|ich wohne|mi esposa|"
+    r"mi esposo|mi hij[oa]|soy|je suis|j'ai|j’ai)\b|我(?:的|是|有|住|家)|私(?:の|は)|ผม|ฉัน|내 |저는|나는"
+)
+
+
+class Leak(NamedTuple):
+    """One leak: the item, what kind, why in words, how sure (0 to 1), and the name of the scope where it would belong,
+    empty where that is not known."""
+
+    item: Item
+    kind: LeakKind
+    why: str
+    sure: float
+    belongs: str = ""
+
+    @property
+    def id(self) -> str:
+        """The item's and the kind."""
+        return f"{self.kind}:{self.item.id}"
+
+
+class Somebody(NamedTuple):
+    """A sender or a chat that the workspace knows: the name, the scope that is theirs, and the keys of the chats and
+    users where they are at home."""
+
+    name: str
+    scope: Scope
+    homes: frozenset[str]
+
+
+class Names:
+    """The senders and chats that a workspace knows, by the names they are written with."""
+
+    def __init__(self, items: Iterable[Item], heard: Iterable[Audience] = ()) -> None:
+        """`items`: those that live; `heard`: who took turns, in which chat."""
+        self._homes: defaultdict[Scope, set[str]] = defaultdict(set)
+        seen: set[tuple[str, str, str | None, str | None, str | None]] = set()
+        for row in items:
+            place = (row.scope_type, row.scope_key, row.channel, row.chat_id, row.sender_id)
+            if place not in seen:
+                seen.add(place)
+                self._of_item(row)
+        for audience in set(heard):
+            self._meet(audience.channel, audience.chat_id, audience.sender_id)
+        self.people = sum(scope.scope_type == "user" for scope in self._homes)
+        self.chats = sum(scope.scope_type == "chat" for scope in self._homes)
+        self._words: dict[str, list[Somebody]] = {}
+        self._others: dict[str, list[Somebody]] = {}
+        self._gather()
+
+    def in_text(self, text: str) -> Iterator[Somebody]:
+        """Everybody whose name stands in the text, each once."""
+        text = text[:WHOLE_TEXT]
+        folded = _folded(text)
+        found: dict[Scope, Somebody] = {}
+        if not self._heads.isdisjoint(_PIECE.findall(folded)):  # most texts hold no part of any name
+            for match in _WORD.finditer(text):
+                word = match.group()
+                for part in dict.fromkeys((word, *_INNER.split(word))):
+                    for one in self._words.get(_folded(part.lstrip("@")), ()):
+                        if _is_name(part, one.name):
+                            found.setdefault(one.scope, one)
+        if self._pattern is not None:
+            for match in self._pattern.finditer(folded):
+                for one in self._others[match.group()]:
+                    found.setdefault(one.scope, one)
+        yield from found.values()
+
+    def homes(self, scope: Scope) -> frozenset[str]:
+        """Where somebody is at home."""
+        return frozenset(self._homes.get(scope, ()))
+
+    def _of_item(self, row: Item) -> None:
+        scope = of_item(row)
+        if scope.channel is not None:
+            self._homes[scope].add(scope.scope_key)
+            if scope.chat_id is not None:
+                self._meet(scope.channel, scope.chat_id, row.sender_id)
+            elif row.chat_id is not None:
+                self._meet(scope.channel, row.chat_id, scope.sender_id)
+        elif row.scope_type == "global":
+            self._meet(row.channel, row.chat_id, row.sender_id)
+
+    def _meet(self, channel: str | None, chat_id: str | None, sender_id: str | None) -> None:
+        if not channel:
+            return
+        chat = f"channel:{channel}:chat:{chat_id}"
+        if chat_id:
+            self._homes[of_key("chat", chat)].add(chat)
+        if sender_id:
+            user = f"channel:{channel}:user:{sender_id}"
+            self._homes[of_key("user", user)] |= {user, chat} if chat_id else {user}
+
+    def _gather(self) -> None:
+        for scope, homes in self._homes.items():
+            for name in _names_of(scope.sender_id or scope.chat_id or ""):
+                one = Somebody(name, scope, frozenset(homes))
+                table = self._words if _WORD.fullmatch(name) and _spaced(name) else self._others
+                table.setdefault(_folded(name), []).append(one)
+        self._heads = frozenset(piece for name in self._words for piece in _PIECE.findall(name)[:1])
+        longest = sorted(self._others, key=len, reverse=True)
+        guarded = (rf"(?<!\w){re.escape(name)}(?!\w)" if _spaced(name) else re.escape(name) for name in longest)
+        self._pattern = re.compile("|".join(guarded)) if longest else None
+
+
+def find(items: Sequence[Item], names: Names, *, with_global: bool = True) -> list[Leak]:
+    """The leaks among items that live and are switched on, the worst first. `with_global`: chats see what is global."""
+    found = [leak for row in items if (leak := of(row, names, with_global=with_global)) is not None]
+    order = list(LEAKS)
+    return sorted(found, key=lambda leak: (order.index(leak.kind), -leak.sure, leak.item.created_at, leak.item.id))
+
+
+def of(row: Item, names: Names, *, with_global: bool = True) -> Leak | None:
+    """What leaks of one item, the worst; None where nothing does."""
+    if is_unseen(row):
+        why = f"a {row.kind} does not follow a person" if row.scope_type == "user" else "its scope names nobody"
+        return Leak(row, "unseen", f"no chat sees it: {why}", 1.0, _told_in(row))
+    if row.scope_type == "global" and not with_global:
+        return None
+    if row.scope_type == "global" and names.people + names.chats > 1:
+        private = _private(row)
+        if private is not None:
+            return private
+    return _naming(row, names)
+
+
+def _naming(row: Item, names: Names) -> Leak | None:
+    here = of_item(row)
+    for one in names.in_text(row.text):
+        if one.scope == here or here.scope_key in one.homes or one.homes & names.homes(here):
+            continue
+        who = "the chat" if one.scope.scope_type == "chat" else "the person"
+        told = f"it names {who} {one.scope.name}"
+        if here.scope_type == "global":
+            if names.people + names.chats < 2:
+                continue
+            why, sure = f"{told}; every chat sees it", 0.7 if row.session_key else 0.5
+        elif here.scope_type == "chat":
+            why, sure = f"{told}, who is not known in {here.name}", 0.7
+        else:
+            why, sure = f"{told}, and follows {here.name} into every chat", 0.6
+        return Leak(row, "names", why, sure, one.scope.name)
+    return None
+
+
+def _private(row: Item) -> Leak | None:
+    text = row.text[:WHOLE_TEXT]
+    held = _contacts(text)
+    home = _told_in(row)
+    if held:
+        article = "an" if held[0][0] in "aeiouAEIO" else "a"
+        return Leak(row, "private", f"it holds {article} {held[0]}; every chat sees it", 0.9, home)
+    said = _FIRST_PERSON.search(text) if home else None
+    if said is not None:
+        words = said.group().strip()
+        return Leak(row, "private", f"“{words}” was said in {home}; every chat sees it", 0.6, home)
+    return None
+
+
+def _contacts(text: str) -> list[str]:
+    """The addresses and numbers of a text, by what they are; not those of an office."""
+    if "@" not in text and len(_DIGIT.findall(text)) < LEAST_DIGITS:
+        return []
+    from nanomem_tui.memory import secrets
+
+    return [one.kind for one in secrets.find(text, personal=True) if not _ROLE.match(text, one.start)]
+
+
+def _told_in(row: Item) -> str:
+    """The scope of who said an item and where: the person's of what follows a person, else the chat's; empty where that
+    is not known."""
+    if row.channel and row.sender_id and row.kind in ("preference", "fact"):
+        return name_of("user", f"channel:{row.channel}:user:{row.sender_id}")
+    if row.channel and row.chat_id:
+        return name_of("chat", f"channel:{row.channel}:chat:{row.chat_id}")
+    channel, colon, chat = (row.session_key or "").partition(":")
+    return name_of("chat", f"channel:{channel}:chat:{chat}") if colon and chat else ""
+
+
+def _names_of(who: str) -> list[str]:
+    """The names in an id: `12345|ana` is written by either part. Those that tell of nobody are left out."""
+    parts = dict.fromkeys(part.strip().lstrip("@-+#") for part in who.split("|"))
+    return [part for part in parts if _telling(part)]
+
+
+def _telling(name: str) -> bool:
+    letters = sum(c.isalpha() for c in name)
+    if not letters:
+        return sum(c.isdigit() for c in name) >= LEAST_DIGITS
+    return _folded(name) not in GENERAL and len(name) >= (3 if _spaced(name) else 2)
+
+
+def _is_name(written: str, name: str) -> bool:
+    """Whether a word is written as that name: an id of digits or signs as it is, letters with an @ or a capital, and a
+    common English word with an @."""
+    if not name.isalpha() or written.startswith("@"):
+        return True
+    from nanomem_tui.store.common_words import is_common
+
+    return not is_common(name.casefold()) and not written.islower()
+
+
+def _spaced(name: str) -> bool:
+    """Whether a script puts spaces between its words; where it does not, a name stands among other letters."""
+    return not any(_wide(c) for c in name)
+
+
+def _wide(char: str) -> bool:
+    return unicodedata.east_asian_width(char) in "WF" or "\u0e00" <= char <= "\u0eff"
+
+
+def _folded(name: str) -> str:
+    return name.casefold() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
