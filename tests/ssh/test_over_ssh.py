@@ -1,0 +1,162 @@
+"""The console through a real SSH server on loopback: bytes on the wire, a slow link, and a link that is cut."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks._ssh import Server, Session, login, serving
+from nanomem_tui import open_workspace
+from tests.hygiene.repository import ROOT
+
+START = "from nanomem_tui.__main__ import main; raise SystemExit(main())"
+READY = "no agent"  # what the app says when it has looked at the workspace
+SLOW: dict[str, Any] = {"delay": 0.1, "bits": 56_000}  # 200 ms there and back
+MODES_OFF = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l")
+
+
+@asynccontextmanager
+async def server_of(workspace: Path, **env: str) -> AsyncIterator[Server]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    command = [sys.executable, "-c", START, "--workspace", str(workspace)]
+    async with serving(command, {**kept, "PYTHONPATH": str(ROOT), "COLORTERM": "truecolor", **env}) as server:
+        yield server
+
+
+async def settled(session: Session) -> None:
+    await session.shows(READY)
+    await session.quiet(0.6)
+
+
+def enabled(workspace: Path) -> list[bool]:
+    with open_workspace(workspace) as ws:
+        return [bool(item.enabled) for item in ws.items.all()]
+
+
+def fill(workspace: Path, count: int = 200) -> None:
+    with open_workspace(workspace) as ws:
+        for number in range(count):
+            ws.items.add(f"the paper of {number * number} is kept in drawer {number} of the 北京 office")
+        ws.flush()
+
+
+async def per_move(workspace: Path, compressed: bool, **env: str) -> tuple[float, float]:
+    """Bytes of the console's own and on the wire for one cursor down, scrolls included."""
+    async with server_of(workspace, **env) as server, login(server, compressed=compressed) as session:
+        await settled(session)
+        answers = [await session.press("j") for _ in range(40)]
+        return sum(one.size for one in answers) / 40, sum(one.wire for one in answers) / 40
+
+
+async def test_over_ssh_output_is_thin_and_in_the_terminals_own_colours(demo: Path) -> None:
+    fill(demo)
+    async with server_of(demo) as server, login(server) as session:
+        await settled(session)
+        move = await session.press("j")
+        assert move.size <= 300
+        assert b"38;2;" not in session.output
+        opened = await session.press("?", quiet=0.3)
+        closed = await session.press("\x1b", quiet=0.3)
+        assert opened.size < 6000
+        assert closed.size < 6000
+
+
+@pytest.mark.slow
+async def test_moves_cost_few_bytes_on_the_wire_and_fewer_compressed(demo: Path) -> None:
+    fill(demo)
+    own, wire = await per_move(demo, compressed=False)
+    _, wire_compressed = await per_move(demo, compressed=True)
+    plain_own, plain_wire = await per_move(demo, compressed=False, NANOMEM_THIN_OUTPUT="off", NANOMEM_THEME="dark")
+    assert own <= 300
+    assert wire <= own + 150  # a packet has a head, padding and a mark that it is whole
+    assert wire_compressed < wire * 0.7
+    assert own < plain_own * 0.6
+    assert wire < plain_wire * 0.7
+
+
+@pytest.mark.slow
+async def test_on_a_slow_link_keys_are_answered_and_none_is_lost(demo: Path) -> None:
+    fill(demo)
+    async with server_of(demo) as server, login(server, **SLOW) as session:
+        await session.shows("Items")  # the first frame: the app is yet to come
+        session.send("jjx")
+        await session.shows("undoes it")
+        await session.quiet(1.0)
+        answer = await session.press("j", quiet=0.3)
+        assert 200 <= answer.first_ms < 600
+        before = len(session.output)
+        started = asyncio.get_running_loop().time()
+        for _ in range(30):  # as fast as a held key repeats
+            session.send("j")
+            await asyncio.sleep(0.04)
+        session.send("/drawer 77\r")
+        await session.shows("drawer 77", before)
+        assert asyncio.get_running_loop().time() - started < 30 * 0.04 + 5
+        await session.quiet(1.0)
+        session.send("q")
+        await session.until(lambda: session.status is not None)
+        assert session.status == 0
+    assert enabled(demo).count(False) == 1
+
+
+@pytest.mark.slow
+async def test_on_a_slow_link_a_resize_is_drawn_afresh(demo: Path) -> None:
+    async with server_of(demo) as server, login(server, **SLOW) as session:
+        await settled(session)
+        before = len(session.output)
+        session.resize(120, 40)
+        await session.quiet(1.5)
+        assert b"\x1b[40" in session.output[before:]
+        assert len(session.output) - before > 2000
+
+
+async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo: Path) -> None:
+    async with server_of(demo) as server, login(server) as session:
+        await settled(session)
+        session.send("x")
+        await session.shows("undoes it")
+        pid = session.pid
+        session.link.cut()
+        await session.until(lambda: session.status is not None)
+        assert session.status == 129  # it was told by SIGHUP and ended in order
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert enabled(demo).count(False) == 1
+
+
+async def test_a_connection_that_drops_during_the_start_leaves_no_process(demo: Path) -> None:
+    before = enabled(demo)
+    async with server_of(demo) as server, login(server) as session:
+        await session.shows("Items")
+        session.link.cut()
+        await session.until(lambda: session.status is not None)
+        assert session.status == 129
+    assert enabled(demo) == before
+
+
+async def test_leaving_gives_the_terminal_back_as_it_was(demo: Path) -> None:
+    async with server_of(demo) as server, login(server) as session:
+        await settled(session)
+        session.send("q")
+        await session.until(lambda: session.status is not None)
+        await session.quiet(0.3)
+        assert all(mode in session.output for mode in MODES_OFF)
+        assert b"\x1b[m" in session.output[session.output.rindex(b"\x1b[?2004l") - 20 :]
+        assert b";24r" not in session.output[session.output.rindex(b"\x1b[?1049l") :]
+
+
+@pytest.mark.slow
+async def test_an_idle_console_sends_nothing_for_minutes(demo: Path) -> None:
+    async with server_of(demo) as server, login(server) as session:
+        await settled(session)
+        await session.quiet(10)
+        before = session.link.down
+        await asyncio.sleep(130)
+        assert session.link.down == before, session.text()[-300:]
