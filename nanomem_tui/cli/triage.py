@@ -248,18 +248,33 @@ def merge(
 
 
 @triage.command()
-@click.argument("finding_id", metavar="ID", type=Words())
-@click.option("--text", type=Words(), required=True, help="The words instead.")
-@rehearsable
+@ids_argument
+@kind_option
+@all_option
+@click.option(
+    "--text", type=Words(), help="The words instead (default: those proposed, a secret masked, dates written)."
+)
+@decided
 @pass_state
-def edit(state: State, finding_id: str, text: str, dry_run: bool) -> None:
+def edit(
+    state: State,
+    ids: Sequence[str],
+    kinds: Sequence[str],
+    everything: bool,
+    text: str | None,
+    yes: bool,
+    dry_run: bool,
+) -> None:
     """Give it other words; what waits in the inbox is accepted with them.
 
     \b
     Example:
       nanomem triage edit dated:ltm_1739443200123_1 --text "Moved to Lisbon in May 2026"
+      nanomem triage edit --kind secret --all --yes
     """
-    _decide(state, "edit", [finding_id], How(text=text), dry_run=dry_run)
+    if text is not None and len(ids) != 1:
+        raise click.UsageError("--text goes with one ID", click.get_current_context())
+    _decide(state, "edit", ids, How(text=text), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 @triage.command()

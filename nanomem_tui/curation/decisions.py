@@ -80,6 +80,8 @@ def _row(ws: Workspace, finding: Finding) -> AnyRow:
 
 def _edited(ws: Workspace, finding: Finding, text: str) -> Sequence[Change]:
     key = finding.ids[0]
+    if not text:
+        raise BadInput("no words are given, and none are proposed", finding.id, "give the words")
     if finding.layer == "lesson":
         return _planned(ws, lambda _, lessons: lessons.edit(key, better_action=text))
     return _planned(ws, lambda items, _: items.edit(key, text=text))

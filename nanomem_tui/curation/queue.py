@@ -131,6 +131,17 @@ class Triage:
         """What stands beside a finding; raises what the finder does when it is gone."""
         return self._finder(finding).evidence(finding)
 
+    def proposed(self, finding: Finding) -> str | None:
+        """The words that an edit without words of one's own gives a finding: a secret masked, a date written out; None
+        where nobody proposes any."""
+        finder = self._finder(finding)
+        try:
+            made = finder.changes(finding, "edit", How()) if isinstance(finder, Decider) else None
+        except NanomemError:
+            return None
+        words = [change.after.get("text") or change.after.get("better_action") for change in made or () if change.after]
+        return next((str(one) for one in words if one), None)
+
     def marks(self) -> list[Mark]:
         """What was kept, put off or switched off, the newest first."""
         return sorted(self._marks.all().values(), key=lambda mark: mark.at, reverse=True)
@@ -205,6 +216,8 @@ class Triage:
             raise Conflict("it changed since it was shown", one.id, "look at it again, then decide")
         if not fits(one, decision, several=several):
             raise Refused(f"{TOLD[decision]} does not fit here", one.id, f"one of {words(one.offers)}")
+        if decision == "edit" and one.kind in HELD and not how.text:
+            raise BadInput("no words are given", one.id, "give the words to accept it with")
         if one.kind in HELD:
             return ()
         finder = self._finder(one)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 KIND = "rule"
-BY_RULE: frozenset[Decision] = frozenset({"keep", "reject", "merge", "disable", "delete", "snooze"})
-"""Decisions that can be made alike for many: words and scopes are a matter of each one."""
+BY_RULE: frozenset[Decision] = frozenset({"keep", "reject", "merge", "edit", "disable", "delete", "snooze"})
+"""Decisions that can be made alike for many; an edit gives each the words that are proposed for it."""
 _VARIES = re.compile(r"[“\"'‘«].*?[”\"'’»]|\S*[0-9]\S*|\b[a-z]+_[0-9a-z_]+\b")
 
 

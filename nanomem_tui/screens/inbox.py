@@ -233,13 +233,17 @@ class InboxScreen(WorkspaceScreen[Finding]):
         self.confirm(title, blocks, decide, opened_by=self.key_of(ACTION_OF[decision]))
 
     async def do_edit(self) -> None:
-        """Give the one at the cursor other words."""
+        """Give the one at the cursor other words; several selected ones those that are proposed for each."""
         from nanomem_tui.widgets.prompt import EditScreen
 
         row = self.table.cursor_row
         if row is None:
             return
+        if len(self.table.selected) > 1:
+            await self._decide("edit")
+            return
         words = await self.console.in_thread(lambda ws: _words(ws, row))
+        proposed = await self.console.in_thread(lambda ws: ws.triage.proposed(row))
 
         async def save(text: str | None) -> None:
             if text:
@@ -252,7 +256,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
         verb = "Accept" if row.kind in HELD else "Edit"
         title = f"{verb} {row.ids[0]}{' with these words' if row.kind in HELD else ''}"
-        self.ask(EditScreen(title, words, wrong=wrong), save)
+        self.ask(EditScreen(title, words, typed=proposed, wrong=wrong), save)
 
     async def _take(self, rows: Sequence[Finding], decision: Decision, how: How | None = None) -> None:
         """Decide in a thread, then say what was done, and what had to stay."""

@@ -31,11 +31,12 @@ Chosen = tuple[Rule, Sequence[Finding]]
 async def ask_for_all_like(screen: InboxScreen, row: Finding) -> None:
     """Show all that is like `row`, let the person choose the decision, and make it."""
 
-    def alike(ws: Workspace) -> list[Finding]:
-        return ws.triage.rules.meant(like(row, "keep"))
+    def alike(ws: Workspace) -> tuple[list[Finding], bool]:
+        return ws.triage.rules.meant(like(row, "keep")), ws.triage.proposed(row) is not None
 
-    found = await screen.console.in_thread(alike)
-    offered = [one for one in dict.fromkeys((*row.offers, "keep", "snooze")) if one in BY_RULE]
+    found, has_words = await screen.console.in_thread(alike)
+    ways: dict[Decision, None] = dict.fromkeys((*row.offers, "keep", "snooze"))
+    offered = [one for one in ways if one in BY_RULE and (one != "edit" or has_words)]
     proposed = screen.decided if screen.decided in offered else offered[0]
     keys = {screen.key_of(ACTION_OF[one]): one for one in offered if screen.key_of(ACTION_OF[one])}
 

@@ -108,9 +108,12 @@ def test_a_rule_is_kept_once_and_let_go_with_undo(home: Path) -> None:
             ws.triage.rules.apply(kept)
 
 
-def test_words_and_scopes_are_decided_one_by_one(home: Path) -> None:
-    with open_workspace(home) as ws, pytest.raises(BadInput, match="cannot be decided for many"):
-        like(of(ws, "junk one"), "edit")
+def test_scopes_are_decided_one_by_one_and_words_that_nobody_proposes(home: Path) -> None:
+    with open_workspace(home) as ws:
+        with pytest.raises(BadInput, match="cannot be decided for many"):
+            like(of(ws, "junk one"), "split")
+        with pytest.raises(BadInput, match="none are proposed"):
+            ws.triage.rules.apply(like(of(ws, "junk one"), "edit"))
 
 
 def test_a_rule_decides_only_what_was_offered(home: Path) -> None:
