@@ -5,6 +5,7 @@ Owns the reading of keys and the taking and giving back of the terminal. It must
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import selectors
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+
+from nanomem_tui.widgets.real_cursor import SHOW
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -103,6 +106,12 @@ class ConsoleDriver(LinuxDriver):
             return
         super().write(data)
 
+    def _sigcont_application(self, *_: object) -> None:
+        """Take the terminal again after a stop. A hang-up sends this signal as well: then there is none to take."""
+        with contextlib.suppress(OSError):
+            os.tcgetpgrp(self.fileno)
+            super()._sigcont_application()
+
     def start_application_mode(self) -> None:
         """Take the terminal, at the start and after an editor."""
         self._wake = os.pipe()
@@ -113,6 +122,8 @@ class ConsoleDriver(LinuxDriver):
             forget()
         if self.state_before is not None:
             self.attrs_before = self.state_before
+        if getattr(self._app, "shows_cursor", False):
+            self.write(SHOW)
 
     def stop_application_mode(self) -> None:
         """Give the terminal back, in its own colours."""

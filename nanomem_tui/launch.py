@@ -44,8 +44,9 @@ def run_console(workspace: str | None, *, demo: bool, ascii: bool) -> int:
         os.environ.setdefault(name, value)
     code = _demonstrate(ascii) if demo else _show(workspace, ascii)
     if threading.active_count() > 1:  # a thread still reads for a screen that is gone; everything is saved
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):  # the terminal is gone
+                stream.flush()
         os._exit(code)
     return code
 

@@ -124,7 +124,7 @@ async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo:
         await session.shows("undoes it")
         pid = session.pid
         session.link.cut()
-        await session.until(lambda: session.status is not None)
+        await session.until(lambda: session.status is not None, seconds=4)  # before it is stopped hard
         assert session.status == 129  # it was told by SIGHUP and ended in order
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -154,9 +154,9 @@ async def test_leaving_gives_the_terminal_back_as_it_was(demo: Path) -> None:
 
 @pytest.mark.slow
 async def test_an_idle_console_sends_nothing_for_minutes(demo: Path) -> None:
-    async with server_of(demo) as server, login(server) as session:
+    async with server_of(demo, NANOMEM_FLUSH_INTERVAL_SECONDS="1") as server, login(server) as session:
         await settled(session)
-        await session.quiet(10)
+        await session.quiet(10)  # what the start left to do is done
         before = session.link.down
         await asyncio.sleep(130)
         assert session.link.down == before, session.text()[-300:]
