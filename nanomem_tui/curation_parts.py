@@ -46,9 +46,12 @@ class CurationParts:
         """Items that say what another one says."""
         from nanomem_tui.curation.duplicates import Duplicates
         from nanomem_tui.curation.marks import Marks
+        from nanomem_tui.curation.near_in_meaning import NearInMeaning
+        from nanomem_tui.memory.by_meaning import HYBRID
 
         ws = self._whole
-        return Duplicates(ws.store, Marks(ws.store).all, ws.perform)
+        meaning = NearInMeaning(lambda: ws.meaning) if ws.settings.recall_backend in HYBRID else None
+        return Duplicates(ws.store, Marks(ws.store).all, ws.perform, meaning)
 
     @cached_property
     def scopes(self) -> Scopes:

@@ -27,7 +27,8 @@ WIDEST = 50
 class Cluster(NamedTuple):
     """Items that say the same, or nearly: the one proposed to stay comes first.
 
-    `grade`: `same` (the same words), `near` (a person has to look), `scopes` (the same words in several scopes).
+    `grade`: `same` (the same words), `near` (a person has to look), `meaning` (other words that may say the same),
+    `scopes` (the same words in several scopes).
     `alike`: from 0 to 1, the least like the first. `sure`: may be merged without a look. `why`: in words.
     """
 
@@ -155,14 +156,14 @@ def cluster_of(rows: Sequence[Item], grade: str, alike: float = 1.0) -> Cluster:
     elif grade == "scopes":
         why = f"the same words in {counted(len({row.scope_key for row in rows}), 'scope')}"
     else:
-        why = _why_near(rows)
+        why = _why_near(rows, "alike in meaning" if grade == "meaning" else "nearly the same")
     return Cluster(tuple(rows), grade, alike, grade == "same" and not doubts, "; ".join([why, *doubts]))
 
 
-def _why_near(rows: Sequence[Item]) -> str:
+def _why_near(rows: Sequence[Item], how: str) -> str:
     found = value_guard.judge(rows[0].text, rows[1].text)[1]
     told = [difference.words() for difference in found[:3]]
-    return f"nearly the same: {', '.join(told)}" if told else "nearly the same"
+    return f"{how}: {', '.join(told)}" if told else how
 
 
 def _people(rows: Collection[Item]) -> str:

@@ -33,6 +33,7 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.marks import Mark
+    from nanomem_tui.curation.near_in_meaning import NearInMeaning
     from nanomem_tui.memory.items import Items
 
 NEAR = 72.0
@@ -46,8 +47,16 @@ Like = tuple[float, value_guard.Verdict]
 class Duplicates:
     """The duplicates of one workspace."""
 
-    def __init__(self, store: MemoryStore, marks: Callable[[], Mapping[str, Mark]], perform: Perform) -> None:
-        """`marks`: what a person kept or put off, by the id of the finding."""
+    def __init__(
+        self,
+        store: MemoryStore,
+        marks: Callable[[], Mapping[str, Mark]],
+        perform: Perform,
+        meaning: NearInMeaning | None = None,
+    ) -> None:
+        """`marks`: what a person kept or put off, by the id of the finding; `meaning`: what is near in meaning, where
+        that is searched."""
+        self._meaning = meaning
         self._store = store
         self._perform = perform
         self._marks = marks
@@ -68,6 +77,9 @@ class Duplicates:
         with self._lock:
             self._update()
             found = [*self._same(), *self._across(), *self._alike()]
+            rows = list(self._rows.values())
+        if self._meaning is not None:
+            found += _in_meaning(self._meaning, rows, found)
         open_ = left_open(self._marks(), clock.iso(clock.now()))
         found = [one for cluster in found if (one := open_(cluster)) is not None]
         return sorted(found, key=lambda one: (not one.sure, -len(one.items), -one.alike, one.kept.id))
@@ -292,3 +304,16 @@ class Duplicates:
             if len(rows) > 1:
                 taken.add(node)
                 yield cluster_of(rows, "same" if slips else "near", least / 100)
+
+
+def _in_meaning(meaning: NearInMeaning, rows: Sequence[Item], found: Sequence[Cluster]) -> list[Cluster]:
+    """Pairs that say the same in other words, of items that are in no other cluster; the one that says more stays."""
+    taken = {key for cluster in found for key in cluster.ids}
+    made: list[Cluster] = []
+    for one, other, alike in sorted(meaning.pairs(rows), key=lambda pair: (-pair[2], pair[0].id)):
+        if one.id in taken or other.id in taken or not of_one(one, other):
+            continue
+        taken |= {one.id, other.id}
+        both = sorted((one, other), key=lambda row: (bool(row.pinned), len(row.text), row.id), reverse=True)
+        made.append(cluster_of(both, "meaning", alike))
+    return made

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nanomem_tui.curation.duplicates import Duplicates
     from nanomem_tui.store.values import Item
 
-SIGNS: Mapping[str, str] = {"same": "=", "near": "~", "scopes": "*"}
+SIGNS: Mapping[str, str] = {"same": "=", "near": "~", "meaning": "o", "scopes": "*"}
 Decide = Callable[["Duplicates", Sequence["Cluster"], str], Operation]
 
 
@@ -40,11 +40,11 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
     EMPTY = "No duplicates: no two items of a scope say the same."
     HELP = (
         "Items that say what another one says. Signs before a row: = the same words, which may be merged without a "
-        "look, ? the same words of different people or kinds, ~ nearly the same, * the same words for everybody and in "
-        "a narrower scope. Other numbers, names, dates, "
-        "colours, units and denials make two facts: such items are not here. In the detail the cursor says which one "
-        "stays. A merge keeps hits, the oldest origin, every source and the other words; u takes any of it back. "
-        "Several selected clusters are decided on together only where each is sure."
+        "look, ? the same words of different people or kinds, ~ nearly the same, o alike in meaning, * the same words "
+        "for everybody and in a narrower scope. Other numbers, names, dates, colours, units and denials make two "
+        "facts: such items are not here. In the detail the cursor says which one stays. A merge keeps hits, the oldest "
+        "origin, every source and the other words; u takes any of it back. Several selected clusters are decided on "
+        "together only where each is sure."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "is": "text", "sure": "switch", "items": "number", "alike": "number", "why": "text", "scope": "text",

@@ -1,0 +1,65 @@
+"""Items that say the same in other words are found by their vectors, and are never sure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nanomem_tui import open_workspace
+from nanomem_tui.curation.duplicates import Duplicates
+from nanomem_tui.curation.near_in_meaning import NearInMeaning
+from nanomem_tui.vectors.meaning import Meaning
+from nanomem_tui.workspace import Workspace
+from tests.vectors.fakes import Words, unavailable
+
+
+class SameSense(Words):
+    """Knows that some words mean the same."""
+
+    def vector(self, text: str) -> list[float]:
+        for word, meant in (("manager", "boss"), ("evening", "morning"), ("茶", "boss")):
+            text = text.replace(word, meant)
+        return super().vector(text)
+
+
+def duplicates(ws: Workspace, senses: Words) -> Duplicates:
+    meaning = Meaning(ws.store, ws.settings, lambda: senses)
+    return Duplicates(ws.store, dict, ws.perform, NearInMeaning(lambda: meaning))
+
+
+def test_other_words_for_the_same_are_shown_and_need_a_look(tmp_path: Path) -> None:
+    with open_workspace(tmp_path) as ws:
+        for text in ("The boss of the harbour office is kind", "The manager of the harbour office is kind"):
+            ws.items.add(text)
+        ws.items.add("The bike needs a new chain")
+
+        (cluster,) = duplicates(ws, SameSense()).clusters()
+
+        assert (cluster.grade, cluster.sure, len(cluster.items)) == ("meaning", False, 2)
+        assert "alike in meaning" in cluster.why
+
+
+def test_what_the_guard_parts_no_vector_brings_together(tmp_path: Path) -> None:
+    with open_workspace(tmp_path) as ws:
+        for text in ("The ferry leaves in the morning", "The ferry leaves in the evening", "Ana likes the boss of Ben"):
+            ws.items.add(text)
+        ws.items.add("Ana does not like the boss of Ben")
+
+        assert duplicates(ws, SameSense()).clusters() == []
+
+
+def test_what_the_model_cannot_read_is_left_alone(tmp_path: Path) -> None:
+    with open_workspace(tmp_path) as ws:
+        ws.items.add("经理喝绿茶")
+        ws.items.add("老板喝绿水")
+
+        assert duplicates(ws, SameSense("all-MiniLM-L6-v2")).clusters() == []
+
+
+def test_without_a_model_there_is_what_the_words_tell(tmp_path: Path) -> None:
+    senses = SameSense()
+    senses.broken = unavailable()
+    with open_workspace(tmp_path) as ws:
+        for text in ("The boss is kind", "The manager is kind", "the boss is kind"):
+            ws.items.add(text)
+
+        assert [one.grade for one in duplicates(ws, senses).clusters()] == ["same"]
