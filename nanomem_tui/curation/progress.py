@@ -12,8 +12,8 @@ from nanomem_tui.store.oplog import LogEntry
 
 PAUSE = timedelta(minutes=10)
 """A longer pause between two decisions ends a sitting."""
-LOOKED_AT = 1_000
-"""Operations of the ledger that are looked at."""
+WINDOWS = (250, 1_000, 4_000, 16_000, 64_000)
+"""How many of the newest operations are looked at, step by step, until one is there that was before this sitting."""
 LEAST = 20.0
 """Seconds that a sitting counts at least: nobody is told 600 a minute after one key."""
 
@@ -35,10 +35,16 @@ class Progress(NamedTuple):
 
 def progress(journal: Journal, left: int) -> Progress:
     """How far the person has come who decided last; what was taken back does not count."""
-    entries = [entry for entry in journal.log(LOOKED_AT) if _decisions(entry) and not entry.undone]
+    entries: list[LogEntry] = []
+    sitting: list[LogEntry] = []
+    for window in WINDOWS:
+        found = journal.log(window)
+        entries = [entry for entry in found if _decisions(entry) and not entry.undone]
+        sitting = _sitting(entries)
+        if len(found) < window or len(sitting) < len(entries):
+            break
     if not entries:
         return Progress(0, 0.0, left)
-    sitting = _sitting(entries)
     decided = sum(map(_decisions, sitting))
     place = str(entries[0].operation.meta.get("next") or "")
     if not sitting:

@@ -191,7 +191,7 @@ class Triage:
             raise BadInput("one text for several findings", f"{len(wanted)} findings", "decide on them one by one")
         with self._ws.store.deciding.alone():
             plan = _Plan(decision, how, several=len(wanted) > 1)
-            standing = self._current()
+            standing = self._current(wanted)
             for one in wanted:
                 plan.attempt(one, partial(self._changes, one, decision, how, standing, several=plan.several))
             plan.held(self._ws)
@@ -269,20 +269,31 @@ class Triage:
                 return finder
         raise NotFound("nobody looks for that any more", finding.id, "see `nanomem triage list`")
 
-    def _standing(self) -> Iterable[Finding]:
-        """What is held back now, and what of the last look is as it was."""
+    def _held(self) -> Iterable[Finding]:
+        """What is held back now."""
         for finder in self._finders():
             if HELD.issuperset(finder.kinds):
                 yield from finder.find()
+
+    def _standing(self) -> Iterable[Finding]:
+        """What is held back now, and what of the last look is as it was."""
+        yield from self._held()
         look, now = self._look, self._now()
         if look is not None:
             yield from (one for one in look.found.values() if judged.stands(one, look.judged, now))
 
-    def _current(self) -> Mapping[str, Finding]:
-        """What stands, by id; looks first where nobody did."""
+    def _current(self, wanted: Sequence[Finding]) -> Mapping[str, Finding]:
+        """Those of the wanted that stand, as they are now, by id; looks first where nobody did."""
         if self._look is None:
             self.look()
-        return {one.id: one for one in self._standing()}
+        found: list[Finding] = []
+        if any(one.kind in HELD for one in wanted):
+            found += self._held()
+        look, now = self._look, self._now()
+        if look is not None:
+            known = [look.found[one.id] for one in wanted if one.id in look.found]
+            found += [one for one in known if judged.stands(one, look.judged, now)]
+        return {one.id: one for one in found}
 
     def _now(self) -> Mapping[str, Mapping[str, AnyRow]]:
         snapshot = self._ws.store.load()

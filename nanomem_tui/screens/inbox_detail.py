@@ -68,9 +68,9 @@ def keys(finding: Finding, key_of: KeyOf) -> Block:
 
 def _sentence(finding: Finding) -> str:
     """Why it wants a person: the kind, and what was found."""
-    kind = KINDS.get(finding.kind, finding.kind)
-    why = finding.why.rstrip(".")
-    return f"{kind[:1].upper()}{kind[1:]}: {why}" if why else f"{kind[:1].upper()}{kind[1:]}"
+    kind, why = KINDS.get(finding.kind, finding.kind), finding.why.rstrip(".")
+    said = why if why.startswith(kind) else f"{kind}: {why}" if why else kind
+    return f"{said[:1].upper()}{said[1:]}"
 
 
 def _beside(finding: Finding, beside: Evidence) -> list[Block]:

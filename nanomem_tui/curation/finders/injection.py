@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows, Verdicts, words
-from nanomem_tui.curation.finders.sieve import Sieve
 from nanomem_tui.curation.values import Decision, Evidence, Finding
 from nanomem_tui.memory import injection
 from nanomem_tui.store.values import Row
@@ -26,11 +25,7 @@ class ReadsLikeOrder:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._sieve = Sieve()
-        self._why: Verdicts[str] = Verdicts(self._reason)
-
-    def _reason(self, text: str) -> str:
-        return "" if self._sieve.is_clean(text) else injection.reason(text)
+        self._why: Verdicts[str] = Verdicts(injection.reason)
 
     def find(self) -> Iterable[Finding]:
         """All of them, pinned ones too."""
