@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from nanomem_tui.curation.conflicts import Conflicts
     from nanomem_tui.curation.duplicates import Duplicates
     from nanomem_tui.curation.queue import Triage
     from nanomem_tui.curation.scopes import Scopes
@@ -59,6 +60,15 @@ class CurationParts:
         from nanomem_tui.curation.scopes import Scopes
 
         return Scopes(self._whole)
+
+    @cached_property
+    def conflicts(self) -> Conflicts:
+        """Memories that contradict each other."""
+        from nanomem_tui.curation.conflicts import Conflicts
+        from nanomem_tui.curation.marks import Marks
+
+        ws = self._whole
+        return Conflicts(ws.store, Marks(ws.store), ws.perform, ws.id)
 
     @property
     def _whole(self) -> Workspace:

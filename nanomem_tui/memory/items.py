@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Problem, Refused
-from nanomem_tui.memory import cap, merging, retention, scopes
+from nanomem_tui.memory import cap, merging, retention, scopes, superseded
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Actor, Operation, Perform, new_key, new_operation
@@ -243,7 +243,8 @@ class Items:
         return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:
-        """Enable or disable items; a disabled item is kept and never recalled. Raises NotFound, NothingToDo."""
+        """Enable or disable items; a disabled item is kept and never recalled. Who enables a superseded one is told so.
+        Raises NotFound, NothingToDo."""
         return self._set(ids, "enabled", enabled, "enable" if enabled else "disable")
 
     def set_pinned(self, ids: Sequence[str], pinned: bool) -> Operation:
@@ -259,8 +260,13 @@ class Items:
         touched = [row for row in rows if bool(getattr(row, field)) != value]
         if not touched:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
-        changes = [change_of("item", row, row._replace(**{field: value})) for row in touched]
+        back = verb == "enable"
+        changes = [
+            change_of("item", row, (superseded.cleared(row) if back else row)._replace(**{field: value}))
+            for row in touched
+        ]
         label = f"{verb} {told(touched[0].text) if len(touched) == 1 else counted(len(touched), 'item')}"
+        label += superseded.noted(touched) if back else ""
         return self._perform(new_operation(f"items.{verb}", label, changes))
 
     def merge(self, ids: Sequence[str], *, into: str = "") -> Operation:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.memory import fading
+from nanomem_tui.memory import fading, superseded
 from nanomem_tui.memory.expected import as_shown
 from nanomem_tui.memory.labels import told
 from nanomem_tui.operations import Operation, new_key, new_operation
@@ -215,8 +215,13 @@ class Lessons:
         touched = [row for row in rows if bool(getattr(row, field)) != value]
         if not touched:
             raise NothingToDo(f"nothing to {verb}", ", ".join(ids))
-        changes = [change_of("lesson", row, row._replace(**{field: value})) for row in touched]
+        back = verb == "enable"
+        changes = [
+            change_of("lesson", row, (superseded.cleared(row) if back else row)._replace(**{field: value}))
+            for row in touched
+        ]
         what = f"lesson {told(touched[0].trigger)}" if len(touched) == 1 else counted(len(touched), "lesson")
+        what += superseded.noted(touched) if back else ""
         return self._perform(new_operation(f"lessons.{verb}", f"{verb} {what}", changes))
 
     def compact_preview(self, max_lessons: int | None = None) -> Compaction[Lesson]:

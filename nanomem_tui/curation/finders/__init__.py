@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def finders(ws: Workspace) -> Sequence[Finder]:
     """The finders of one workspace, each new; what they need of it they read when they are asked to find."""
+    from nanomem_tui.curation.finders.conflict import ContradictsAnother
     from nanomem_tui.curation.finders.dated import DateHasPassed
     from nanomem_tui.curation.finders.duplicate import SaysTheSame
     from nanomem_tui.curation.finders.held import HeldBack
@@ -37,6 +38,7 @@ def finders(ws: Workspace) -> Sequence[Finder]:
         HeldBack(ws.waits),
         HoldsSecret(rows),
         ReadsLikeOrder(rows),
+        ContradictsAnother(ws.conflicts),
         SaysTheSame(ws.duplicates),
         restated,
         dated,

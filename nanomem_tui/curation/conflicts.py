@@ -1,0 +1,218 @@
+"""Memories that contradict each other, and what a person makes of a pair; every decision is one operation.
+
+Owns the decisions: one of the two gives way (kept, marked, never given to an agent), both stay, or one moves to the
+scope where it holds. Must not read a text (`contradiction` does).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+
+from nanomem_tui import clock
+from nanomem_tui.curation.contradiction import Rivals
+from nanomem_tui.curation.decisions import scope_fields
+from nanomem_tui.curation.pairs import Pairs
+from nanomem_tui.curation.values import Finding
+from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
+from nanomem_tui.memory import superseded
+from nanomem_tui.memory.labels import told
+from nanomem_tui.memory.superseded import Why, text_of
+from nanomem_tui.operations import Change, Operation, Perform, new_operation
+from nanomem_tui.store.memory_store import MemoryStore
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item, Row, layer_of
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.curation.marks import Marks
+
+PREFIX = "conflict:"
+Side = Literal["older", "newer"]
+
+
+class Contradiction(NamedTuple):
+    """Two rows that cannot both be so, the older first, and what they say otherwise."""
+
+    older: Row
+    newer: Row
+    rivals: Rivals
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """The ids, the older first."""
+        return self.older.id, self.newer.id
+
+    @property
+    def id(self) -> str:
+        """Its name: the same whichever is the older."""
+        return PREFIX + "+".join(sorted(self.ids))
+
+    @property
+    def why(self) -> str:
+        """What they say otherwise, in words."""
+        return self.rivals.words()
+
+    @property
+    def print_(self) -> str:
+        """Changes with the words of either."""
+        texts = "\0".join(text_of(row) for row in sorted((self.older, self.newer), key=lambda row: row.id))
+        return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+    @property
+    def across(self) -> bool:
+        """Whether they are of two scopes."""
+        return scope_words(self.older) != scope_words(self.newer)
+
+    def row(self, side: Side) -> Row:
+        """One of the two."""
+        return self.older if side == "older" else self.newer
+
+
+class Conflicts:
+    """The contradictions of one workspace."""
+
+    def __init__(self, store: MemoryStore, marks: Marks, perform: Perform, workspace_id: str) -> None:
+        self._store = store
+        self._marks = marks
+        self._perform = perform
+        self._id = workspace_id
+        self._pairs = Pairs(store)
+
+    def found(self) -> list[Contradiction]:
+        """All contradictions, also those that a person keeps: the surest first, then the newest."""
+        pairs = [Contradiction(*pair) for pair in self._pairs.all()]
+        pairs.sort(key=lambda one: (one.newer.updated_at, one.id), reverse=True)
+        return sorted(pairs, key=lambda one: -one.rivals.weight)
+
+    def all(self) -> list[Contradiction]:
+        """Those that a person neither keeps nor put off."""
+        pairs = self.found()
+        hidden = {one.id for one in self._marks.hidden([finding_of(pair) for pair in pairs])}
+        return [pair for pair in pairs if pair.id not in hidden]
+
+    def get(self, name: str) -> Contradiction:
+        """The contradiction of that id, or the surest that the item or lesson of that id (or its beginning) is in.
+        Raises NotFound."""
+        pairs = self.found()
+        near = next((one for one in pairs if name in (one.id, *one.ids)), None)
+        near = near or next((one for one in pairs if name and any(key.startswith(name) for key in one.ids)), None)
+        if near is None:
+            raise NotFound("nothing contradicts that", name, "see `nanomem conflicts list`")
+        return near
+
+    # -- deciding -----------------------------------------------------------------------------------------------
+
+    def supersede(self, pairs: Sequence[Contradiction]) -> Operation:
+        """The newer stands, the older was so before. Raises Conflict when one of them changed, NothingToDo."""
+        return self._decided("supersede", pairs, "older", "outdated")
+
+    def keep_new(self, pairs: Sequence[Contradiction]) -> Operation:
+        """The newer stands, the older was never so. Raises as `supersede`."""
+        return self._decided("keep-new", pairs, "older", "wrong")
+
+    def keep_old(self, pairs: Sequence[Contradiction]) -> Operation:
+        """The older stands, the newer is not so. Raises as `supersede`."""
+        return self._decided("keep-old", pairs, "newer", "wrong")
+
+    def keep_both(self, pairs: Sequence[Contradiction]) -> Operation:
+        """Both are so: asked again only when the words of one change. Raises as `supersede`."""
+        with self._store.deciding.alone():
+            self._checked(pairs)
+            changes = self._marks.changes([finding_of(one) for one in pairs], "keep")
+            return self._perform(new_operation("conflicts.keep-both", f"keep both: {_named(pairs)}", changes))
+
+    def split(self, pair: Contradiction, scope: str, side: Side = "older") -> Operation:
+        """Both are so, each in its scope: one of them moves to `scope`. Raises BadInput for no scope, Refused for a
+        lesson, NothingToDo, and as `supersede`."""
+        with self._store.deciding.alone():
+            changes = self.split_changes(pair, scope, side)
+            label = f"move {told(text_of(pair.row(side)))} to {scope}"
+            return self._perform(new_operation("conflicts.split", label, changes))
+
+    def _decided(self, verb: str, pairs: Sequence[Contradiction], goes: Side, why: Why) -> Operation:
+        with self._store.deciding.alone():
+            changes = self.changes(pairs, goes, why)
+            if len(pairs) == 1:
+                one = pairs[0]
+                stays = one.newer if goes == "older" else one.older
+                label = f"supersede {told(text_of(one.row(goes)))} by {told(text_of(stays))}"
+            else:
+                label = f"supersede the {goes} of {counted(len(pairs), 'contradiction')}"
+            return self._perform(new_operation(f"conflicts.{verb}", label, changes))
+
+    def changes(self, pairs: Sequence[Contradiction], goes: Side, why: Why) -> list[Change]:
+        """What makes one side of each pair give way to the other, for who performs it. Raises as `supersede`."""
+        self._checked(pairs)
+        at = clock.iso(clock.now())
+        after: dict[tuple[str, str], Row] = {}
+        for pair in pairs:
+            loser, winner = (pair.older, pair.newer) if goes == "older" else (pair.newer, pair.older)
+            lost, won = (layer_of(loser), loser.id), (layer_of(winner), winner.id)
+            if lost in after and not after[lost].enabled:
+                continue  # one of several that contradict it stands already
+            if won in after and not after[won].enabled:
+                raise Refused("it gives way to another of these", winner.id, "decide on these one by one")
+            gone = after.get(lost, self._now(*lost))
+            after[lost] = superseded.superseded(gone, winner, won[0], why, at)
+            after[won] = superseded.standing(after.get(won, self._now(*won)), loser.id)
+        return [change_of(layer, self._now(layer, key), row) for (layer, key), row in after.items()]
+
+    def split_changes(self, pair: Contradiction, scope: str, side: Side = "older") -> list[Change]:
+        """What moves one of the two and keeps both, for who performs it. Raises as `split`."""
+        self._checked([pair])
+        row = self._now(layer_of(pair.row(side)), pair.row(side).id)
+        if not isinstance(row, Item):
+            raise Refused("a lesson has no such scope", row.id, "`nanomem memory lessons edit ID --scope`")
+        after = row._replace(**scope_fields(scope, self._id))
+        if after == row:
+            raise NothingToDo("it is of that scope", scope)
+        return [change_of("item", row, after), *self._marks.changes([finding_of(pair)], "keep")]
+
+    def _checked(self, pairs: Sequence[Contradiction]) -> None:
+        """Raises NothingToDo for none, Conflict when a row is not as it was shown."""
+        if not pairs:
+            raise NothingToDo("no contradictions are named", "conflicts", "see `nanomem conflicts list`")
+        for pair in pairs:
+            for row in (pair.older, pair.newer):
+                now = self._store.load().table(layer_of(row)).get(row.id)
+                same = now is not None and not now.is_deleted and cast("Row", now).enabled
+                if not same or text_of(cast("Row", now)) != text_of(row):
+                    raise Conflict("somebody changed it meanwhile", row.id, "look at it again")
+
+    def _now(self, layer: str, key: str) -> Row:
+        return cast("Row", self._store.load().table(layer)[key])
+
+
+def finding_of(pair: Contradiction) -> Finding:
+    """A contradiction as a finding; the older is proposed to go."""
+    first = pair.older
+    scope, source = (first.scope_key if isinstance(first, Item) else first.session_key), first.source
+    return Finding(
+        pair.id, "conflict", layer_of(first), pair.ids, text_of(first), pair.why, pair.newer.updated_at,
+        pair.rivals.weight, pair.print_, ("merge", "keep", "reject", "disable", "split", "edit", "delete", "snooze"),
+        scope, source,
+    )  # fmt: skip
+
+
+def scope_words(row: Row) -> str:
+    """Whose a row is, in words: `global`, `telegram:42` (a chat), `telegram:@ana` (a person)."""
+    if not isinstance(row, Item):
+        return row.session_key if row.scope == "session" else "global"
+    if row.scope_type == "global":
+        return "global"
+    plain = row.scope_key.removeprefix("channel:")
+    return plain.replace(":chat:", ":", 1) if row.scope_type == "chat" else plain.replace(":user:", ":@", 1)
+
+
+def _named(pairs: Sequence[Contradiction]) -> str:
+    return told(text_of(pairs[0].older)) if len(pairs) == 1 else counted(len(pairs), "contradiction")
+
+
+def side_of(pair: Contradiction, key: str) -> Side:
+    """Which of the two a person names. Raises BadInput."""
+    for side in ("older", "newer"):
+        if key in (side, pair.row(side).id):
+            return side
+    raise BadInput("that is none of the two", key, f"older ({pair.older.id}) or newer ({pair.newer.id})")
