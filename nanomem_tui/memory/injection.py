@@ -206,6 +206,11 @@ def _words() -> tuple[str, ...]:
     return tuple(sorted(frozenset().union(*(words for _, words, _ in _compiled()))))
 
 
+def signs() -> tuple[str, ...]:
+    """Parts of words of which every ASCII reading that `reason` finds something in holds one."""
+    return _words()
+
+
 def plain(text: str) -> str:
     """`text` as the patterns read it: NFKC, no invisible characters, accents and confusable letters folded, one space
     between words line ends kept, lower case. For looking only, never to be stored."""

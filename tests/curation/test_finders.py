@@ -322,7 +322,7 @@ def test_evidence_names_the_message_that_an_item_came_from(tmp_path: Path) -> No
 
 
 def test_a_second_look_judges_only_what_is_new(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(ws, *(item(f"n{n}", f"the number of door {n} is written on it", 3) for n in range(50)))
+    put(ws, *(item(f"n{n}", f"door {n} has a number on it", 3) for n in range(50)))
     mine = finders(ws)
     first = [one.id for finder in mine for one in finder.find()]
     seen: list[str] = []
@@ -332,6 +332,6 @@ def test_a_second_look_judges_only_what_is_new(ws: Workspace, monkeypatch: pytes
         return []
 
     monkeypatch.setattr("nanomem_tui.memory.secrets.find", judged)
-    put(ws, item("new", "a text that nobody has seen", 0))
+    put(ws, item("new", "a text that nobody saw before 7", 0))
     assert [one.id for finder in mine for one in finder.find()] == first
-    assert seen == ["a text that nobody has seen"]
+    assert seen == ["a text that nobody saw before 7"]

@@ -36,16 +36,21 @@ class DateHasPassed:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._looked = -1
         self._seen: dict[str, tuple[str, str]] = {}
         self._told: dict[str, tuple[relative.Told, ...]] = {}
 
     def find(self) -> Iterable[Finding]:
         """All of them."""
-        return list(self._found())
+        counter, found = self._rows.counter, list(self._found())
+        self._looked = counter
+        return found
 
     def ids(self) -> frozenset[str]:
         """The items with a relative date: they are asked about here once it is over, and nowhere else before."""
-        return frozenset(row.id for row in self._rows.unpinned() if self._of(row))
+        if self._looked != self._rows.counter:
+            self.find()
+        return frozenset(self._told)
 
     def _found(self) -> Iterator[Finding]:
         today = _today()

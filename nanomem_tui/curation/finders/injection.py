@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows, Verdicts, words
+from nanomem_tui.curation.finders.sieve import Sieve
 from nanomem_tui.curation.values import Decision, Evidence, Finding
 from nanomem_tui.memory import injection
 from nanomem_tui.store.values import Row
@@ -25,7 +26,11 @@ class ReadsLikeOrder:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._why: Verdicts[str] = Verdicts(injection.reason)
+        self._sieve = Sieve()
+        self._why: Verdicts[str] = Verdicts(self._reason)
+
+    def _reason(self, text: str) -> str:
+        return "" if self._sieve.is_clean(text) else injection.reason(text)
 
     def find(self) -> Iterable[Finding]:
         """All of them, pinned ones too."""

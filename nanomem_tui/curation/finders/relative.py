@@ -52,9 +52,24 @@ class Told(NamedTuple):
 def told(text: str, said: date, *, of_rule: bool = False) -> tuple[Told, ...]:
     """The relative dates of a text that was said on that day, in order; none of one that also names a date. Where it
     is a rule or a wish (`of_rule`), `on Friday` is every Friday."""
-    if not _any().search(text) or _dated().search(text):
+    if not _may_tell(text) or not _any().search(text) or _dated().search(text):
         return ()
     return tuple(_of_text(text, said, of_rule=of_rule))
+
+
+def _may_tell(text: str) -> bool:
+    """Whether a text holds a part of any of the expressions: most hold none, and to look costs little."""
+    if not text.isascii() and not _HINTS.isdisjoint(text):
+        return True
+    lower = text.lower()
+    return any(part in lower for part in _PARTS)
+
+
+_PARTS = (
+    "day", "morrow", "night", "this ", "last ", "past ", "previous ", "next ", "coming ", "minute", "hour", "week",
+    "month", "year", "eo", "later ", "end of",
+)  # fmt: skip
+_HINTS = frozenset("天日周週星礼月年晚早夜朝晨今昨明刚刚会底末วพมเคสอป")
 
 
 def _of_text(text: str, said: date, *, of_rule: bool) -> Iterator[Told]:

@@ -29,17 +29,21 @@ class Restated:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._book: Book | None = None
+        self._ids: tuple[int, frozenset[str]] = (-1, frozenset())
         self._where: Verdicts[Statement | None] = Verdicts(lambda _: None)
 
     def find(self) -> Iterable[Finding]:
         """All of them."""
         self._read()
-        return list(self._found())
+        counter, found = self._rows.counter, list(self._found())
+        self._ids = counter, frozenset(one.ids[0] for one in found)
+        return found
 
     def ids(self) -> frozenset[str]:
         """The items that it finds: of these nobody need be asked a second time."""
-        self._read()
-        return frozenset(row.id for row in self._items() if self._statement(row) is not None)
+        if self._ids[0] != self._rows.counter:
+            self.find()
+        return self._ids[1]
 
     def _found(self) -> Iterator[Finding]:
         rows: Sequence[Row] = [*self._items(), *self._rows.lessons()]

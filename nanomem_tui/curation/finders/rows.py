@@ -6,9 +6,11 @@ Owns how a row becomes a finding. Must not judge a row; reads only.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.values import Decision, Finding
 from nanomem_tui.store.values import Item, Lesson, Row
 
@@ -54,6 +56,7 @@ class Rows:
     def __init__(self, ws: Workspace) -> None:
         self.ws = ws
         self._secrets: Verdicts[list[Secret]] = Verdicts(_secrets)
+        self._lasting: Verdicts[bool] = Verdicts(use.lasts)
         self._items: tuple[int, list[Item]] = (-1, [])
 
     def items(self) -> Sequence[Item]:
@@ -63,6 +66,7 @@ class Rows:
             with snapshot.lock:
                 rows = [row for row in snapshot.items.values() if row.enabled and not row.is_deleted]
             self._secrets.forget(len(rows))
+            self._lasting.forget(len(rows))
             self._items = counter, rows
         return self._items[1]
 
@@ -114,6 +118,15 @@ class Rows:
             weight, _print(words(row), *judged), tuple(offers), scope, row.source,
         )  # fmt: skip
 
+    def lasts(self, row: Item) -> bool:
+        """Whether what it says matters when it is needed once (see `use.lasts`)."""
+        return self._lasting.of(row.id, row.text) is not None
+
+    @property
+    def counter(self) -> int:
+        """Grows with every change of a row."""
+        return self._snapshot()[1]
+
     def _snapshot(self) -> tuple[Snapshot, int]:
         snapshot = self.ws.store.load()
         return snapshot, snapshot.counter
@@ -129,7 +142,13 @@ def told(row: Row) -> str:
     return row.text if isinstance(row, Item) else f"{row.trigger}: {row.better_action}"
 
 
+_MAY_BE_SECRET = re.compile(r"[\d\"'`!@#$%^&*]|://|PRIVATE|[\w-]{14}")
+"""What a text of ASCII with a secret has somewhere: a digit, a quotation, a sign, an address, a long run."""
+
+
 def _secrets(text: str) -> list[Secret]:
+    if text.isascii() and not _MAY_BE_SECRET.search(text):
+        return []
     from nanomem_tui.memory import secrets
 
     return secrets.find(text)

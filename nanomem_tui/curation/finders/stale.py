@@ -55,7 +55,7 @@ class Stale:
             if (
                 last >= time.limit(rest(row))
                 or use.is_fact(row)
-                or use.lasts(row.text)
+                or self._rows.lasts(row)
                 or use.is_ahead(row.text, today)
             ):
                 continue

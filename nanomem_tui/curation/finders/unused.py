@@ -58,7 +58,7 @@ class NeverRecalled:
         """Whether it was passed over again and again, and is nothing that matters once."""
         if use.is_fact(row) or time.recalled_since(row.created_at) < use.ENOUGH:
             return False
-        if row.importance >= MATTERS or use.lasts(row.text):
+        if row.importance >= MATTERS or self._rows.lasts(row):
             return False
         return not use.is_ahead(row.text, clock.iso(time.now)[:10])
 
