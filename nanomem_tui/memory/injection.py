@@ -221,11 +221,16 @@ def plain(text: str) -> str:
     return re.sub(r"[^\S\n]+", " ", text).lower()
 
 
-def reason(text: str) -> str:
-    """Why `text` reads as orders to a model; empty when it does not."""
+def reason(text: str, *, hidden: bool = True) -> str:
+    """Why `text` reads as orders to a model; empty when it does not.
+
+    Not `hidden`: who asks knows that nothing is encoded in it, in rot13 or backwards.
+    """
     if len(text) > MAX_SCANNED:
         text = f"{text[: MAX_SCANNED // 2]}\n{text[-MAX_SCANNED // 2 :]}"
     for how, reading in _readings(text):
+        if how == "rot13" and not hidden:
+            break
         # Most texts hold none of the words, and looking for a word is a hundred times cheaper than a pattern.
         held = [word for word in _words() if word in reading]
         if not held and reading.isascii():

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows, Verdicts, words
-from nanomem_tui.curation.finders.sieve import Sieve
+from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
 from nanomem_tui.curation.values import Decision, Evidence, Finding
 from nanomem_tui.memory import injection
 from nanomem_tui.store.values import Row
@@ -30,7 +30,8 @@ class ReadsLikeOrder:
         self._why: Verdicts[str] = Verdicts(self._reason)
 
     def _reason(self, text: str) -> str:
-        return "" if self._sieve.is_clean(text) else injection.reason(text)
+        may_hold = self._sieve.may_hold(text)
+        return injection.reason(text, hidden=may_hold == HIDDEN) if may_hold else ""
 
     def find(self) -> Iterable[Finding]:
         """All of them, pinned ones too."""

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 from nanomem_tui.memory import injection
 
-CLEAN, JOINS, SUSPECT = 0, 1, 2
-"""What a word is: nothing, a part of a sign of several words, a sign itself."""
+CLEAN, OPEN, HIDDEN = 0, 1, 2
+"""What a text may hold: nothing, an order in words that can be read, an order that is hidden."""
+_JOINS = 3
+"""A word that is part of a sign of several words."""
 _MOST_WORDS = 200_000
 _SHORT_WORDS = 4
 """Words of one or two letters from which a text may be spelled letter by letter."""
@@ -33,23 +35,27 @@ class Sieve:
         self._parts = tuple(_longest(sign) for sign in self._spaced)
         self._words: dict[str, int] = {}
 
-    def is_clean(self, text: str) -> bool:
-        """Whether nothing in a text can be an order; False where that takes a closer look."""
+    def may_hold(self, text: str) -> int:
+        """CLEAN where nothing in a text can be an order, OPEN where `reason` need not look for hidden ones, HIDDEN
+        where it must."""
         if not text.isascii():
-            return False
-        short, joins = 0, False
+            return HIDDEN
+        short, joins, found = 0, False, CLEAN
         words = text.lower().split()
         for word in words:
             known = self._words.get(word)
             if known is None:
                 known = self._learned(word)
-            if known == SUSPECT:
-                return False
-            joins = joins or known == JOINS
+            if known == HIDDEN:
+                return HIDDEN
+            if known == _JOINS:
+                joins = True
+            elif known:
+                found = OPEN
             short += len(word) <= 2
         if short >= _SHORT_WORDS and _spelled(words):
-            return False
-        return not joins or not self._joined(f" {' '.join(words)} ")
+            return HIDDEN
+        return max(found, self._joined(f" {' '.join(words)} ")) if joins else found
 
     def _learned(self, word: str) -> int:
         if len(self._words) > _MOST_WORDS:
@@ -59,20 +65,23 @@ class Sieve:
 
     def _judged(self, word: str) -> int:
         if _ENCODED.search(word) or len(_SIGNS.findall(word)) > 2:
-            return SUSPECT
-        forms = _readings(word)
-        if any(sign in form for form in forms for sign in self._within):
-            return SUSPECT
-        return JOINS if any(part in form for form in forms for part in self._parts) else CLEAN
+            return HIDDEN
+        found, joins = _where(word, self._within), _where(word, self._parts)
+        if found == OPEN and joins == HIDDEN:
+            return HIDDEN  # as a part of a hidden sign it would have to be looked at twice
+        return found or (_JOINS if joins else CLEAN)
 
-    def _joined(self, line: str) -> bool:
-        """Whether a sign of several words is in any reading of a line."""
-        return any(sign in form for form in _readings(line) for sign in self._spaced)
+    def _joined(self, line: str) -> int:
+        """Whether a sign of several words is in any reading of a line, and in which."""
+        return _where(line, self._spaced)
 
 
-def _readings(text: str) -> tuple[str, ...]:
-    """As it stands, digits read as letters, in rot13, and backwards."""
-    return text, text.translate(_LEET), codecs.encode(text, "rot13"), text[::-1]
+def _where(text: str, signs: Sequence[str]) -> int:
+    """HIDDEN where a sign stands in a text in rot13 or backwards, OPEN where one does as it is, or with digits for
+    letters, else CLEAN."""
+    if any(sign in form for form in (codecs.encode(text, "rot13"), text[::-1]) for sign in signs):
+        return HIDDEN
+    return OPEN if any(sign in form for form in (text, text.translate(_LEET)) for sign in signs) else CLEAN
 
 
 def _longest(sign: str) -> str:
