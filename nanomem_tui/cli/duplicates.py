@@ -51,7 +51,7 @@ def list_clusters(state: State, sure: bool, limit: int | None, offset: int) -> N
       nanomem duplicates list --sure --json
     """
     with state.open() as ws:
-        found = [one for one in ws.duplicates.clusters() if one.sure or not sure]
+        found = [one for one in _clusters(ws, sure=sure) if one.sure or not sure]
     shown = page(found, limit, offset)
     total = words.counted(len(found), "cluster")
     ending = total if len(shown) == len(found) else f"{len(shown)} of {total}"
@@ -173,9 +173,13 @@ def delete(state: State, name: str, stays: str, yes: bool, dry_run: bool) -> Non
     tell(state, [op], body, dry_run=False)
 
 
+def _clusters(ws: Workspace, *, sure: bool) -> list[Cluster]:
+    return ws.duplicates.same_words() if sure else ws.duplicates.clusters()
+
+
 def _named(ws: Workspace, names: Sequence[str], *, sure: bool) -> list[Cluster]:
     if sure:
-        return [one for one in ws.duplicates.clusters() if one.sure]
+        return [one for one in _clusters(ws, sure=True) if one.sure]
     return [ws.duplicates.get(names[0]) if len(names) == 1 else ws.duplicates.of(_full(ws, names))]
 
 

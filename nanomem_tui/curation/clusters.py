@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.curation import value_guard
+from nanomem_tui.curation.statements import has_lead_in
 from nanomem_tui.curation.values import Decision, Finding
 from nanomem_tui.store.fact_fields import identity_of_item
 from nanomem_tui.store.values import Item
@@ -124,10 +125,12 @@ def text_print(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def stays(item: Item) -> tuple[bool, bool, bool, int, str, str]:
-    """What is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, newest."""
-    named = identity_of_item(item) is not None
-    return bool(item.pinned), named, item.source == "manual", item.hits, item.updated_at, item.id
+def stays(item: Item) -> tuple[bool, bool, bool, int, bool, str, str]:
+    """What is proposed to stay of the same words: pinned, a fact with a name, a person's own, often used, a sentence
+    of its own, newest."""
+    named, own = identity_of_item(item) is not None, item.source == "manual"
+    sentence = not item.text[:1].islower() and not has_lead_in(item.text)
+    return bool(item.pinned), named, own, item.hits, sentence, item.updated_at, item.id
 
 
 def agreeing(rows: Sequence[Item]) -> Iterator[list[Item]]:

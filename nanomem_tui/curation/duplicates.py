@@ -66,7 +66,7 @@ class Duplicates:
         self._nodes: dict[str, Node] = {}
         self._members: dict[Node, list[str]] = {}
         self._groups: defaultdict[tuple[str, tuple[str, ...]], set[str]] = defaultdict(set)
-        self._scopes: dict[str, list[str]] = {}
+        self._paired = False
         self._near: defaultdict[Node, dict[Node, Like]] = defaultdict(dict)
         self._agree: dict[Node, list[list[Item]]] = {}
 
@@ -76,13 +76,24 @@ class Duplicates:
         """All clusters but those that a person kept or put off: sure ones first, then the largest, the most alike."""
         with self._lock:
             self._update()
+            self._pair()
             found = [*self._same(), *self._across(), *self._alike()]
             rows = list(self._rows.values())
         if self._meaning is not None:
             found += _in_meaning(self._meaning, rows, found)
+        return self._asked(found)
+
+    def same_words(self) -> list[Cluster]:
+        """The clusters of the same words, as `clusters` gives them; in a third of the time, at the first look."""
+        with self._lock:
+            self._update()
+            found = [*self._same(), *self._across()]
+        return self._asked(found)
+
+    def _asked(self, found: Iterable[Cluster]) -> list[Cluster]:
         open_ = left_open(self._marks(), clock.iso(clock.now()))
-        found = [one for cluster in found if (one := open_(cluster)) is not None]
-        return sorted(found, key=lambda one: (not one.sure, -len(one.items), -one.alike, one.kept.id))
+        left = [one for cluster in found if (one := open_(cluster)) is not None]
+        return sorted(left, key=lambda one: (not one.sure, -len(one.items), -one.alike, one.kept.id))
 
     def get(self, name: str) -> Cluster:
         """The cluster of that id, or the first that the item of that id (or its beginning) is in. Raises NotFound."""
@@ -192,20 +203,26 @@ class Duplicates:
             for item in changed.values():
                 if item is not None:
                     self._put(item)
-            for (scope, _), keys in self._groups.items():
-                if len(keys) > 1:
-                    for one, other, score in shingles.pairs(sorted(keys), NEAR):
-                        self._link((scope, one), (scope, other), score)
             return
         for key, item in changed.items():
             before = self._rows.get(key)
             known = self._nodes[key][1] if before is not None and item and before.text == item.text else ""
             self._drop(key)
             node = self._put(item, known) if item is not None else None
-            if node is not None and len(self._members[node]) == 1:
+            if self._paired and node is not None and len(self._members[node]) == 1:
                 group = self._groups[node[0], shingles.telling(node[1])]
                 for other, score in shingles.near(node[1], list(group), NEAR):
                     self._link(node, (node[0], other), score)
+
+    def _pair(self) -> None:
+        """Find what is nearly the same among all there is; from then on only what changes is compared."""
+        if self._paired:
+            return
+        for (scope, _), keys in self._groups.items():
+            if len(keys) > 1:
+                for one, other, score in shingles.pairs(sorted(keys), NEAR):
+                    self._link((scope, one), (scope, other), score)
+        self._paired = True
 
     def _look(self) -> tuple[bool, Mapping[str, Item | None]]:
         """Whether this is the first look, and what changed since the last one: who writes does not wait for more."""
@@ -232,7 +249,6 @@ class Duplicates:
             return node
         self._members[node] = [item.id]
         self._groups[node[0], shingles.telling(key)].add(key)
-        self._scopes.setdefault(key, []).append(node[0])
         return node
 
     def _drop(self, key: str) -> None:
@@ -246,9 +262,6 @@ class Duplicates:
             return
         del self._members[node]
         self._groups[node[0], shingles.telling(node[1])].discard(node[1])
-        self._scopes[node[1]].remove(node[0])
-        if not self._scopes[node[1]]:
-            del self._scopes[node[1]]
         for other in self._near.pop(node, {}):
             self._near[other].pop(node, None)
 
@@ -275,7 +288,11 @@ class Duplicates:
 
     def _across(self) -> Iterator[Cluster]:
         """The same words for everybody and in a narrower scope."""
-        for key, scopes in self._scopes.items():
+        scopes_of: defaultdict[str, list[str]] = defaultdict(list)
+        if len({scope for scope, _ in self._members}) > 1:
+            for scope, key in self._members:
+                scopes_of[key].append(scope)
+        for key, scopes in scopes_of.items():
             if len(scopes) < 2:
                 continue
             firsts = [rows[0] for scope in sorted(scopes) if (rows := self._of((scope, key)))]

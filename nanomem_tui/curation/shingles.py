@@ -34,7 +34,7 @@ def _tells(word: str) -> bool:
     found = _TELLING.get(word)
     if found is None:
         found = any(char.isdigit() for char in word) or word in _WORDS or word in known.CJK_TELLING
-        if len(_TELLING) < 200_000:
+        if len(_TELLING) < 20_000:
             _TELLING[word] = found
     return found
 

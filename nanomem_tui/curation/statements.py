@@ -99,7 +99,7 @@ class Statement(NamedTuple):
         return " ".join(token.word for token in self.tokens) + (" ?" if self.asks else "")
 
 
-@lru_cache(8192)
+@lru_cache(1024)
 def read(text: str) -> Statement:
     """A text as it is compared."""
     plain, rest = text[:MOST], text[MOST:]
@@ -125,6 +125,11 @@ def read(text: str) -> Statement:
 def key_of(text: str) -> str:
     """The key of a text, without keeping what was read."""
     return read.__wrapped__(text).key
+
+
+def has_lead_in(text: str) -> bool:
+    """Whether a text begins with words that only announce it: `Remember that`."""
+    return _LEAD_IN.match(text) is not None
 
 
 def _has_number_words(plain: str) -> bool:
@@ -305,7 +310,7 @@ def _is_past(word: str) -> bool:
     return word.endswith("ed") and (word[:-2] in known.VERBS or word[:-1] in known.VERBS)
 
 
-@lru_cache(65536)
+@lru_cache(16384)
 def _simple(chunk: str) -> tuple[str, str, bool, bool] | None:
     """What becomes of a word wherever it stands: word, as written, without its s, with a capital; None where that rests
     on what is around it."""
@@ -325,7 +330,7 @@ _PLACED = frozenset("my mine that really no not yes".split())
 """Words that are read by what stands beside them."""
 
 
-@lru_cache(65536)
+@lru_cache(16384)
 def one_form(word: str) -> tuple[str, bool]:
     """A folded word in one spelling, without the s of a plural or of a third person; whether there was one."""
     cut = False

@@ -72,8 +72,11 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
         return row.id
 
     def load(self) -> Iterable[Sequence[Cluster]]:
-        """All clusters, those that need no look first."""
-        yield self.ws.duplicates.clusters()
+        """The same words first, then what is nearly the same."""
+        same = self.ws.duplicates.same_words()
+        yield same
+        known = {row.id for row in same}
+        yield [row for row in self.ws.duplicates.clusters() if row.id not in known]
 
     def search_text(self, row: Cluster) -> str:
         """Words are searched in every member."""

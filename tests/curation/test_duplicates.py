@@ -100,6 +100,14 @@ def test_a_pinned_item_is_proposed_to_stay(ws: Workspace) -> None:
     assert ws.duplicates.clusters()[0].kept.id == first
 
 
+def test_a_whole_sentence_is_proposed_before_one_that_is_announced_or_in_small_letters(ws: Workspace) -> None:
+    whole = add(ws, "Tom keeps bees")
+    add(ws, "Remember that Tom keeps bees")
+    add(ws, "tom keeps bees")
+
+    assert ws.duplicates.clusters()[0].kept.id == whole
+
+
 def test_the_view_follows_what_is_written_edited_merged_and_undone(ws: Workspace) -> None:
     one, other = add(ws, "Likes trains"), add(ws, "Owns a red bike")
     assert ws.duplicates.clusters() == []
