@@ -74,6 +74,8 @@ def left_open(marks: Mapping[str, Mark], now: str) -> Callable[[Cluster], Cluste
     or it is put off. `now`: UTC ISO."""
     ours = {name: mark for name, mark in marks.items() if name.startswith(PREFIX)}
     ours = {name: mark for name, mark in ours.items() if not mark.until or now < mark.until}
+    if not ours:
+        return lambda cluster: cluster
     apart = {pair for name, mark in ours.items() for pair in _parted(name, mark.print_)}
 
     def left(cluster: Cluster) -> Cluster | None:

@@ -68,7 +68,7 @@ class Duplicates:
         self._groups: defaultdict[tuple[str, tuple[str, ...]], set[str]] = defaultdict(set)
         self._paired = False
         self._near: defaultdict[Node, dict[Node, Like]] = defaultdict(dict)
-        self._agree: dict[Node, list[list[Item]]] = {}
+        self._agree: dict[Node, list[Cluster]] = {}
 
     # -- what there is ------------------------------------------------------------------------------------------
 
@@ -283,8 +283,8 @@ class Duplicates:
         for node, ids in self._members.items():
             if len(ids) > 1:
                 if node not in self._agree:
-                    self._agree[node] = list(agreeing(self._of(node)))
-                yield from (cluster_of(rows, "same") for rows in self._agree[node])
+                    self._agree[node] = [cluster_of(rows, "same") for rows in agreeing(self._of(node))]
+                yield from self._agree[node]
 
     def _across(self) -> Iterator[Cluster]:
         """The same words for everybody and in a narrower scope."""
