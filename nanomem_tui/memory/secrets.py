@@ -335,16 +335,20 @@ def _ready(personal: bool) -> tuple[tuple[str, ...], tuple[_Ready, ...]]:
     return tuple(sorted(frozenset().union(*(one.words for one in found)))), tuple(found)
 
 
+@lru_cache(1024)
+def _fitting(held: tuple[str, ...], *, personal: bool) -> tuple[_Ready, ...]:
+    """The shapes that a text with these words may hold."""
+    return tuple(one for one in _ready(personal)[1] if not one.words or not one.words.isdisjoint(held))
+
+
 def find(text: str, *, personal: bool = False) -> list[Secret]:
     """The secrets of `text`, in order, none inside another; with `personal` also addresses and telephone numbers."""
     looked_at, places = _visible(text)
     found: list[Secret] = []
     taken: list[tuple[int, int]] = []  # in order; none overlaps another
-    every, shapes = _ready(personal)
-    held = [word for word in every if word in looked_at]
-    for shape, words, pattern, group in shapes:
-        if words and words.isdisjoint(held):
-            continue
+    every, _ = _ready(personal)
+    held = tuple(word for word in every if word in looked_at)
+    for shape, _, pattern, group in _fitting(held, personal=personal):
         for match in pattern.finditer(looked_at):
             value, (start, end) = match[group], match.span(group)
             at = bisect_left(taken, (end, end))  # of those that begin before this one ends only the last can reach it
