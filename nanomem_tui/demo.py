@@ -19,11 +19,16 @@ from nanomem_tui.facts.facts import FactValue
 from nanomem_tui.formats import jsonl, lessons, ltm_snapshot, wal_state
 from nanomem_tui.formats.history import HistoryEntry, dump_entry
 from nanomem_tui.formats.session_names import key_to_name
+from nanomem_tui.memory import labels
+from nanomem_tui.memory.scopes import Audience, key_for
+from nanomem_tui.operations import new_key, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths, locate
 from nanomem_tui.store import atomic
 from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted
-from nanomem_tui.workspace import open_workspace
+from nanomem_tui.workspace import Workspace, open_workspace
 
 WORKSPACE_ID = "d3a0d3a0d3a0d3a0d3a0d3a0d3a0d3a0"
 
@@ -161,6 +166,9 @@ def _know(paths: Paths, now: datetime) -> None:
             with clock.at(now - timedelta(hours=hours)):
                 label = f"learn {counted(len(facts), 'fact')}"
                 ws.facts.set_many(facts, actor="agent", kind="facts.set", label=label)
+        for hours, text, channel, chat, sender, leaks in demo_content.SCOPED:
+            with clock.at(now - timedelta(hours=hours)):
+                _told(ws, text, Audience(channel, chat, sender), leaks=leaks)
         for hours, text in demo_content.JOURNAL:
             with clock.at(now - timedelta(hours=hours)):
                 ws.journal.add(text, source="agent", actor="agent")
@@ -171,6 +179,18 @@ def _know(paths: Paths, now: datetime) -> None:
             with clock.at(now - timedelta(hours=hours)):
                 ws.usage.add(source, model, asked, answered)
         demo_work.work(ws, now)
+
+
+def _told(ws: Workspace, text: str, said: Audience, *, leaks: bool) -> None:
+    """An item that was said in a chat, and is kept for it; or, where it `leaks`, for all."""
+    at, scope = clock.iso(clock.now()), "global" if leaks else "chat"
+    item = Item(
+        id=new_key("ltm"), text=text, scope_type=scope, scope_key=key_for(scope, said, ws.id), channel=said.channel,
+        chat_id=said.chat_id, sender_id=said.sender_id, session_key=f"{said.channel}:{said.chat_id}",
+        source="explicit_user", created_at=at, updated_at=at,
+    )  # fmt: skip
+    label = f"remember {labels.told(text)}"
+    ws.perform(new_operation("capture", label, [change_of("item", None, item)], actor="agent"))
 
 
 def _dream(paths: Paths, now: datetime) -> None:
