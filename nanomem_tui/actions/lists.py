@@ -65,7 +65,7 @@ ON_LISTS: tuple[Action, ...] = (
     Action("toggle", ("x",), "disable",
            "Disable what is enabled and enable what is disabled: kept, but never recalled.",
            "screen", (*_ROWS, "knowledge", "inbox", "duplicates"), headless="memory disable ID · memory enable ID",
-           enabled=writable, footer=11, labels={"lessons": "on/off", "duplicates": "disable others"},
+           enabled=writable, footer=11, labels={"inbox": "off", "lessons": "on/off", "duplicates": "disable others"},
            twins={"lessons": "memory lessons disable ID · memory lessons enable ID", "inbox": "triage disable ID",
                   "duplicates": "duplicates disable ID"},
            helps={"duplicates": "Disable all but one: the one at the cursor of the detail, else the one proposed.",

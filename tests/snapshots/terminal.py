@@ -26,7 +26,10 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        cells = self._screen.buffer  # behind a wide character lies an empty one, on which pyte's own `display` may fail
+        return "\n".join(
+            "".join(cells[y][x].data for x in range(self._screen.columns)).rstrip() for y in range(self._screen.lines)
+        )
 
     def read(self, patience: float = 0.05) -> bool:
         """Take in what the program has written by now; whether it has written anything."""

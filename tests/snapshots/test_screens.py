@@ -134,6 +134,8 @@ VIEWS: dict[str, tuple[str, Keys]] = {
     "palette": ("items", ("colon",)),
     "reply-to": ("recall", ("slash", *"why", "enter", "Q", *"database", "enter")),
     "inbox": ("inbox", ()),
+    "finding": ("inbox", ("j", "j", "enter")),
+    "all-like": ("inbox", ("G", "ampersand")),
     "fact": ("knowledge", ("G", "enter")),
     "fact-form": ("knowledge", ("j", "j", "e")),
     "journal": ("journal", ("enter",)),
