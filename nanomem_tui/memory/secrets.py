@@ -329,15 +329,13 @@ def _ready(personal: bool) -> tuple[tuple[str, ...], tuple[_Ready, ...]]:
     """The words of all shapes, each once; and the shapes."""
     found = []
     for shape in (*_SHAPES, *_PERSONAL) if personal else _SHAPES:
-        pattern = re.compile(shape.pattern, re.ASCII)
-        words = frozenset(filter(None, shape.words.split("|")))
+        pattern, words = re.compile(shape.pattern, re.ASCII), frozenset(filter(None, shape.words.split("|")))
         found.append(_Ready(shape, words, pattern, "v" if "v" in pattern.groupindex else 0))
     return tuple(sorted(frozenset().union(*(one.words for one in found)))), tuple(found)
 
 
 @lru_cache(1024)
 def _fitting(held: tuple[str, ...], *, personal: bool) -> tuple[_Ready, ...]:
-    """The shapes that a text with these words may hold."""
     return tuple(one for one in _ready(personal)[1] if not one.words or not one.words.isdisjoint(held))
 
 
@@ -346,8 +344,7 @@ def find(text: str, *, personal: bool = False) -> list[Secret]:
     looked_at, places = _visible(text)
     found: list[Secret] = []
     taken: list[tuple[int, int]] = []  # in order; none overlaps another
-    every, _ = _ready(personal)
-    held = tuple(word for word in every if word in looked_at)
+    held = tuple(word for word in _ready(personal)[0] if word in looked_at)
     for shape, _, pattern, group in _fitting(held, personal=personal):
         for match in pattern.finditer(looked_at):
             value, (start, end) = match[group], match.span(group)
