@@ -66,9 +66,9 @@ WALK = (
     Step(
         (
             "And one thing that was said in one chat is known in all. Step {step}.",
-            "{go_items}, then {next_list}: who sees what, and what leaks. {move_scope} gives a memory its own place.",
+            "{go_items}, then {next_list}: who sees what, and what leaks. {split} gives a memory its own place.",
         ),
-        ("scopes move_scope", "items move_scope"),
+        ("scopes split", "items split"),
     ),
     Step(
         (

@@ -36,6 +36,7 @@ SCREENS: Mapping[str, str] = {
     "versions": "Versions",
     "survival": "Survival",
     "injections": "Injections",
+    "scopes": "Scopes",
     "inbox": "Inbox",
     "duplicates": "Duplicates",
     "rules": "Rules",

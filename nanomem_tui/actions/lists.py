@@ -21,7 +21,8 @@ _ROWS = ("items", "lessons")
 _KNOWN = ("knowledge", "journal", "reflections")
 _NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "blame": "runs",
          "versions": "next file", "recall": "real turns",
-         "injections": "recall", "items": "inbox", "lessons": "inbox", "inbox": "duplicates", "duplicates": "rules",
+         "injections": "recall", "items": "scopes", "scopes": "items",
+         "lessons": "inbox", "inbox": "duplicates", "duplicates": "rules",
          "rules": "inbox",
          "knowledge": "journal", "journal": "reflections", "reflections": "usage", "usage": "facts",
          "tiers": "records", "trail": "next kind", "status": "pictures", "pictures": "status"}  # fmt: skip
@@ -144,14 +145,14 @@ ON_LISTS: tuple[Action, ...] = (
            "typed", "memory lessons reset --yes", changeable),
     Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
            ("sessions", "notes", "archive"), headless="session search Q", footer=12),
-    Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, what "
-           "waits in the inbox.", "screen",
-           (*_ROWS, "inbox", "duplicates", "rules", "sessions", "notes", "archive", "dream", "files", "blame",
+    Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, who "
+           "sees what, what waits in the inbox.", "screen",
+           (*_ROWS, "scopes", "inbox", "duplicates", "rules", "sessions", "notes", "archive", "dream", "files", "blame",
             "versions", "recall", "injections", *_KNOWN, "usage", "tiers", "trail", "status", "pictures"), footer=13,
            footers={"items": 20, "lessons": 20, "inbox": 20, **dict.fromkeys(_KNOWN, 9)}, labels=_NEXT,
            helps={"versions": "The versions of the next file: SOUL, USER, MEMORY.",
                   "tiers": "The records of this kind.", "trail": "The records of the next kind."},
-           twins={"archive": "history list", "items": "inbox list", "lessons": "inbox list",
+           twins={"archive": "history list", "items": "scopes list", "scopes": "memory list", "lessons": "inbox list",
                   "knowledge": "journal list", "journal": "reflections list", "reflections": "usage",
                   "usage": "facts list", "tiers": "record KIND list", "trail": "record KIND list",
                   "status": "pictures", "pictures": "memory status"}),

@@ -231,6 +231,18 @@ class ItemsScreen(RowsScreen[Item]):
             refused = f"They differ in scope or kind ({'; '.join(kinds[:4])}{more}): {how}."
         self.confirm(title, blocks, merge, opened_by=self.key_of("merge"), refused=refused)
 
+    def do_split(self) -> None:
+        """Move or copy the row, or the selected ones, to another scope."""
+        from nanomem_tui.screens.scope_moves import ask_where
+
+        rows = self.own_targets()
+        whose = one_line(rows[0].text, 40) if len(rows) == 1 else counted(len(rows), "item")
+        ask_where(self, [row.id for row in rows], whose)
+
+    def do_next_list(self) -> None:
+        """To who sees what."""
+        self.console.go("scopes")
+
     def do_back(self) -> None:
         """Stop the import that is under way, else one step back."""
         from nanomem_tui.screens.transfer import stop

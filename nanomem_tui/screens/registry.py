@@ -51,6 +51,7 @@ PLACES: Mapping[str, Place] = {
     "survival": Place("dream_survival", "SurvivalScreen", frozenset({"dream", "documents"})),
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
     "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents", "records"})),
+    "scopes": Place("scopes", "ScopesScreen", frozenset({"items", "lessons", "sessions", "wal"})),
     "rules": Place("rules", "RulesScreen", frozenset({"records"})),
     "duplicates": Place("duplicates", "DuplicatesScreen", frozenset({"items", "records"})),
     "knowledge": Place("knowledge", "KnowledgeScreen", frozenset({"items"})),
