@@ -29,6 +29,7 @@ _COMMANDS = {
     "consolidate": "nanomem_tui.cli.consolidate:consolidate",
     "dream": "nanomem_tui.cli.dream:dream",
     "crystallize": "nanomem_tui.cli.crystallize:crystallize",
+    "files": "nanomem_tui.cli.files:files",
     "blame": "nanomem_tui.cli.blame:blame",
     "journal": "nanomem_tui.cli.journal:journal",
     "reflections": "nanomem_tui.cli.reflections:reflections",
