@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 OF_USE = frozenset({"stale", "unused"})
 """Kinds of findings that no longer hold once the row was recalled."""
 LAYERS = ("item", "lesson")
+"""Where a new row wants a new look."""
+STANDING = (*LAYERS, "record")
 _JUDGED = {kind: attrgetter(*(f for f in kind._fields if f not in COUNTERS)) for kind in ROW_TYPES.values()}
 
 Stamp = tuple[tuple[int, int], ...]
@@ -39,7 +41,7 @@ def judged(ws: Workspace) -> Judged:
     """All that findings are judged on, as it is now; of 100,000 rows only the references are kept."""
     snapshot = ws.store.load()
     with snapshot.lock:
-        rows = {name: dict(snapshot.table(name)) for name in LAYERS}
+        rows = {name: dict(snapshot.table(name)) for name in STANDING}
     return Judged(rows, files_of(ws))
 
 
@@ -61,7 +63,7 @@ def same(one: AnyRow | None, other: AnyRow | None) -> bool:
 
 def stands(finding: Finding, then: Judged, now: Mapping[str, Mapping[str, AnyRow]]) -> bool:
     """Whether the rows that a finding is about are as they were."""
-    if finding.layer not in LAYERS:
+    if finding.layer not in STANDING:
         return True
     before, after = then.rows[finding.layer], now[finding.layer]
     for key in finding.ids:

@@ -297,7 +297,7 @@ class Triage:
 
     def _now(self) -> Mapping[str, Mapping[str, AnyRow]]:
         snapshot = self._ws.store.load()
-        return {name: snapshot.table(name) for name in judged.LAYERS}
+        return {name: snapshot.table(name) for name in judged.STANDING}
 
 
 def fits(finding: Finding, decision: Decision, *, several: bool = False) -> bool:

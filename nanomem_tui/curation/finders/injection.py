@@ -12,11 +12,14 @@ from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows, Verdicts, words
 from nanomem_tui.curation.finders.sieve import HIDDEN, Sieve
 from nanomem_tui.curation.values import Decision, Evidence, Finding
 from nanomem_tui.memory import injection
-from nanomem_tui.store.values import Row
+from nanomem_tui.store.values import AnyRow, Record
 
 OFFERS: tuple[Decision, ...] = ("delete", "disable", "keep", "edit")
 ASKED: tuple[Decision, ...] = ("disable", "delete", "keep", "edit")
 """Where a person asked to remember it: it may be a wish in strong words."""
+
+
+OF_NOTE: tuple[Decision, ...] = ("delete", "keep")
 
 
 class ReadsLikeOrder:
@@ -38,14 +41,15 @@ class ReadsLikeOrder:
         return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
-        rows: Sequence[Row] = [*self._rows.items(), *self._rows.lessons()]
+        rows: Sequence[AnyRow] = [*self._rows.items(), *self._rows.lessons(), *self._rows.notes()]
         self._why.forget(len(rows))
         for row in rows:
             if why := self._why.of(row.id, words(row)):
                 asked = row.source in ASKED_FOR
-                yield self._rows.finding("injection", row, why, ASKED if asked else OFFERS, 0.8 if asked else 1.0)
+                offers = OF_NOTE if isinstance(row, Record) else ASKED if asked else OFFERS
+                yield self._rows.finding("injection", row, why, offers, 0.8 if asked else 1.0)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Who said it, where and when: an order that came out of a page or a file is nobody's wish."""
-        row = self._rows.row(finding)
+        row = self._rows.any_row(finding)
         return () if row is None else said(self._rows, row)

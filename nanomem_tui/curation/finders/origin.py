@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nanomem_tui.curation.finders.rows import ASKED_FOR
 from nanomem_tui.curation.values import Evidence
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.store.values import Item, Row
+from nanomem_tui.store.values import AnyRow, Item, Record, Row
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.finders.rows import Rows
@@ -28,8 +28,10 @@ _BY_SOURCE = {
 }
 
 
-def said(rows: Rows, row: Row) -> Sequence[Evidence]:
+def said(rows: Rows, row: AnyRow) -> Sequence[Evidence]:
     """Who said a row where and when, and the message that it came from."""
+    if isinstance(row, Record):
+        return [Evidence(f"noted in the {row.kind}", row.about, row.at, row.session_key)]
     how = _BY_SOURCE.get(row.source, f"source: {row.source}")
     label = how if row.source not in ASKED_FOR or row.source == "manual" else how.capitalize().lower()
     return [Evidence(label, _who(row), row.created_at, row.session_key or ""), *_message(rows, row), *_used(row)]

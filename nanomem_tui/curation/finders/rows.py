@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.values import Decision, Finding
-from nanomem_tui.store.values import Item, Lesson, Row
+from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.secrets import Secret
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 T = TypeVar("T")
+NOTES = frozenset({"journal", "reflection"})
+"""Kinds of records that say something in words of their own."""
 ASKED_FOR = frozenset({"explicit_user", "manual", "human", "user_feedback"})
 """Sources of what a person asked to remember; all else was taken from what was said."""
 
@@ -87,18 +89,28 @@ class Rows:
             rows: list[Row] = [*snapshot.items.values(), *snapshot.lessons.values()]
         return [row for row in rows if not row.enabled and not row.is_deleted and not row.waits]
 
+    def notes(self) -> Sequence[Record]:
+        """What was noted of days, and of tools that failed."""
+        snapshot, _ = self._snapshot()
+        with snapshot.lock:
+            return [row for row in snapshot.records.values() if row.kind in NOTES and not row.is_deleted]
+
     def row(self, finding: Finding) -> Row | None:
+        """The item or lesson that a finding is about; None when it is gone."""
+        found = self.any_row(finding)
+        return found if isinstance(found, Item | Lesson) else None
+
+    def any_row(self, finding: Finding) -> AnyRow | None:
         """The row that a finding is about; None when it is gone."""
         snapshot, _ = self._snapshot()
-        table = snapshot.items if finding.layer == "item" else snapshot.lessons
-        row: Row | None = table.get(finding.ids[0])
+        row: AnyRow | None = snapshot.table(finding.layer).get(finding.ids[0])
         return row if row is not None and not row.is_deleted else None
 
-    def secrets(self, row: Row) -> Sequence[Secret]:
+    def secrets(self, row: AnyRow) -> Sequence[Secret]:
         """The secrets in the words of a row."""
         return self._secrets.of(row.id, words(row)) or ()
 
-    def shown(self, row: Row) -> str:
+    def shown(self, row: AnyRow) -> str:
         """The words of a row as a finding tells them: what is secret masked."""
         if not self.secrets(row):
             return told(row)
@@ -107,14 +119,13 @@ class Rows:
         return secrets.mask(told(row))
 
     def finding(
-        self, kind: str, row: Row, why: str, offers: Sequence[Decision], weight: float, *judged: object
+        self, kind: str, row: AnyRow, why: str, offers: Sequence[Decision], weight: float, *judged: object
     ) -> Finding:
         """A finding about one row; `judged`: what beside its words the finding was judged on."""
-        item = isinstance(row, Item)
-        scope = row.scope_key if isinstance(row, Item) else row.session_key or row.scope
+        scope = row.scope_key if isinstance(row, Item) else row.session_key or getattr(row, "scope", "")
         text = self.shown(row)
         return Finding(
-            f"{kind}:{row.id}", kind, "item" if item else "lesson", (row.id,), text, why, row.created_at,
+            f"{kind}:{row.id}", kind, layer_of(row), (row.id,), text, why, row.created_at,
             weight, _print(words(row), *judged), tuple(offers), scope, row.source,
         )  # fmt: skip
 
@@ -132,14 +143,14 @@ class Rows:
         return snapshot, snapshot.counter
 
 
-def words(row: Row) -> str:
+def words(row: AnyRow) -> str:
     """All that a row says."""
-    return row.text if isinstance(row, Item) else f"{row.trigger}\n{row.bad_action}\n{row.better_action}"
+    return f"{row.trigger}\n{row.bad_action}\n{row.better_action}" if isinstance(row, Lesson) else row.text
 
 
-def told(row: Row) -> str:
+def told(row: AnyRow) -> str:
     """A row on one line: of a lesson what triggers it, and what to do then."""
-    return row.text if isinstance(row, Item) else f"{row.trigger}: {row.better_action}"
+    return f"{row.trigger}: {row.better_action}" if isinstance(row, Lesson) else row.text
 
 
 _MAY_BE_SECRET = re.compile(r"[\d\"'`!@#$%^&*]|://|PRIVATE|[\w-]{14}")

@@ -12,7 +12,7 @@ from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding, How
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.store.values import Item, Row
+from nanomem_tui.store.values import AnyRow, Item, Record
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.secrets import Secret
@@ -35,14 +35,14 @@ class HoldsSecret:
         return list(self._found())
 
     def _found(self) -> Iterator[Finding]:
-        for row in (*self._rows.items(), *self._rows.lessons(), *self._rows.switched_off()):
+        for row in (*self._rows.items(), *self._rows.lessons(), *self._rows.switched_off(), *self._rows.notes()):
             found = self._rows.secrets(row)
             if found:
                 yield self._rows.finding("secret", row, f"it holds {_named(found)}", _offers(row, found), 1.0)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """What the secret is, what is left when it is masked, and who said it."""
-        row = self._rows.row(finding)
+        row = self._rows.any_row(finding)
         if row is None:
             return ()
         kinds = ", ".join(f"{one.kind} #{one.fingerprint}" for one in self._rows.secrets(row))
@@ -51,8 +51,8 @@ class HoldsSecret:
 
     def changes(self, finding: Finding, decision: Decision, how: How) -> Sequence[Change] | None:
         """To edit without words masks the secret; all else is as usual."""
-        row = self._rows.row(finding)
-        if decision != "edit" or how.text or row is None:
+        row = self._rows.any_row(finding)
+        if decision != "edit" or row is None or (how.text and not isinstance(row, Record)):
             return None
         from nanomem_tui import clock
         from nanomem_tui.memory import secrets
@@ -60,6 +60,8 @@ class HoldsSecret:
         from nanomem_tui.store.values import lesson_key
 
         now = clock.iso(clock.now())
+        if isinstance(row, Record):
+            return [change_of("record", row, row._replace(text=how.text or secrets.mask(row.text), updated_at=now))]
         if isinstance(row, Item):
             after = fact_fields.with_value(row._replace(text=secrets.mask(row.text), updated_at=now))
             return [change_of("item", row, after)]
@@ -81,8 +83,10 @@ def _named(found: Sequence[Secret]) -> str:
     return f"{article} {first}{more}"
 
 
-def _offers(row: Row, found: Sequence[Secret]) -> tuple[Decision, ...]:
+def _offers(row: AnyRow, found: Sequence[Secret]) -> tuple[Decision, ...]:
     """What says something beside its secret is worth its words; what does not, goes."""
+    if isinstance(row, Record):
+        return "edit", "delete", "keep"
     secret = sum(one.end - one.start for one in found)
     if isinstance(row, Item) and len(row.text) - secret < LEFT:
         return "delete", "edit", "keep", "disable"
