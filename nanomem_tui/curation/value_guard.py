@@ -43,10 +43,10 @@ class Difference(NamedTuple):
         return self.kind not in SOFT
 
     def words(self) -> str:
-        """The difference as a person reads it: `number: 3 ≠ 5`."""
+        """The difference as a person reads it: `number: 3 against 5`."""
         kind = {"more": "says more", "form": "another form", "many": "one and many"}.get(self.kind, self.kind)
         if self.one and self.other:
-            return f"{kind}: {self.one} ≠ {self.other}"
+            return f"{kind}: {self.one} against {self.other}"
         return f"{kind}: {self.one or self.other}"
 
 

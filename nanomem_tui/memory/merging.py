@@ -55,9 +55,9 @@ def aliases(item: Item) -> Sequence[str]:
 
 def _told(kept: Item, others: Sequence[Item]) -> str:
     meta = kept.meta
-    before = [entry for row in (kept, *others) for entry in _entries(row)]
-    own = [] if _entries(kept) else [_entry(kept)]
-    told = {entry["id"]: entry for entry in (*before, *own, *(_entry(row, kept) for row in others))}
+    told = {entry["id"]: entry for row in (kept, *others) for entry in _entries(row)}
+    for row in (kept, *others):
+        told.setdefault(row.id, _entry(row, kept))
     entries = sorted(told.values(), key=lambda entry: (str(entry.get("created_at")), str(entry["id"])))
     meta["merged_from"] = entries[:MOST]
     words = list(aliases(kept))
@@ -71,14 +71,15 @@ def _told(kept: Item, others: Sequence[Item]) -> str:
 
 def _entries(row: Item) -> Iterable[dict[str, Any]]:
     found = row.meta.get("merged_from") if '"merged_from"' in row.meta_json else None
-    return [entry for entry in found if isinstance(entry, dict) and "id" in entry] if isinstance(found, list) else []
+    rows = found if isinstance(found, list) else []
+    return [entry for entry in rows if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
 
 
-def _entry(row: Item, kept: Item | None = None) -> dict[str, Any]:
+def _entry(row: Item, kept: Item) -> dict[str, Any]:
     """A source: the id, words, hits and times of a row, and where it is from. What another scope said stays there: its
     words are left out."""
     told = {name: value for name in TOLD if (value := getattr(row, name))}
-    if kept is not None and row.scope_key == kept.scope_key and row.text != kept.text and len(row.text) <= LONG:
+    if row.scope_key == kept.scope_key and row.text != kept.text and len(row.text) <= LONG:
         told["text"] = row.text
     return {"id": row.id, "hits": row.hits, "created_at": row.created_at, **told}
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from nanomem_tui.curation.clusters import Cluster
 from nanomem_tui.curation.value_guard import judge
 from nanomem_tui.memory.inbox import origin
+from nanomem_tui.screens.item_columns import scope_of
 from nanomem_tui.screens.rows import when
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted
@@ -72,17 +73,20 @@ class Member:
 
     def _differences(self) -> Iterable[Block]:
         verdict, found = judge(self.first.text, self.item.text)
-        told = ", ".join(one.words() for one in found[:TOLD]) + (", …" if len(found) > TOLD else "")
+        told = ", ".join(one.words() for one in found[:TOLD]) + (", and more" if len(found) > TOLD else "")
         if told:
             yield Field("differs", told, "bad" if verdict == "different" else "warn")
 
     def _fields(self) -> Iterable[Block]:
-        item = self.item
+        item, said = self.item, origin(self.item)
         recalled = f", last {when(item.last_accessed_at)}" if item.last_accessed_at else ""
         named = (
-            ("said", ", ".join(dict.fromkeys(filter(None, (when(item.created_at), origin(item), item.source))))),
+            (
+                "said",
+                ", ".join(filter(None, (when(item.created_at), said, "" if item.source in said else item.source))),
+            ),
             ("recalled", counted(item.hits, "time") + recalled if item.hits else "never"),
-            ("is", f"{item.kind}, {'global' if item.scope_type == 'global' else item.scope_key}"),
+            ("is", f"{item.kind}, {scope_of(item)}"),
             ("id", item.id),
         )
         return [Field(name, value, "" if name == "said" else "dim") for name, value in named]
@@ -91,7 +95,7 @@ class Member:
     def _cut(item: Item, unfolded: bool) -> str:
         if unfolded or len(item.text) <= FOLDED:
             return item.text
-        return f"{item.text[:FOLDED]} … {len(item.text) - FOLDED:,} more characters (enter unfolds)"
+        return f"{item.text[:FOLDED]} ({len(item.text) - FOLDED:,} more characters: enter unfolds)"
 
 
 def members(cluster: Cluster, separator: str) -> list[Member]:

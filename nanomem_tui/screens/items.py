@@ -15,6 +15,7 @@ from nanomem_tui.memory.item_words import FOREIGN, is_foreign, scope_of
 from nanomem_tui.opening import FIRST_PAGE
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.item_columns import item_columns, sign_of
+from nanomem_tui.screens.merged_detail import FIELDS, merged_blocks
 from nanomem_tui.screens.rows import RowsScreen, when
 from nanomem_tui.store.values import Item
 from nanomem_tui.text import counted, one_line
@@ -138,7 +139,9 @@ class ItemsScreen(RowsScreen[Item]):
             from nanomem_tui.screens.recall_detail import injected_field
 
             blocks.append(injected_field(turns))
-        blocks += [Field(name, str(value)) for name, value in row.meta.items() if name != "conflict" and value]
+        shown = FIELDS | {"conflict"}
+        blocks += [Field(name, str(value)) for name, value in row.meta.items() if name not in shown and value]
+        blocks += merged_blocks(row)
         return Document(tuple(blocks + self.history_blocks(row)), copy=row.text)
 
     def _states(self, row: Item) -> list[Block]:

@@ -47,6 +47,15 @@ def test_an_alias_holds_only_as_long_as_the_words_of_the_item_do() -> None:
     assert not aliases(made._replace(meta_json='{"aliases": 7}'))
 
 
+def test_free_fields_of_others_that_are_none_of_ours_are_left_out() -> None:
+    odd = '{"merged_from": [7, {"id": []}, {"id": "z", "created_at": null}, {}], "aliases": {"of": 1, "words": 2}}'
+
+    made = merged(NEW._replace(meta_json=odd), [OLD._replace(meta_json='{"merged_from": "x"}')])
+
+    assert sorted(entry["id"] for entry in made.meta["merged_from"]) == ["a", "b", "z"]
+    assert list(aliases(made)) == ["Likes tea"]
+
+
 def test_the_same_words_told_again_are_the_item_that_they_were_merged_into(tmp_path: Path) -> None:
     with open_workspace(tmp_path) as ws:
         _, one, _ = ws.items.add("Likes tea")

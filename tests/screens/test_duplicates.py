@@ -150,3 +150,11 @@ async def test_a_filter_finds_by_any_member_and_by_grade(home: Path) -> None:
         await on.until(lambda: grades(on) == ["same", "same"])
         on.screen.filter_by("is:near upstairs")
         await on.until(lambda: grades(on) == ["near"])
+
+
+async def test_an_item_tells_what_was_merged_into_it(home: Path) -> None:
+    async with console(home, "duplicates", (150, 45)) as on:
+        kept = on.screen.table.rows[0].kept.id
+        await on.press("m", "1")
+        await on.at(kept)
+        await on.shows("Merged from (3)", "0 hits", "Captured again in any of these words")
