@@ -244,6 +244,7 @@ def test_a_lesson_that_faded_is_stale(ws: Workspace) -> None:
     )
     put(ws, weak, weak._replace(id="lesson_2", confidence=10, last_applied_at=ago(1)))
     assert set(found(ws, "stale")) == {"lesson_1"}
+    assert found(ws, "stale")["lesson_1"].offers[0] == "disable"
 
 
 def test_what_recall_cannot_give_is_too_long(ws: Workspace) -> None:

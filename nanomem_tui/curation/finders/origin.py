@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nanomem_tui.curation.finders.rows import ASKED_FOR
 from nanomem_tui.curation.values import Evidence
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store.values import AnyRow, Item, Record, Row
@@ -32,8 +31,7 @@ def said(rows: Rows, row: AnyRow) -> Sequence[Evidence]:
     """Who said a row where and when, and the message that it came from."""
     if isinstance(row, Record):
         return [Evidence(f"noted in the {row.kind}", row.about, row.at, row.session_key)]
-    how = _BY_SOURCE.get(row.source, f"source: {row.source}")
-    label = how if row.source not in ASKED_FOR or row.source == "manual" else how.capitalize().lower()
+    label = _BY_SOURCE.get(row.source, f"source: {row.source}")
     return [Evidence(label, _who(row), row.created_at, row.session_key or ""), *_message(rows, row), *_used(row)]
 
 

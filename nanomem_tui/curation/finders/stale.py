@@ -78,7 +78,8 @@ class Stale:
                 continue
             last = clock.parse(max(lesson.last_applied_at or "", lesson.updated_at))
             why = f"it has faded and is not given any more, last confirmed {clock.age_text(last)} ago"
-            yield self._rows.finding("stale", lesson, why, FADED, 0.5, lesson.hits)
+            offers = MAYBE if lesson.source in ASKED_FOR else FADED
+            yield self._rows.finding("stale", lesson, why, offers, 0.5, lesson.hits)
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
         """Who said it when, and when it was of use last."""

@@ -14,6 +14,7 @@ from nanomem_tui.curation.finders.chatter import is_chatter
 from nanomem_tui.curation.finders.origin import said
 from nanomem_tui.curation.finders.rows import ASKED_FOR, Rows
 from nanomem_tui.curation.values import Decision, Evidence, Finding
+from nanomem_tui.memory import fading
 from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.text import counted
 
@@ -74,8 +75,11 @@ class NeverRecalled:
     def _lessons(self) -> Iterator[Finding]:
         lessons = self._rows.lessons()
         applied = sum(1 for row in lessons if row.last_applied_at)
-        limit = use.clock_of(self._rows.items()).limit(LESSON_DAYS)
+        time = use.clock_of(self._rows.items(), lessons)
+        limit = time.limit(LESSON_DAYS)
         for row in lessons if applied >= use.ENOUGH else ():
+            if fading.is_weak(row, self._rows.ws.settings, time.now):
+                continue  # it is not given any more: that it never applied is no news
             if not row.last_applied_at and row.hits <= 1 and row.updated_at < limit and row.source not in ASKED_FOR:
                 yield self._of_lesson(row)
 
