@@ -29,7 +29,7 @@ from textual.worker import get_current_worker
 from nanomem_tui.conditions import Context
 from nanomem_tui.dreaming import SCHEDULE_SECONDS, Dreaming
 from nanomem_tui.errors import NanomemError, in_words
-from nanomem_tui.keymap import remap, staying_keys
+from nanomem_tui.keymap import in_one, remap, staying_keys
 from nanomem_tui.looking import State, context_of, looked_at, saving_of, status_of, what_can_be_taken_back
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.base import ListDetailScreen
@@ -40,6 +40,7 @@ from nanomem_tui.text import counted, one_line, safe_text
 from nanomem_tui.widgets.bindings import as_keymap, key_names
 from nanomem_tui.widgets.key_order import KeysInOrder
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
+from nanomem_tui.widgets.real_cursor import RealCursor
 from nanomem_tui.widgets.toast import say
 from nanomem_tui.widgets.touring import Touring
 
@@ -60,7 +61,7 @@ READING = frozenset({"load", "view", "detail", "look", "elsewhere", "dream", "co
 Result = TypeVar("Result")
 
 
-class NanomemApp(Touring, KeysInOrder, Display):
+class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
     """The console of one workspace."""
 
     TITLE = "nanomem"
@@ -98,15 +99,16 @@ class NanomemApp(Touring, KeysInOrder, Display):
         self.state = State()
         self._on_signal = on_signal
         self._first_screen = first_screen
-        self._place = first_screen
-        self._place_before = first_screen
+        self._place = self._place_before = first_screen
         self._changing = asyncio.Lock()
         self._looks = 0
         self._looking = False
         self._changed_meanwhile = False  # a change was made while a look was under way
         self._stale: set[str] = set()
         self.under_way: list[Running] = []  # what runs beside the keys, on whatever screen it was begun
-        self.moved_keys, self._key_problems = remap(loaded.settings.keys)
+        self.moved_keys, clashes = remap(loaded.settings.keys)
+        self._wrong_looks = [*clashes, *(one.text() for one in loaded.problems if one.severity == "error")]
+        self.shows_cursor, self.reduced_motion = loaded.settings.real_cursor, loaded.settings.reduced_motion
         self.set_keymap(as_keymap(self.moved_keys))
         self.staying_keys = key_names(staying_keys(self.moved_keys))
         self.hold_keys()
@@ -168,8 +170,8 @@ class NanomemApp(Touring, KeysInOrder, Display):
 
     def on_mount(self) -> None:
         """Keys, signals, and the first look after the first frame."""
-        for problem in self._key_problems:
-            say(self.main_screen, problem, "warning")
+        if self._wrong_looks:
+            say(self.main_screen, in_one(self._wrong_looks), "warning")
         self._catch_signals()
         self.set_interval(LOOK_SECONDS, self.look)
         self.set_interval(SCHEDULE_SECONDS, Dreaming(self).look)

@@ -15,7 +15,7 @@ from nanomem_tui.agent_keys import judged, value_at
 from nanomem_tui.errors import InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.paths import Paths, user_settings
 from nanomem_tui.setting_values import check, from_text, nearest
-from nanomem_tui.settings import ABOUT, NAMES, Settings
+from nanomem_tui.settings import ABOUT, LOOKS, NAMES, Settings
 
 ENVIRONMENT = "environment"
 """How the environment is named as a source."""
@@ -31,7 +31,7 @@ class Loaded(NamedTuple):
 
 def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
     """Read every source. Raises InvalidConfig when one of our own TOML files does not parse, or holds a value that
-    cannot work; a broken or foreign agent configuration is only reported.
+    cannot work; a broken or foreign agent configuration is only reported, and so is a wrong look of the console.
 
     `forgiving`: nothing is raised; what cannot be used is a problem of severity error with its place and what is used
     instead, for who shows or repairs the settings.
@@ -51,7 +51,7 @@ def load(paths: Paths | None, *, forgiving: bool = False) -> Loaded:
             try:
                 good = _value(name, value, source, workspace)
             except NanomemError as error:
-                if not forgiving:
+                if not (forgiving or name in LOOKS):
                     raise
                 refused.append((name, Problem(error.what, error.where, _line(source, name), error.fix)))
                 continue

@@ -7,7 +7,7 @@ Owns moving keys, and what speaks against it. Must not know what an action does,
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from nanomem_tui.actions import ACTIONS, BY_NAME, GROUP_TITLES, SCREENS, Action, actions_on
 
@@ -96,15 +96,25 @@ def staying_keys(moved: Moved) -> set[str]:
 
 def conflicts(moved: Moved | None = None) -> list[str]:
     """The keys that would do two things on one screen, as sentences; empty when all is well."""
-    found: list[str] = []
+    found: dict[str, list[str]] = {}
     for screen, title in SCREENS.items():
         taken: dict[str, str] = {}
         for action in actions_on(screen):
             for key in keys_of(action, moved or {}):
                 other = taken.setdefault(key, action.name)
                 if other != action.name:
-                    found.append(f"{key} is both {other} and {action.name} on {title}")
-    return found
+                    found.setdefault(f"{key} is both {other} and {action.name}", []).append(title)
+    return [f"{clash} on {_some(titles)}" for clash, titles in found.items()]
+
+
+def _some(titles: Sequence[str]) -> str:
+    return ", ".join(titles) if len(titles) < 4 else f"{', '.join(titles[:2])} and {len(titles) - 2} more screens"
+
+
+def in_one(problems: Sequence[str]) -> str:
+    """Several problems in one sentence, for a place where only one is seen."""
+    more = f"; and {len(problems) - 1} more: nanomem config show" if len(problems) > 1 else ""
+    return f"{problems[0]}{more}" if problems else ""
 
 
 def keys_markdown() -> str:

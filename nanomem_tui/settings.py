@@ -115,6 +115,8 @@ class Settings(NamedTuple):
     theme: str = ""
     ascii: bool = False
     thin_output: str = "auto"
+    real_cursor: bool = False
+    reduced_motion: bool = False
     keys: Mapping[str, str] = MappingProxyType({})
 
 
@@ -306,9 +308,14 @@ ABOUT: Mapping[str, About] = {
     "thin_output": About(
         "write to the terminal only what differs from what it shows (auto: over SSH)", choices=("auto", "on", "off")
     ),
+    "real_cursor": About("show the terminal's own cursor on the current row, for screen readers that look for it"),
+    "reduced_motion": About("rows that others changed do not flash: nothing moves by itself"),
     "keys": About("action = key, to remap the console"),
 }
 """Each setting of `Settings`, by name."""
+
+LOOKS = frozenset({"theme", "ascii", "thin_output", "real_cursor", "reduced_motion", "keys"})
+"""Those of the console alone: what is wrong with one is told, and no reason to keep a person from their memory."""
 
 NAMES = Settings._fields
 DEFAULTS: Mapping[str, Any] = Settings._field_defaults

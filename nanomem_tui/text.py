@@ -19,15 +19,34 @@ _MAX_CLUSTER = 64
 
 # Everything that a terminal obeys or that hides: C0 but \n and \t, DEL, C1, soft hyphen, fillers, bidi controls,
 # zero-width characters, line separators, surrogates, variation selectors, tag characters and other format controls.
+# Flag letters and skin tones are among it, for one that stands alone has no width that terminals agree on.
 _SUSPECT_SET = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff"
 )
 _EMOJI = (
     "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
+# Emoji that take a skin tone, and those of the old planes that are two cells wide without a selector.
+_PEOPLE = (
+    "\u261d\u26f9\u270a-\u270d\U0001f385\U0001f3c2-\U0001f3c4\U0001f3c7\U0001f3ca-\U0001f3cc\U0001f442\U0001f443"
+    "\U0001f446-\U0001f450\U0001f466-\U0001f478\U0001f47c\U0001f481-\U0001f483\U0001f485-\U0001f487\U0001f48f"
+    "\U0001f491\U0001f4aa\U0001f574\U0001f575\U0001f57a\U0001f590\U0001f595\U0001f596\U0001f645-\U0001f647"
+    "\U0001f64b-\U0001f64f\U0001f6a3\U0001f6b4-\U0001f6b6\U0001f6c0\U0001f6cc\U0001f90c\U0001f90f"
+    "\U0001f918-\U0001f91f\U0001f926\U0001f930-\U0001f939\U0001f93c-\U0001f93e\U0001f977\U0001f9b5\U0001f9b6"
+    "\U0001f9b8\U0001f9b9\U0001f9bb\U0001f9cd-\U0001f9cf\U0001f9d1-\U0001f9dd\U0001fac3-\U0001fac5"
+    "\U0001faf0-\U0001faf8"
+)
+_WIDE = (
+    "\u231a\u231b\u23e9-\u23ec\u23f0\u23f3\u25fd\u25fe\u2614\u2615\u2648-\u2653\u267f\u2693\u26a1\u26aa\u26ab\u26bd"
+    "\u26be\u26c4\u26c5\u26ce\u26d4\u26ea\u26f2\u26f3\u26f5\u26fa\u26fd\u2705\u270a\u270b\u2728\u274c\u274e\u2753-\u2755"
+    "\u2757\u2795-\u2797\u27b0\u27bf\u2b1b\u2b1c\u2b50\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+_FLAG_LETTER, _TONE = "\U0001f1e6-\U0001f1ff", "\U0001f3fb-\U0001f3ff"
+_ONE_EMOJI = f"(?:[{_PEOPLE}][{_TONE}]|(?![{_WIDE}])[{_EMOJI}]\ufe0e|(?![{_FLAG_LETTER}{_TONE}])[{_EMOJI}]\ufe0f?)"
 # Scripts whose spelling needs the joiners: Arabic and its kin, the Indic scripts, Tibetan to Myanmar, Khmer, Mongolian.
 _JOINING = (
     "\u0610-\u061a\u0620-\u070e\u0710-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18aa"
@@ -58,7 +77,8 @@ def _marks() -> re.Pattern[str]:
 def _kept_or_suspect() -> re.Pattern[str]:
     kept = "|".join(
         (
-            f"[{_EMOJI}][\ufe0e\ufe0f]?(?:\u200d[{_EMOJI}][\ufe0e\ufe0f]?)*",
+            f"[{_FLAG_LETTER}]{{2}}",
+            f"{_ONE_EMOJI}(?:\u200d{_ONE_EMOJI})*",
             "[0-9#*]\ufe0f\u20e3",
             f"[{_IDEOGRAPH}][\ufe00-\ufe02\U000e0100-\U000e01ef]",
             "[\u1807-\u180a\u1810-\u18aa][\u180b-\u180d\u180f]",

@@ -19,6 +19,7 @@ from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Loaded
+    from nanomem_tui.errors import Problem
     from nanomem_tui.paths import Paths
 
 here_option = click.option("--here", is_flag=True, help="The settings of this workspace, not those of the user.")
@@ -61,10 +62,11 @@ def show(state: State) -> None:
     from nanomem_tui import settings
 
     loaded = configuration.load(_located(state), forgiving=True)
+    problems = [*loaded.problems, *_of_keys(loaded)]
     body = {
         "settings": values.plain(loaded.settings),
         "sources": values.plain(loaded.sources),
-        "problems": [values.problem(entry) for entry in loaded.problems],
+        "problems": [values.problem(entry) for entry in problems],
     }
     columns = [
         Column("Setting"),
@@ -76,8 +78,19 @@ def show(state: State) -> None:
         (name, configuration.written(value), loaded.sources.get(name, "default"), settings.ABOUT[name].help)
         for name, value in loaded.settings._asdict().items()
     ]
-    notes = [entry.text() for entry in loaded.problems]
+    notes = [entry.text() for entry in problems]
     state.show(body, lambda: [*table(columns, rows, output.terminal_width()), *notes])
+
+
+def _of_keys(loaded: Loaded) -> list[Problem]:
+    """What of the keys that are moved the console leaves out."""
+    if not loaded.settings.keys:
+        return []
+    from nanomem_tui.errors import Problem
+    from nanomem_tui.keymap import remap
+
+    where, fix = loaded.sources.get("keys", ""), "docs/keys.md has the actions and their keys"
+    return [Problem(entry.removeprefix("keys: "), where, fix=fix) for entry in remap(loaded.settings.keys)[1]]
 
 
 @config.command("set", context_settings={"ignore_unknown_options": True})  # a value may be negative

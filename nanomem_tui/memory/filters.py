@@ -40,6 +40,10 @@ FIELDS: Mapping[str, Kind] = {
     "pinned": "switch",
 }
 TOLD = 6  # values of a field that a hint names
+LONGEST = 4_000  # characters of a query: what is longer was pasted by mistake
+MOST_PARTS = 60
+LONGEST_VALUE = 200  # characters of the value of a text field, which is a pattern
+LONGEST_GUESSED = 40  # characters of a word that something similar is looked for
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "mo": 30 * 86400, "y": 365 * 86400}
 _PART = re.compile(r'(?P<minus>-?)(?:(?P<field>[A-Za-z_]+):)?(?:"(?P<quoted>[^"]*)(?P<close>"?)|(?P<plain>\S*))')
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)(mo|[smhdwy])?")
@@ -157,11 +161,18 @@ def _seconds_since(value: Any, now: datetime) -> float | None:
 
 
 def parse(query: str, fields: Mapping[str, Kind] = FIELDS) -> Filter:
-    """The filter that `query` means; never raises: what can't be understood is a problem in words and is left out."""
+    """The filter that `query` means; never raises: what can't be understood is a problem in words and is left out, and
+    so is what is more than anybody types: a key must not wait for a megabyte that was pasted."""
     found = Filter(source=query)
-    for match in _PART.finditer(query):
-        if match.group().strip():
-            found = _with_part(found, match, fields)
+    if len(query) > LONGEST:
+        said = f"a filter has at most {LONGEST:,} characters: the rest of {len(query):,} is left out"
+        found = replace(found, problems=(said,))
+    parts = (match for match in _PART.finditer(query[:LONGEST]) if match.group().strip())
+    for number, match in enumerate(parts):
+        if number == MOST_PARTS:
+            said = f"a filter has at most {MOST_PARTS} parts: the rest is left out"
+            return replace(found, problems=(*found.problems, said))
+        found = _with_part(found, match, fields)
     return found
 
 
@@ -204,6 +215,8 @@ def _field_test(name: str, kind: Kind, value: str, excluded: bool) -> FieldTest 
     if kind == "switch":
         switch = _SWITCH.get(value.lower())
         return f"{name}: say yes or no" if switch is None else FieldTest(name, kind, excluded, value, switch=switch)
+    if len(value) > LONGEST_VALUE:
+        return f"{name}: at most {LONGEST_VALUE} characters can be asked for, these are {len(value):,}"
     if kind == "text":
         pattern = "|".join(translate(fold(one)) for one in value.split(",") if one)
         return FieldTest(name, kind, excluded, value, pattern=pattern)
@@ -277,7 +290,7 @@ class Search:
         self._at = 0
         self._plain: list[int] = []
         self._scored: list[tuple[float, int]] = []
-        self._may_be_fuzzy = fuzzy and bool(wanted.words)
+        self._may_be_fuzzy = fuzzy and bool(wanted.words) and max(map(len, wanted.words)) <= LONGEST_GUESSED
         self._fuzzy_pass = False
         self.done = False
 

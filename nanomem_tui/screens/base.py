@@ -35,6 +35,7 @@ from textual.widgets import Static
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.conditions import Context
 from nanomem_tui.screens.list_screen import ListScreen
+from nanomem_tui.text import wrap
 from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar
 from nanomem_tui.widgets.bindings import screen_bindings
 from nanomem_tui.widgets.cells import content
@@ -52,7 +53,16 @@ Row = TypeVar("Row")
 WIDE = 100  # columns from which both panes are shown
 WIDEST = 140  # columns from which a list may have more than the detail needs
 SMALLEST = (60, 20)
+BARS = 3  # lines at the edges: title, status, keys
 DETAIL_DELAY = 0.03  # seconds the cursor rests before the detail is read, so that holding a key reads nothing
+
+
+def _too_small(width: int, height: int) -> str:
+    """Why nothing is shown, in as many words as there is room for."""
+    room = max(height - BARS, 1)
+    needed = f"{SMALLEST[0]}x{SMALLEST[1]}"
+    long = f"nanomem needs {needed} characters; this is {width}x{height}. q leaves."
+    return next((text for text in (long, f"{needed} needed, q leaves") if len(wrap(text, width)) <= room), "too small")
 
 
 class ListDetailScreen(ListScreen[Row], Generic[Row]):
@@ -195,9 +205,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         self.detail_pane.display = both or self._pane == "detail"
         self.refresh_context()
         if small:
-            width, height = self.app.size
-            wanted = f"nanomem needs {SMALLEST[0]}x{SMALLEST[1]} characters; this is {width}x{height}. q leaves."
-            self.query_one("#too-small", Static).update(content(wanted))
+            self.query_one("#too-small", Static).update(content(_too_small(*self.app.size)))
 
     def _class_by_size(self) -> tuple[bool, bool]:
         """Whether both panes are shown, and whether the terminal is too small."""
@@ -267,6 +275,8 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
     async def action_do(self, name: str) -> None:
         """Do an action of the registry, or say why it can't be done now."""
         action = BY_NAME[name]
+        if self.has_class("-small") and name != "quit":  # nothing is changed that cannot be seen
+            return
         if name == "back":
             self.app.clear_notifications()
         why = action.enabled(self.context())

@@ -86,8 +86,8 @@ class DiffDialog(Dialog["Choice | None"], Generic[Choice]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "close", show=False),
-        Binding("tab,right", "other(1)", "other", show=False, priority=True),
-        Binding("shift+tab,left", "other(-1)", "other", show=False, priority=True),
+        Binding("tab,right,l", "other(1)", "other", show=False, priority=True),
+        Binding("shift+tab,left,h", "other(-1)", "other", show=False, priority=True),
     ]
 
     class Read(Message):

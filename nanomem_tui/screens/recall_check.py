@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class CheckedScreen(Dialog[None]):
     """The saved questions, asked again."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "close", "close", show=False)]
 
     def __init__(self, checked: Sequence[Checked]) -> None:
         lost = sum(bool(one.lost) for one in checked)

@@ -29,13 +29,23 @@ class ChoosingDialog(Dialog[Row | None], Generic[Row]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", show=False, priority=True),
-        Binding("down,tab", "move(1)", "down", show=False, priority=True),
-        Binding("up,shift+tab", "move(-1)", "up", show=False, priority=True),
+        Binding("down,tab,ctrl+n,ctrl+j", "move(1)", "down", show=False, priority=True),
+        Binding("up,shift+tab,ctrl+p,ctrl+k", "move(-1)", "up", show=False, priority=True),
     ]
 
     def on_mount(self) -> None:
         """Type at once."""
         self.query_one(LineInput).focus()
+
+    _in_list = False
+
+    def pointed_at(self) -> LineTable[Row] | None:
+        """The list, when the last key moved in it."""
+        return self.table if self._in_list else None
+
+    @on(Input.Changed)
+    def _back_in_the_field(self) -> None:
+        self._in_list = False
 
     @property
     def table(self) -> LineTable[Row]:
@@ -56,6 +66,7 @@ class ChoosingDialog(Dialog[Row | None], Generic[Row]):
 
     def action_move(self, rows: int) -> None:
         """Move the cursor of the list while typing goes on."""
+        self._in_list = True
         self.table.move_by(rows)
 
     def action_close(self) -> None:

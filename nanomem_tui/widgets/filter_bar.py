@@ -13,10 +13,14 @@ from textual.widgets import Input
 
 from nanomem_tui.text import cell_width, one_line
 from nanomem_tui.widgets.bars import LineBar
+from nanomem_tui.widgets.toast import say
+
+LONGEST = 8_000  # characters of a line: more was pasted by mistake, and would be drawn with each key
 
 
 class LineInput(Input):
-    """A one-line field that doesn't blink and takes no control character from the clipboard."""
+    """A one-line field that doesn't blink and takes from the clipboard no control character, and no more than a line
+    may have."""
 
     DEFAULT_CSS = """
     LineInput, LineInput:focus {
@@ -29,7 +33,11 @@ class LineInput(Input):
         self.cursor_blink = False
 
     def _on_paste(self, event: events.Paste) -> None:
-        event.text = one_line(event.text)
+        room = max(LONGEST - len(self.value), 0)
+        pasted = event.text
+        event.text = one_line(pasted[:room])
+        if len(pasted) > room:
+            say(self, f"Only {room:,} of the {len(pasted):,} characters that were pasted are taken", "warning")
 
 
 class FilterBar(Horizontal):

@@ -69,8 +69,8 @@ class FormScreen(Dialog["Mapping[str, Any] | None"]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "save", show=False, priority=True),
         Binding("escape", "leave", "leave", show=False, priority=True),
-        Binding("down,tab", "move(1)", "next field", show=False, priority=True),
-        Binding("up,shift+tab", "move(-1)", "field before", show=False, priority=True),
+        Binding("down,tab,ctrl+n", "move(1)", "next field", show=False, priority=True),
+        Binding("up,shift+tab,ctrl+p", "move(-1)", "field before", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     FormScreen VerticalScroll { height: auto; max-height: 100%; margin-bottom: 1; }

@@ -65,7 +65,7 @@ def _entry(action: Action, context: Context, ascii_only: bool, moved: Moved) -> 
 class HelpScreen(Dialog[None]):
     """The keys of a screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q", "close", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q,enter", "close", "close", show=False)]
 
     def __init__(self, context: Context, intro: str = "") -> None:
         super().__init__(f"Keys of {SCREENS.get(context.screen, context.screen)}", tall=True)

@@ -202,7 +202,9 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         self._tell_highlight()
 
     def flash(self, ids: Iterable[str]) -> None:
-        """Let rows stand out once, for a moment."""
+        """Let rows stand out once, for a moment; not where a person wants nothing to move by itself."""
+        if getattr(self.app, "reduced_motion", False):
+            return
         self._flashing = frozenset(ids)
         self._refresh_what_differs()
         self.set_timer(FLASH_SECONDS, self._end_flash)

@@ -116,6 +116,11 @@ class PartsView(TextView):
         return self._parts[self._cursor[0]] if self._parts else None
 
     @property
+    def cursor_line(self) -> int:
+        """The line of the view that the cursor is on."""
+        return self._head + (self._row_of(self._cursor) or 0)
+
+    @property
     def lines(self) -> list[Line]:
         """The lines in view, from the top."""
         return [self._lines_of(part)[line] for part, line in self._visible()]
