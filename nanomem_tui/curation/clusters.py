@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from nanomem_tui.curation.marks import Mark
 
 PREFIX = "duplicate:"
+MEMBERS = 200
+"""Members of a cluster; of more of the same words there are several clusters."""
 WIDEST = 50
 """Members of a cluster across scopes."""
 
@@ -141,6 +143,7 @@ def agreeing(rows: Sequence[Item]) -> Iterator[list[Item]]:
     while len(rest) > 1:
         first, others = rest[0], rest[1:]
         alike = [row for row in others if of_one(first, row) and value_guard.same(first.text, row.text)]
+        alike = alike[: MEMBERS - 1]
         if alike:
             yield [first, *alike]
         gone = {row.id for row in alike}

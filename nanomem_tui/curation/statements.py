@@ -7,6 +7,7 @@ at. Pure functions over text.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from nanomem_tui.curation import guard_words as known
 from nanomem_tui.memory.simplified import simplified
 
 MOST = 4_000
-"""Characters that are read word by word; the rest of a longer text is one word."""
+"""Characters that are read word by word; the rest of a longer text is one word, told by its hash."""
 
 _UNSPACED = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0002ebef]+)"
@@ -118,7 +119,8 @@ def read(text: str) -> Statement:
         tokens.insert(0, Token("user", ""))
     _sort_pair(tokens)
     if rest:
-        tokens.append(Token(rest, rest))
+        whole = hashlib.blake2b(rest.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        tokens.append(Token(f"rest-{whole}", "the rest"))
     return Statement(tuple(tokens), asks)
 
 

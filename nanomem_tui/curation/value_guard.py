@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from nanomem_tui.curation import guard_words as known
 from nanomem_tui.curation.statements import Statement, Token, read
 from nanomem_tui.stemming import stem
+from nanomem_tui.text import counted
 
 Verdict = Literal["same", "near", "different"]
 
@@ -23,6 +24,9 @@ SOFT = frozenset({"spelling", "form", "more", "order", "many"})
 """Kinds of differences that leave it to a person; every other one makes two facts."""
 SLIP = 8
 """Letters that a word has at least in which a doubled or a swapped letter is a slip and no other word."""
+MANY, MOST_CHARACTERS = 2_500, 250_000
+"""Words, and characters of a script without spaces, of one text times those of the other, beyond which two texts that
+differ are not looked at closely: they are different."""
 _ROLES = frozenset("from to over than not before after and or for by into against".split())
 _LINKS = frozenset("to from in out on off up down for and or with by user you we it your our its read write".split())
 """Words that stand against another one, and mean little where only one text has them."""
@@ -105,6 +109,9 @@ def _of_words(left: Sequence[Token], right: Sequence[Token]) -> Iterator[Differe
             names = sum(token.capital and token.word not in known.VERBS for token in left)
             turned = bool(_ROLES & {*words[0]}) or names > 1
             yield Difference("roles" if turned else "order", " ".join(words[0]), " ".join(words[1]))
+        return
+    if len(only[0]) * len(only[1]) > MANY:
+        yield Difference("word", counted(len(only[0]), "word"), counted(len(only[1]), "word"))
         return
     rest: list[list[Token]] = [[], list(only[1])]
     for token in only[0]:
@@ -212,6 +219,9 @@ def _of_characters(left: str, right: str) -> Iterator[Difference]:
         return
     if Counter(left) == Counter(right):
         yield Difference("roles", left, right)
+        return
+    if len(left) * len(right) > MOST_CHARACTERS:
+        yield Difference("word", counted(len(left), "character"), counted(len(right), "character"))
         return
     found = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
     sides = {tag for tag, *_ in found}

@@ -10,6 +10,9 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.curation.duplicates import Cluster
 from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 
 
@@ -202,6 +205,19 @@ def test_the_others_are_disabled_or_deleted_and_the_first_stays(ws: Workspace) -
 
     ws.duplicates.delete_others([cluster], stays=cluster.ids[1])
     assert [item.id for item in ws.items.all()] == [cluster.ids[1]]
+
+
+def test_of_very_many_of_the_same_words_there_are_several_clusters_that_merge_to_one(ws: Workspace) -> None:
+    rows = [
+        Item(f"i{n}", "Likes trains", scope_key="s", updated_at=f"2026-01-01T00:00:{n % 60:02}") for n in range(450)
+    ]
+    ws.perform(new_operation("import", "rows", [change_of("item", None, row) for row in rows], actor="import"))
+
+    assert [len(one.items) for one in ws.duplicates.clusters()] == [200, 200, 50]
+    ws.duplicates.merge(ws.duplicates.clusters())
+    ws.duplicates.merge(ws.duplicates.clusters())
+
+    assert len(ws.items.all()) == 1
 
 
 def test_a_rule_merges_what_is_sure_and_nothing_else(ws: Workspace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,3 +115,24 @@ def test_another_word_in_any_place_makes_another_fact() -> None:
             if text.isascii() and word.strip(":,.!?'").casefold() not in silent:
                 other = " ".join([*words[:at], "zebrafish", *words[at + 1 :]])
                 assert not same(text, other), (text, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("哈" * 9_000, "哈" * 8_000 + "呵" * 999),
+        (" ".join(f"word{n}" for n in range(2_000)), " ".join(f"mord{n}" for n in range(2_000))),
+        ("a " * 500_000, "a " * 499_999 + "b"),
+        ("x" * 1_000_000, "x" * 999_999 + "y"),
+        ("no " * 300_000, "not " * 300_000),
+        ("'" * 200_000, "(" * 200_000),
+        ("9" * 200_000, "9," * 100_000),
+    ],
+)
+def test_texts_without_end_are_judged_at_once(one: str, other: str) -> None:
+    started = time.process_time()
+
+    verdict, _ = judge(one, other)
+
+    assert time.process_time() - started < 2
+    assert verdict != "same" or key_of(one) == key_of(other)
