@@ -65,7 +65,11 @@ def write_home(folder: Path, parts: tuple[str, ...] = PARTS) -> Path:
 
 def put(ws: Workspace, parts: tuple[str, ...] = PARTS) -> None:
     """Put these items into a workspace, as one operation."""
-    changes = [change_of("item", None, one.item) for one in labelled(parts)]
+    days = [
+        Item(f"ltm_day_{n}", f"number {n} of the diary", pinned=True, created_at=_ago(n), updated_at=_ago(n))
+        for n in range(2, 1200, 5)  # a memory that is used: its time does not stand still
+    ]
+    changes = [change_of("item", None, row) for row in (*(one.item for one in labelled(parts)), *days)]
     ws.perform(new_operation("test.put", "a labelled memory", changes))
 
 

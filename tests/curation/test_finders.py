@@ -53,14 +53,9 @@ def item(name: str, text: str, days: float = 0, **fields: Any) -> Item:
 
 
 def busy(ws: Workspace) -> None:
-    """A memory that is used: eight items were recalled yesterday."""
-    put(
-        ws,
-        *(
-            item(f"busy{n}", f"the office of team {n} has a door code", 200, hits=9, last_accessed_at=ago(1))
-            for n in range(8)
-        ),
-    )
+    """A memory that is used: something was learned every five days, and all of it was recalled yesterday."""
+    rows = (item(f"busy{n}", f"door {n} has a code", n, hits=9, last_accessed_at=ago(1)) for n in range(2, 600, 5))
+    put(ws, *rows)
 
 
 def found(ws: Workspace, kind: str) -> dict[str, Finding]:
@@ -229,7 +224,20 @@ def test_a_memory_in_which_nobody_talked_for_a_year_is_not_stale(ws: Workspace) 
     assert found(ws, "stale") == {}
 
 
+def test_nor_is_it_once_somebody_talks_again(ws: Workspace) -> None:
+    put(ws, *(item(f"n{n}", f"the road to village {n}", 420, hits=4, last_accessed_at=ago(400)) for n in range(9)))
+    put(
+        ws,
+        *(item(f"u{n}", f"the well of village {n}", 405) for n in range(9)),
+        item("new", "back from a long journey", 1),
+    )
+    assert (found(ws, "stale"), found(ws, "unused")) == ({}, {})
+    busy(ws)
+    assert (len(found(ws, "stale")), len(found(ws, "unused"))) == (9, 9)
+
+
 def test_a_lesson_that_faded_is_stale(ws: Workspace) -> None:
+    busy(ws)
     weak = Lesson(
         "lesson_1",
         "k",
@@ -274,6 +282,7 @@ def test_an_item_of_a_chat_that_is_gone_is_an_orphan_and_one_of_another_channel_
         home = empty_home(tmp_path)
         with open_workspace(home) as ws:
             sessions(ws, "telegram:1", "telegram:2:topic:7")
+            busy(ws)
             of_chat = {"scope_type": "chat", "scope_key": "channel:telegram:chat:9"}
             put(
                 ws,

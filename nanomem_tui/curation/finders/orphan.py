@@ -86,8 +86,7 @@ class FromGoneSession:
         return bool(self._rows.ws.store.load("record").records)
 
     def _found(self, there: Sessions) -> Iterator[Finding]:
-        items = self._rows.items()
-        recent = use.clock_of(items).limit(AT_USE_DAYS)
+        recent = self._rows.time().limit(AT_USE_DAYS)
         known: dict[str, bool] = {}
         for row in self._rows.unpinned():
             if row.session_key and self._is_gone(row.session_key, there, known) and self._matters(row, recent):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from nanomem_tui import clock
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.values import Decision, Finding
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
@@ -59,6 +60,7 @@ class Rows:
         self.ws = ws
         self._secrets: Verdicts[list[Secret]] = Verdicts(_secrets)
         self._lasting: Verdicts[bool] = Verdicts(use.lasts)
+        self._time: tuple[tuple[int, str], use.Clock] | None = None
         self._items: tuple[int, list[Item]] = (-1, [])
 
     def items(self) -> Sequence[Item]:
@@ -71,6 +73,13 @@ class Rows:
             self._lasting.forget(len(rows))
             self._items = counter, rows
         return self._items[1]
+
+    def time(self) -> use.Clock:
+        """The memory's own time; made once per change of a row, and anew each hour."""
+        made = self.counter, clock.iso(clock.now())[:13]
+        if self._time is None or self._time[0] != made:
+            self._time = made, use.clock_of(self.items(), self.lessons())
+        return self._time[1]
 
     def unpinned(self) -> Iterable[Item]:
         """Those that nobody pinned: what is pinned is there because a person wants it."""

@@ -45,7 +45,7 @@ class Stale:
 
     def _items(self) -> Iterator[Finding]:
         items = self._rows.items()
-        time = use.clock_of(items)
+        time = self._rows.time()
         asked: frozenset[str] | None = None
         youngest, today = time.limit(min(DAYS.values())), clock.iso(clock.now())[:10]
         for row in items:
@@ -72,11 +72,11 @@ class Stale:
 
     def _lessons(self) -> Iterator[Finding]:
         lessons, settings = self._rows.lessons(), self._rows.ws.settings
-        then = use.clock_of(self._rows.items(), lessons).now - FADED_FOR
+        time = self._rows.time()
         for lesson in lessons:
-            if not fading.is_weak(lesson, settings, then):
-                continue
             last = clock.parse(max(lesson.last_applied_at or "", lesson.updated_at))
+            if last is None or not fading.is_weak(lesson, settings, last + time.age(last) - FADED_FOR):
+                continue
             why = f"it has faded and is not given any more, last confirmed {clock.age_text(last)} ago"
             offers = MAYBE if lesson.source in ASKED_FOR else FADED
             yield self._rows.finding("stale", lesson, why, offers, 0.5, lesson.hits)

@@ -41,7 +41,7 @@ class NeverRecalled:
 
     def _items(self) -> Iterator[Finding]:
         items = self._rows.items()
-        time = use.clock_of(items)
+        time = self._rows.time()
         asked: frozenset[str] | None = None
         youngest, taken, told = (time.limit(days) for days in (CHATTER_DAYS, TAKEN_DAYS, ASKED_DAYS))
         for row in items:
@@ -61,7 +61,7 @@ class NeverRecalled:
             return False
         if row.importance >= MATTERS or self._rows.lasts(row):
             return False
-        return not use.is_ahead(row.text, clock.iso(time.now)[:10])
+        return not use.is_ahead(row.text, clock.iso(clock.now())[:10])
 
     def _finding(self, row: Item, time: use.Clock, *, chatter: bool) -> Finding:
         age = clock.age_text(clock.parse(row.created_at))
@@ -75,10 +75,9 @@ class NeverRecalled:
     def _lessons(self) -> Iterator[Finding]:
         lessons = self._rows.lessons()
         applied = sum(1 for row in lessons if row.last_applied_at)
-        time = use.clock_of(self._rows.items(), lessons)
-        limit = time.limit(LESSON_DAYS)
+        limit = self._rows.time().limit(LESSON_DAYS)
         for row in lessons if applied >= use.ENOUGH else ():
-            if fading.is_weak(row, self._rows.ws.settings, time.now):
+            if fading.is_weak(row, self._rows.ws.settings, clock.now()):
                 continue  # it is not given any more: that it never applied is no news
             if not row.last_applied_at and row.hits <= 1 and row.updated_at < limit and row.source not in ASKED_FOR:
                 yield self._of_lesson(row)
