@@ -3,6 +3,7 @@ all back."""
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -10,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.curation.values import KINDS, Finding
+from nanomem_tui.operations import new_operation
+from nanomem_tui.store import oplog
+from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 from tests.curation import junk
 from tests.snapshots.terminal import Terminal, nanomem
@@ -22,14 +26,20 @@ KEYS = {"keep": "+", "delete": "d", "disable": "x", "merge": "m"}
 MINUTES = 10
 BY_KEY = 60
 """Decisions that are taken back by keys; the others by the command."""
+WRONG = [*"+-dxmeZS&jkgGvsyn/*u ?l19", "\r", "\t", "\x1b", "\x12", "\x13", "\x1b[A", "\x1b[B"]
+"""Keys and signs that a hand on the wrong place types: none leaves the program."""
 CURSOR = re.compile(r"^▸ . (\S+)\s+(.*)$")
 DONE = re.compile(r"([\d,]+) left · ([\d,]+) done|([\d,]+) things? decided: all done")
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The labelled memory; what was put there is no operation of a person."""
-    return junk.write_home(tmp_path)
+    """The labelled memory; the agent wrote it, so that no key of a person takes it back."""
+    made = junk.write_home(tmp_path, ())
+    with clock.at(junk.NOW), open_workspace(made) as ws:
+        changes = [change_of("item", None, one.item) for one in junk.labelled()]
+        ws.perform(new_operation("turn", "turn", changes, actor="agent"))
+    return made
 
 
 def test_five_hundred_are_cleared_in_under_ten_minutes_and_all_of_it_comes_back(home: Path) -> None:
@@ -65,6 +75,32 @@ def test_five_hundred_are_cleared_in_under_ten_minutes_and_all_of_it_comes_back(
     with open_workspace(home) as ws:
         assert {one.id for one in ws.triage.findings()} == {one.id for one in found}
     print(f"{decided} decisions in {took:.0f} s: {decided * 60 / took:.0f} a minute")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_wrong_keys_in_the_real_program_lose_nothing(home: Path, seed: int) -> None:
+    before, chance = rows(home), random.Random(seed)
+    with nanomem(home, 80, 24) as terminal:
+        terminal.shows("Items")
+        terminal.type("9")
+        terminal.until(lambda: (cursor(terminal) or ("",))[0] in KINDS, "the queue is there")
+        for _ in range(150):
+            terminal.type(chance.choice(WRONG))
+            terminal.read()
+        for _ in range(8):
+            terminal.type("\x1b")
+            while terminal.read(0.3):  # an escape that comes at once behind another is another key
+                pass
+        terminal.type("q")
+        left = terminal.text
+        assert terminal.ends() == 0, left
+    with open_workspace(home) as ws:
+        mine = [one for one in ws.log(1_000) if oplog.started_by_person(one.operation) and not one.undone]
+        assert mine, "the keys did something"
+        ws.undo(count=len(mine))
+        assert not ws.triage.marks()
+        assert not ws.triage.rules.all()
+    assert rows(home) == before
 
 
 def walk(terminal: Terminal, shown: dict[str, tuple[str, str]], right: dict[str, str]) -> Iterator[str]:
