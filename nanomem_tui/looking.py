@@ -5,6 +5,7 @@ Everything here but the values runs in a thread. It must not touch a screen.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui import clock
@@ -13,10 +14,13 @@ from nanomem_tui.errors import NanomemError, in_words
 from nanomem_tui.widgets.bars import Status
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.presence import Presence
     from nanomem_tui.workspace import Workspace
 
 PRESENCE_LOOKS = 3  # looks between two looks for an agent's process
 LOOKED_BACK = 20  # operations
+LONGEST_TURN = timedelta(minutes=30)
+"""A turn that is open for longer has no end that the agent will write."""
 
 
 class State(NamedTuple):
@@ -117,9 +121,26 @@ def _see(ws: Workspace, before: State, look: int, trouble: str, everything: bool
         state = state._replace(greeting=_greeting(ws))
     if look % PRESENCE_LOOKS == 1:
         agent = ws.agent()
-        words = "dreaming" if agent.dreaming else "agent alive" if agent.running else "no agent"
-        state = state._replace(agent=words, agent_alive=agent.running)
+        state = state._replace(agent=agent_words(ws, agent), agent_alive=agent.running)
     return state
+
+
+def agent_words(ws: Workspace, agent: Presence) -> str:
+    """What the agent does now: whether a turn that it began is still open, where its turn logs tell, else that it
+    lives."""
+    if not agent.running or agent.dreaming:
+        return "dreaming" if agent.running else "no agent"
+    from nanomem_tui.memory.wal import may_go_on
+    from nanomem_tui.store.presence import since
+
+    try:
+        if not ws.wal.counts()["turns"]:
+            return "agent alive"
+        recent, began = clock.now() - LONGEST_TURN, since(ws.paths, agent)
+        times = [clock.parse(turn.at) for turn in ws.wal.check() if may_go_on(turn, began)]
+    except (NanomemError, OSError):  # told where problems are told
+        return "agent alive"
+    return "agent in a turn" if any(at is not None and at >= recent for at in times) else "agent idle"
 
 
 def _attention(ws: Workspace) -> int:

@@ -27,8 +27,10 @@ ON_TRACES: tuple[Action, ...] = (
            twins={"sessions": "blame --session KEY --message N"}),
     Action("only_dreams", ("h",), "only Dreams", "Show only Dreams; again for every change of the memory files.",
            "screen", ("dream",), headless="dream log --dreams", footer=15),
-    Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen", ("wal",),
-           headless="wal show KEY", enabled=with_row, footer=10),
+    Action("follow", ("f",), "follow", "Show new turns as the agent writes them; again to stop.", "screen",
+           ("wal", "sessions"), headless="wal show KEY", enabled=with_row, footer=10, footers={"sessions": 15},
+           helps={"sessions": "Show new messages as the agent writes them; again to stop."},
+           twins={"sessions": "session show KEY"}),
     Action("wal_recover", ("!",), "recover", "Put turns that never ended among the pending items of their session, and "
            "remember what they asked to be remembered; shown first, u takes it back.", "screen", ("wal",), "preview",
            "wal recover KEY", unfinished, 11),

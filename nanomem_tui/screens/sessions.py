@@ -142,7 +142,8 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
         """From its end; the place stays when it is the same session that went on."""
         if isinstance(detail, Transcript):
             same, self._shown = detail.row_id == self._shown, detail.row_id
-            self.view.show(detail.parts, detail.title, keep_place=same)
+            title = (*detail.title, ("following (f stops)", "good")) if self.view.follow else detail.title
+            self.view.show(detail.parts, title, keep_place=same)
             if self._wanted_part is not None and self._wanted_part[0] == detail.row_id:
                 self._go_to_part(self._wanted_part[1])
         elif isinstance(detail, Document):
@@ -167,6 +168,15 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
     def do_open(self) -> None:
         """Unfold the message at the cursor, or fold it again."""
         self.view.toggle()
+
+    def do_follow(self) -> None:
+        """Keep to the end of this conversation as the agent writes it, or not any more."""
+        self.view.follow = not self.view.follow
+        if self.view.follow:
+            self.show_pane("detail")
+            self.view.move_to_edge(last=True)
+            say(self, "Following: new messages appear at the end")
+        self.refresh_detail()
 
     def do_source(self) -> None:
         """The items that came from this session."""

@@ -121,10 +121,9 @@ class TitleBar(LineBar):
 class Status:
     """What the status bar says.
 
-    `agent` in words ("agent alive", "agent idle", "dreaming", "no agent"); `waiting` what is to be written still, in
-    words; `checkpoint` the local time of the last one
-    ("14:32:10"), `cost_ms` what it took; `inbox` how many things wait for a person; `degraded` a sentence when a part
-    does not work; `busy` progress with numbers.
+    `agent` in words ("agent alive", "agent in a turn", "agent idle", "dreaming", "no agent"); `waiting` what is to be
+    written still, in words; `checkpoint` the local time of the last one ("14:32:10"), `cost_ms` what it took; `inbox`
+    how many things wait for a person; `degraded` a sentence when a part does not work; `busy` progress with numbers.
     """
 
     workspace: str = ""

@@ -326,3 +326,19 @@ async def test_an_imported_conversation_stands_among_them_and_is_only_read(
         await on.press("enter")
         await on.until(lambda: on.app.screen is on.screen and on.screen.table.cursor_id == "telegram:26")
         await on.shows("That charity race sounds great")
+
+
+async def test_followed_new_messages_appear_as_the_agent_writes_them(demo: Path) -> None:
+    path = write_session(demo, "telegram:4711", 60)
+    async with console(demo, "sessions") as on:
+        await on.at("telegram:4711")
+        await on.press("f")
+        await on.shows("following (f stops)", "message 59")
+        with path.open("a") as file:
+            file.write(json.dumps({"role": "user", "content": "a new question \x1b]0;x\x07"}) + "\n")
+        on.app.look()
+        await on.shows("a new question")
+        assert view(on).current is view(on).parts[-1]
+        assert "\x1b" not in on.text
+        await on.press("f")
+        await on.until(lambda: "following" not in on.text)

@@ -1,0 +1,65 @@
+"""What the bar says of the agent: none, alive, idle or in a turn; told from a process and from its turn log."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import clock, open_workspace
+from nanomem_tui.formats import wal_state
+from nanomem_tui.looking import agent_words
+
+SLEEPS = "import sys; print('up', flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def agent(demo: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that looks like the agent of this home, until the test is over."""
+    environment = {**os.environ, "HOME": str(demo.parents[1])}
+    command = ["nanobot", "-c", SLEEPS, "gateway"]
+    running = subprocess.Popen(
+        command, executable=sys.executable, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == "up\n"
+    yield running
+    running.communicate()
+
+
+def said(demo: Path) -> str:
+    with open_workspace(demo) as ws:
+        return agent_words(ws, ws.agent())
+
+
+def test_no_agent_then_idle_then_in_a_turn_then_idle_again(demo: Path, request: pytest.FixtureRequest) -> None:
+    log = demo / "memory" / "session-state" / wal_state.wal_name("slack:C0LANTERN")
+    assert said(demo) == "no agent"
+    request.getfixturevalue("agent")
+    assert said(demo) == "agent idle"
+    now = clock.now()
+    with log.open("ab") as file:
+        file.write(wal_state.dump_pre(clock.iso(now), {"speaker": "user", "user": "are you there?"}))
+    assert said(demo) == "agent in a turn"
+    with log.open("ab") as file:
+        file.write(wal_state.dump_post(clock.iso(now + timedelta(seconds=2)), "Yes."))
+    assert said(demo) == "agent idle"
+
+
+def test_a_turn_that_is_open_for_hours_is_none_that_goes_on(demo: Path, agent: object) -> None:
+    log = demo / "memory" / "session-state" / wal_state.wal_name("slack:C0LANTERN")
+    old = clock.iso(clock.now() - timedelta(hours=2))
+    with log.open("ab") as file:
+        file.write(wal_state.dump_pre(old, {"speaker": "user", "user": "are you there?"}))
+    assert said(demo) == "agent idle"
+
+
+def test_where_no_turn_was_ever_logged_it_is_only_alive(demo: Path, agent: object) -> None:
+    for log in (demo / "memory" / "session-state").glob("*.md"):
+        log.unlink()
+    assert said(demo) == "agent alive"
