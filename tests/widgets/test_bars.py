@@ -27,7 +27,7 @@ async def test_the_title_shows_all_screens_or_only_this_one() -> None:
         await pilot.pause()
         assert title.text.startswith(" 1 Items  2 Les 3 Ses 4 WAL 5 Dre ")
         assert title.text.rstrip().endswith("312 of 100,000")
-        await pilot.resize_terminal(100, 5)
+        await pilot.resize_terminal(110, 5)
         await pilot.pause()
         assert title.text.startswith(" 1 Items  2 Lessons 3 Sessions ")
         await pilot.resize_terminal(60, 5)

@@ -177,7 +177,7 @@ async def test_help_lists_every_key_and_why_not_now() -> None:
     text = help_document(Context("items"), intro="What the agent believes.").plain()
     assert text.startswith("What the agent believes.")
     for action in ACTIONS:
-        assert (action.help in text) is (action.on("items")), action.name
+        assert (action.help_on("items") in text) is (action.on("items")), action.name
     assert "Not now: there is no row here." in text
     assert "[nanomem memory edit ID]" in text
     app = DialogApp()
