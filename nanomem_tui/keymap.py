@@ -17,7 +17,8 @@ Moved = Mapping[str, tuple[str, ...]]
 _WAYS: Mapping[str, tuple[str, ...]] = {
     "notes": ("go_sessions", "next_list"), "archive": ("go_sessions", "next_list", "next_list"),
     "files": ("go_dream", "next_list"), "injections": ("go_recall", "next_list"), "ledger": ("ledger",),
-    "duplicates": ("go_inbox", "next_list"), "rules": ("go_inbox", "next_list", "next_list"),
+    "duplicates": ("go_inbox", "next_list"), "conflicts": ("go_inbox", "next_list", "next_list"),
+    "rules": ("go_inbox", "next_list", "next_list", "next_list"),
     "scopes": ("go_items", "next_list"), "blame": ("go_dream", "blame"),
     "review": ("go_dream", "dream_review"), "versions": ("go_dream", "versions"), "survival": ("go_dream", "survival"),
     "journal": ("go_knowledge", "next_list"), "reflections": ("go_knowledge", "next_list", "next_list"),

@@ -39,6 +39,7 @@ SCREENS: Mapping[str, str] = {
     "scopes": "Scopes",
     "inbox": "Inbox",
     "duplicates": "Duplicates",
+    "conflicts": "Conflicts",
     "rules": "Rules",
     "knowledge": "Knowledge",
     "journal": "Journal",

@@ -16,7 +16,7 @@ from nanomem_tui.conditions import (
 
 _ROWS = ("items", "lessons")
 _PARTS = ("dream", "sessions", "wal", "injections", "blame", "review", "versions", "knowledge", "tiers", "trail",
-          "duplicates")  # fmt: skip
+          "duplicates", "conflicts")  # fmt: skip
 
 ON_TRACES: tuple[Action, ...] = (
     Action("blame", ("b",), "blame", "Who wrote each line of the memory files, which entries asked for it, and which "
@@ -56,11 +56,11 @@ ON_TRACES: tuple[Action, ...] = (
            enabled=with_detail, footer=18, in_detail={"trail": 5, "tiers": 5},
            labels={"sessions": "next message", "wal": "next turn", "injections": "next item", "blame": "next reason",
                    "versions": "next change", "knowledge": "next part", "tiers": "next part", "trail": "next link",
-                   "duplicates": "next item"}),
+                   "duplicates": "next item", "conflicts": "next one"}),
     Action("previous_hunk", ("N",), "hunk before", "To the part before.", "screen", _PARTS, enabled=with_detail,
            labels={"sessions": "last message", "wal": "last turn", "injections": "last item", "blame": "last reason",
                    "versions": "last change", "knowledge": "last part", "tiers": "last part", "trail": "last link",
-                   "duplicates": "last item"}),
+                   "duplicates": "last item", "conflicts": "last one"}),
     Action("reply_to", ("Q",), "reply to", "Type the words of the message that it replies to; they count half.",
            "screen", ("recall",), headless="recall MESSAGE --reply-to TEXT", footer=11),
     Action("asker", ("A",), "who asks", "Choose who asks: the owner, a chat, a person; or type channel:chat sender.",

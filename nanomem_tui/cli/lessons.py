@@ -131,18 +131,21 @@ def show(state: State, lesson_id: str) -> None:
     Example:
       nanomem memory lessons show lesson_1739443200123_1
     """
-    from nanomem_tui.memory import efficacy
+    from nanomem_tui.memory import efficacy, superseded
 
     with state.open() as ws:
         lesson = ws.lessons.get(lesson_id)
         record = efficacy.of(lesson)
         row = {**_json(ws, [lesson])[0], "efficacy": record.to_json()}
+        loaded = ws.store.load()
+        told = superseded.notes(lesson, {"item": loaded.items, "lesson": loaded.lessons})
     pairs = [
         ("ID", row["id"]),
         ("Trigger", row["trigger"]),
         ("Instead of", row["bad_action"]),
         ("Do", row["better_action"]),
         ("Enabled", "yes" if row["enabled"] else "no, it waits in the inbox" if lesson.waits else "no"),
+        *told,
         *conflicts(lesson, f"nanomem memory lessons edit {lesson.id}"),
         ("Scope", f"{row['scope']} {row['session_key']}".strip()),
         ("Learned from", f"{row['source']} {row['actor_key']}".strip()),

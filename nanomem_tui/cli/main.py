@@ -38,6 +38,7 @@ _COMMANDS = {
     "context": "nanomem_tui.cli.context:context",
     "knowledge": "nanomem_tui.cli.knowledge:knowledge",
     "inbox": "nanomem_tui.cli.inbox:inbox",
+    "conflicts": "nanomem_tui.cli.conflicts:conflicts",
     "duplicates": "nanomem_tui.cli.duplicates:duplicates",
     "find": "nanomem_tui.cli.find:find",
     "bookmarks": "nanomem_tui.cli.habits:bookmarks",

@@ -272,9 +272,11 @@ def item_lines(rows: Sequence[Item]) -> list[str]:
 
 
 def marks(row: Item) -> str:
-    """What sets an item apart: disabled, waiting in the inbox, in conflict, pinned, foreign."""
+    """What sets an item apart: disabled, superseded, waiting in the inbox, in conflict, pinned, foreign."""
     foreign = "foreign" if row.source.startswith(values.FOREIGN) else ""
-    off = "" if row.enabled else "waiting" if row.waits else "disabled"
+    from nanomem_tui.memory.superseded import mark_of
+
+    off = "" if row.enabled else "waiting" if row.waits else "superseded" if mark_of(row) else "disabled"
     conflict = "conflict" if "conflict" in row.meta else ""
     return " ".join(filter(None, [off, conflict, "pinned" if row.pinned else "", foreign]))
 

@@ -83,3 +83,17 @@ def noted(rows: Iterable[Row]) -> str:
 def text_of(row: Row) -> str:
     """The words of an item, or what a lesson says is better."""
     return row.text if isinstance(row, Item) else row.better_action
+
+
+def notes(row: Row, tables: Mapping[str, Mapping[str, Row]]) -> list[tuple[str, str]]:
+    """What a person who looks at a row should know of it, each with a name: by what it is superseded, and what of
+    that it supersedes stands back still. `tables` as in `words`."""
+    mark = mark_of(row)
+    found = [("Superseded", words(mark, tables))] if mark is not None else []
+    for one in over(row):
+        lost = tables["item"].get(one) or tables["lesson"].get(one)
+        known = mark_of(lost) if lost is not None and not lost.is_deleted else None
+        if lost is not None and known is not None and known.by == row.id:
+            why = f", {TOLD[known.why]}" if known.why in TOLD else ""
+            found.append(("Supersedes", f"{one} “{text_of(lost)}” on {known.at[:10]}{why}"))
+    return found

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui.errors import NanomemError
-from nanomem_tui.memory import retention
+from nanomem_tui.memory import retention, superseded
 from nanomem_tui.memory.fields import ITEM_FIELDS, item_field
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.item_words import FOREIGN, is_foreign, scope_of
@@ -27,6 +27,10 @@ NOT_ITEMS = (
     "No items here: this is a home of {}, which keeps its memory in files. 5 shows its Dreams and l there the files, "
     "3 its conversations. a writes an item of your own, : take in notes makes items of MEMORY.md."
 )
+
+
+TOLD = frozenset((superseded.FIELD, superseded.WINNER))
+"""Free fields of an item that are told in words."""
 
 
 class ItemsScreen(RowsScreen[Item]):
@@ -140,12 +144,14 @@ class ItemsScreen(RowsScreen[Item]):
 
             blocks.append(injected_field(turns))
         shown = FIELDS | {"conflict"}
-        blocks += [Field(name, str(value)) for name, value in row.meta.items() if name not in shown and value]
+        blocks += [Field(name, str(value)) for name, value in row.meta.items() if name not in shown | TOLD and value]
         blocks += merged_blocks(row)
         return Document(tuple(blocks + self.history_blocks(row)), copy=row.text)
 
     def _states(self, row: Item) -> list[Block]:
         said: list[Block] = []
+        known = superseded.notes(row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")})  # type: ignore[misc]
+        said += [Body(f"{name} {words}", "warn" if name == "Superseded" else "dim") for name, words in known]
         if not row.enabled:
             said.append(Body("Disabled: kept, never recalled (x enables it).", "warn"))
         if row.pinned:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from nanomem_tui.actions import BY_NAME
-from nanomem_tui.memory import efficacy
+from nanomem_tui.memory import efficacy, superseded
 from nanomem_tui.memory.fields import LESSON_FIELDS, lesson_field, lesson_text
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.operations import Operation
@@ -21,7 +21,7 @@ FORM = TextForm({"WHEN": "trigger", "DO": "better_action", "INSTEAD OF": "bad_ac
 """The parts of a lesson as a person edits them."""
 
 #: The free fields that are told in words.
-TOLD = frozenset({"conflict", "efficacy"})
+TOLD = frozenset({"conflict", "efficacy", superseded.FIELD, superseded.WINNER})
 
 
 class LessonsScreen(RowsScreen[Lesson]):
@@ -109,6 +109,8 @@ class LessonsScreen(RowsScreen[Lesson]):
         blocks: list[Block] = [Heading("When"), Body(row.trigger), Heading("Do"), Body(row.better_action, "good")]
         if row.bad_action:
             blocks += [Heading("Instead of"), Body(row.bad_action, "bad")]
+        known = superseded.notes(row, {name: self.ws.store.snapshot.table(name) for name in ("item", "lesson")})  # type: ignore[misc]
+        blocks += [Body(f"{name} {words}", "warn" if name == "Superseded" else "dim") for name, words in known]
         if not row.enabled:
             blocks.append(Body("Disabled: kept, never told to the agent (x enables it).", "warn"))
         elif self._is_faded(row):

@@ -54,6 +54,7 @@ PLACES: Mapping[str, Place] = {
     "scopes": Place("scopes", "ScopesScreen", frozenset({"items", "lessons", "sessions", "wal"})),
     "rules": Place("rules", "RulesScreen", frozenset({"records"})),
     "duplicates": Place("duplicates", "DuplicatesScreen", frozenset({"items", "records"})),
+    "conflicts": Place("conflicts", "ConflictsScreen", frozenset({"items", "lessons", "records"})),
     "knowledge": Place("knowledge", "KnowledgeScreen", frozenset({"items"})),
     "journal": Place("journal", "JournalScreen", frozenset({"records"})),
     "reflections": Place("reflections", "ReflectionsScreen", frozenset({"records", "lessons"})),

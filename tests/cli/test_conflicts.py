@@ -1,24 +1,71 @@
-"""What somebody else changed at the same time is told by the commands, not in the console alone."""
+"""`nanomem conflicts`: what cannot both be so, and which of the two stands."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+import pytest
+
 from nanomem_tui import open_workspace
-from nanomem_tui.operations import new_operation
-from nanomem_tui.store.snapshot import change_of
+from tests.cli.conftest import Run
+from tests.store.homes import make_home
 
 
-def test_what_was_changed_at_the_same_time_is_told(ramfirst: Path, run) -> None:
-    with open_workspace(ramfirst) as ws:
-        item, lesson = ws.items.all()[0], ws.lessons.all()[0]
-        changes = [
-            change_of("item", item, item._replace(meta_json=json.dumps({"conflict": {"text": "theirs"}}))),
-            change_of("lesson", lesson, lesson._replace(meta_json=json.dumps({"conflict": {"trigger": "theirs"}}))),
-        ]
-        ws.perform(new_operation("turn", "a turn", changes, actor="agent"))
-    assert "the text was changed at the same time to: theirs" in " ".join(run("memory", "show", item.id).out.split())
-    shown = " ".join(run("memory", "lessons", "show", lesson.id).out.split())
-    assert "the trigger was changed at the same time to: theirs" in shown
-    assert "conflict" in run("memory", "list", "--limit", "500").out
+@pytest.fixture
+def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids of two homes of a person, the older first, and of a liking and its denial."""
+    made = make_home(tmp_path)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
+    texts = ("User lives in Berlin", "User lives in Munich\x1b", "用户喜欢咖啡", "用户不喜欢咖啡")
+    with open_workspace(made) as ws:
+        return [ws.items.add(text)[1].id for text in texts]
+
+
+def enabled(run: Run) -> dict[str, bool]:
+    return {row["id"]: row["enabled"] for row in run("memory", "list", "--json").json}
+
+
+def test_the_list_and_one_pair_tell_what_both_say(ids: list[str], run: Run) -> None:
+    rows = run("conflicts", "list", "--json").json
+    assert {(row["older"]["id"], row["newer"]["id"]) for row in rows} == {tuple(ids[:2]), tuple(ids[2:])}
+    assert "2 contradictions" in run("conflicts", "list").out
+    shown = run("conflicts", "show", ids[0])
+    assert "home: Berlin" in shown.out
+    assert "\x1b" not in shown.out
+
+
+@pytest.mark.parametrize(("command", "gone"), [("supersede", 0), ("keep-new", 0), ("keep-old", 1)])
+def test_one_gives_way_and_comes_back(ids: list[str], run: Run, command: str, gone: int) -> None:
+    before = enabled(run)
+    assert run("conflicts", command, ids[0], "--dry-run", "--json").json["superseded"] == [ids[gone]]
+    assert enabled(run) == before
+    assert run("conflicts", command, ids[0], "--json").json["by"] == [ids[1 - gone]]
+    assert enabled(run) == {**before, ids[gone]: False}
+    for one in ids[:2]:
+        assert "supersede" in run("memory", "history", one).out
+    run("undo")
+    assert enabled(run) == before
+
+
+def test_show_tells_by_what_it_is_superseded_and_enable_tells_it_too(ids: list[str], run: Run) -> None:
+    run("conflicts", "supersede", ids[0])
+    assert f"by {ids[1]}" in run("memory", "show", ids[0]).out
+    assert ids[0] in run("memory", "show", ids[1]).out
+    assert "superseded" in run("memory", "list").out
+    assert f"which {ids[1]} had superseded" in run("memory", "enable", ids[0]).out
+    assert "Superseded" not in run("memory", "show", ids[0]).out
+
+
+def test_several_are_decided_on_only_after_a_yes(ids: list[str], run: Run) -> None:
+    assert "add --yes" in run("conflicts", "supersede", ids[0], ids[2]).err
+    run("conflicts", "supersede", ids[0], ids[2], "--yes")
+    assert run("conflicts", "list").out == "Nothing contradicts anything.\n"
+
+
+def test_both_are_kept_or_one_moves(ids: list[str], run: Run) -> None:
+    run("conflicts", "keep-both", ids[0])
+    run("conflicts", "split", ids[2], "--scope", "telegram:42", "--move", "newer")
+    assert run("conflicts", "list", "--json").json == []
+    assert len(run("conflicts", "list", "--kept", "--json").json) == 2
+    moved = run("memory", "show", ids[3], "--json").json
+    assert moved["scope_key"] == "channel:telegram:chat:42"

@@ -1,0 +1,92 @@
+"""The Conflicts screen: what cannot both be so side by side, one key for each decision, and nothing lost by any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.memory.superseded import mark_of
+from tests.curation.lookers import look_for_junk
+from tests.screens.console import Console, console
+from tests.store.homes import make_home
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with a contradiction in Chinese, a hostile one, and one of two scopes."""
+    look_for_junk(monkeypatch, junk=False)
+    made = make_home(tmp_path)
+    with open_workspace(made) as ws:
+        for text in ("用户喜欢咖啡", "用户不喜欢喝咖啡"):
+            ws.items.add(text)
+        for text in ("User likes [/b] \x1btea 🍵", "User does not like [/b] \x1btea 🍵"):
+            ws.items.add(text)
+        ws.items.add("Reply in German")
+        ws.items.add("Reply in French", channel="telegram", chat_id="42")
+    return made
+
+
+def state(home: Path) -> dict[str, tuple[object, ...]]:
+    with open_workspace(home) as ws:
+        return {item.id: item[:-1] for item in ws.items.all()}
+
+
+def superseded(home: Path) -> dict[str, str]:
+    with open_workspace(home) as ws:
+        return {item.text: mark.why for item in ws.items.all() if (mark := mark_of(item)) is not None}
+
+
+async def at_german(on: Console) -> None:
+    rows = on.screen.table.rows
+    await on.at(next(row.id for row in rows if "German" in row.older.text))
+
+
+async def test_both_stand_side_by_side_with_their_origin_and_what_an_agent_gets(home: Path) -> None:
+    async with console(home, "duplicates", (150, 40)) as on:
+        await on.press("l")
+        assert on.screen.SCREEN == "conflicts"
+        await at_german(on)
+        await on.shows("Reply in German", "Reply in French", "two scopes", "The older", "The newer", "given as")
+        assert "\x1b" not in on.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20)])
+async def test_a_small_screen_shows_the_list_then_both(home: Path, size: tuple[int, int]) -> None:
+    async with console(home, "conflicts", size) as on:
+        await on.shows("Older", "Newer")
+        await on.press("enter")
+        await on.shows("The older")
+
+
+@pytest.mark.parametrize(
+    ("key", "gone"),
+    [
+        ("m", {"Reply in German": "outdated"}), ("-", {"Reply in French": "wrong"}),
+        ("x", {"Reply in German": "wrong"}), ("+", {}),
+    ],
+)  # fmt: skip
+async def test_each_key_decides_and_u_takes_it_back(home: Path, key: str, gone: dict[str, str]) -> None:
+    before = state(home)
+    async with console(home, "conflicts", (120, 40)) as on:
+        await at_german(on)
+        await on.press(key)
+        await on.shows("(u undoes it)")
+        await on.until(lambda: len(on.ids) == 2)
+    assert superseded(home) == gone
+    async with console(home, "conflicts", (120, 40)) as on:
+        await on.press("u")
+        await on.until(lambda: len(on.ids) == 3)
+    assert state(home) == before
+
+
+async def test_one_moves_to_the_scope_that_is_typed(home: Path) -> None:
+    async with console(home, "conflicts", (120, 40)) as on:
+        await at_german(on)
+        await on.press("S")
+        await on.type("telegram:7")
+        await on.press("enter")
+        await on.shows("(u undoes it)")
+    with open_workspace(home) as ws:
+        assert "channel:telegram:chat:7" in {item.scope_key for item in ws.items.all()}
