@@ -64,13 +64,13 @@ def write_home(folder: Path, parts: tuple[str, ...] = PARTS) -> Path:
 
 
 def put(ws: Workspace, parts: tuple[str, ...] = PARTS) -> None:
-    """Put these items into a workspace, as one operation."""
+    """Put these items into a workspace, as one operation of the agent, which no undo of a person takes back."""
     days = [
         Item(f"ltm_day_{n}", f"number {n} of the diary", pinned=True, created_at=_ago(n), updated_at=_ago(n))
         for n in range(2, 1200, 5)  # a memory that is used: its time does not stand still
     ]
     changes = [change_of("item", None, row) for row in (*(one.item for one in labelled(parts)), *days)]
-    ws.perform(new_operation("test.put", "a labelled memory", changes))
+    ws.perform(new_operation("test.put", "a labelled memory", changes, actor="agent"))
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, Mapping[str, str]]]:

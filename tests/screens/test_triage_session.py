@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import clock, open_workspace
+from nanomem_tui import open_workspace
 from nanomem_tui.curation.values import KINDS, Finding
-from nanomem_tui.operations import new_operation
 from nanomem_tui.store import oplog
-from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 from tests.curation import junk
 from tests.snapshots.terminal import Terminal, nanomem
@@ -35,11 +33,7 @@ DONE = re.compile(r"([\d,]+) left · ([\d,]+) done|([\d,]+) things? decided: all
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """The labelled memory; the agent wrote it, so that no key of a person takes it back."""
-    made = junk.write_home(tmp_path, ())
-    with clock.at(junk.NOW), open_workspace(made) as ws:
-        changes = [change_of("item", None, one.item) for one in junk.labelled()]
-        ws.perform(new_operation("turn", "turn", changes, actor="agent"))
-    return made
+    return junk.write_home(tmp_path)
 
 
 def test_five_hundred_are_cleared_in_under_ten_minutes_and_all_of_it_comes_back(home: Path) -> None:
