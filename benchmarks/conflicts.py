@@ -1,0 +1,71 @@
+"""How long it takes to find the contradictions among n items, from nothing and after one change.
+
+    python benchmarks/conflicts.py [--n 100000] [--json FILE]
+
+Items are those of `duplicates.py`, and one in fifty says where somebody lives or what somebody likes. Quality on the
+labelled pairs is told too, of the half to which nothing was fitted as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.duplicates import CITIES, NAMES, THINGS, filled, timed
+from nanomem_tui.curation.contradiction import rivals
+from nanomem_tui.curation.pairs import Pairs
+
+PAIRS = Path(__file__).resolve().parents[1] / "tests" / "curation" / "contradictions"
+
+
+def measured(n: int) -> dict[str, Any]:
+    """Seconds from nothing and after one change, and how many pairs."""
+    pick = random.Random(7)
+    with tempfile.TemporaryDirectory() as folder:
+        store = filled(n, Path(folder))
+        for number in range(0, n, 50):
+            name, row = pick.choice(NAMES), store.snapshot.items[f"ltm_{number}"]
+            thing, city = pick.choice(THINGS), pick.choice(CITIES)
+            does = pick.choice((f"lives in {city}", f"likes {thing}", f"does not like {thing}"))
+            scope = {"scope_type": "chat", "scope_key": f"channel:telegram:chat:{number % 997}"}
+            store.snapshot.put("item", row._replace(text=f"{name} {does}", **scope), dirty=False)
+        pairs = Pairs(store)
+        first, found = timed(pairs.all)
+        again = []
+        for number in range(5):
+            row = store.snapshot.items[f"ltm_{number * 7}"]
+            store.snapshot.put("item", row._replace(text=f"{row.text} and tea"), dirty=False)
+            again.append(timed(pairs.all)[0])
+    return {"items": n, "all_s": round(first, 2), "again_s": round(sorted(again)[2], 3), "pairs": len(found)}
+
+
+def quality(half: str) -> dict[str, Any]:
+    """Of the labelled pairs of one half: how many shown ones contradict, and how many contradictions are shown."""
+    rows = [line.split("\t") for line in (PAIRS / f"{half}.tsv").read_text("utf-8").splitlines() if line[:1] != "#"]
+    shown = [label for label, _, one, other in rows if rivals(one, other)]
+    right, wanted = shown.count("conflict"), sum(label == "conflict" for label, *_ in rows)
+    return {"pairs": len(rows), "precision": round(right / len(shown), 3), "recall": round(right / wanted, 3)}
+
+
+def main() -> None:
+    """Measure, print, and keep as JSON where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--n", type=int, default=100_000)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    found = {"ours": measured(options.n), "quality": {half: quality(half) for half in ("development", "held_out")}}
+    for name, row in (("conflicts", found["ours"]), *found["quality"].items()):
+        print(f"{name:14}", "  ".join(f"{key} {value:,}" for key, value in row.items()))
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
