@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from nanomem_tui.curation.conflicts import Conflicts
     from nanomem_tui.curation.duplicates import Duplicates
+    from nanomem_tui.curation.moments import Moments
     from nanomem_tui.curation.queue import Triage
     from nanomem_tui.curation.scopes import Scopes
     from nanomem_tui.curation.waiting import Waits
@@ -60,6 +61,13 @@ class CurationParts:
         from nanomem_tui.curation.scopes import Scopes
 
         return Scopes(self._whole)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The past: rows as they were at any moment, and the way back."""
+        from nanomem_tui.curation.moments import Moments
+
+        return Moments(self._whole)
 
     @cached_property
     def conflicts(self) -> Conflicts:

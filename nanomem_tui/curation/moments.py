@@ -1,0 +1,213 @@
+"""Point in time: items, lessons and records as they were at any moment, what differs, and the way back.
+
+Owns naming a moment and restoring to one. What no operation recorded (counts of hits, files) is not rebuilt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.curation.rewinding import Difference, difference, rewound
+from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.store.journal import WINDOWS
+from nanomem_tui.store.oplog import LogEntry
+from nanomem_tui.store.snapshot import COUNTERS, RowKey, change_of
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+NAMES = "an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 2h ago), checkpoint -3 or now"
+_AGO = re.compile(r"(\d{1,6}) ?(m|min|h|d|w) ago")
+_DAY = re.compile(r"(today|yesterday)(?: (\d{1,2}):(\d{2}))?")
+_CHECKPOINT = re.compile(r"checkpoint -(\d{1,4})")
+_UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class Moment(NamedTuple):
+    """A point in time: after everything that was done up to `at` (UTC ISO); of an operation, right after it (`after`:
+    its id). `now` is the present."""
+
+    name: str
+    at: str
+    after: str = ""
+    now: bool = False
+
+
+class Plan(NamedTuple):
+    """What restoring to a moment would do: the rows that change, as they were then and are now."""
+
+    moment: Moment
+    differences: tuple[Difference, ...]
+
+    @property
+    def label(self) -> str:
+        """What the operation is called."""
+        return f"restore {counted(len(self.differences), 'row')} as of {self.moment.name}"
+
+
+class Moments:
+    """The past of one workspace."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+
+    def listed(self, limit: int = 50, offset: int = 0) -> list[LogEntry]:
+        """Operations newest first: after each of them is a moment. Those that could not be done are among them."""
+        return self._ws.log(limit, offset)
+
+    def named(self, when: str) -> Moment:
+        """The moment that a person names. Raises BadInput for what is none, NotFound for what never was."""
+        text = " ".join(when.split())
+        if text == "now":
+            return Moment("now", clock.iso(clock.now()), now=True)
+        if text.startswith("op_"):
+            entry = self._ws.store.journal.find(text)
+            if entry is None:
+                raise NotFound("no such operation", text, "see `nanomem moments list`")
+            return Moment(entry.operation.label, entry.operation.at, text)
+        if found := _CHECKPOINT.fullmatch(text):
+            return self._checkpoint(int(found[1]))
+        moment = _time(text)
+        if moment is not None:
+            return Moment(f"{moment.astimezone():%Y-%m-%d %H:%M}", clock.iso(moment.astimezone(UTC)))
+        if re.fullmatch(r"[0-9a-fA-F]{4,40}", text):
+            commit = self._ws.dream.commit(text)
+            at = clock.parse(commit.at)
+            if at is not None:
+                # A commit tells whole seconds: all that was done within its own one is before its end.
+                end = at.replace(microsecond=0) + timedelta(microseconds=999_999)
+                return Moment(f"{'Dream' if commit.is_dream else 'commit'} {commit.short}", clock.iso(end))
+        raise BadInput("that names no moment", when, f"name {NAMES}")
+
+    def _checkpoint(self, back: int) -> Moment:
+        found = self._ws.traces.checkpoints.last()
+        if not 0 < back <= len(found):
+            raise NotFound("no such checkpoint", f"-{back}", f"{counted(len(found), 'checkpoint')} are known")
+        return Moment(f"checkpoint -{back}", found[-back].at)
+
+    def recorded_since(self) -> str:
+        """When the oldest operation was made (UTC ISO), empty when there is none: nothing is known of what was
+        before."""
+        entries = self._ws.log(WINDOWS[-1])
+        return entries[-1].operation.at if entries else ""
+
+    def rows_at(self, moment: Moment) -> dict[RowKey, AnyRow]:
+        """Every row that was there then. Raises NotFound for a moment before anything was recorded."""
+        tables, past = self._look(moment)
+        found: dict[RowKey, AnyRow] = {}
+        for layer in ROW_LAYERS:
+            for key, present in tables[layer].items():
+                row = past.get((layer, key), present)
+                if row is not None and not row.is_deleted:
+                    found[layer, key] = row
+        return found
+
+    def diff(self, first: Moment, second: Moment | None = None) -> list[Difference]:
+        """What differs between two moments (None: now), by layer and id; only what an operation touched is looked at.
+        Raises NotFound for a moment before anything was recorded."""
+        second = second or Moment("now", "", now=True)
+        tables, before, after = self._look(first, second)
+        found: list[Difference] = []
+        for layer, key in sorted({*before, *after}):
+            present = tables[layer].get(key)
+            place = (layer, key)
+            one = difference(place, before.get(place, present), after.get(place, present))
+            found += [one] if one is not None else []
+        return found
+
+    def plan(self, moment: Moment, wanted: Callable[[Difference], bool] | None = None) -> Plan:
+        """What restoring to a moment changes: all that differs, or what is `wanted` of it. Raises NothingToDo."""
+        found = tuple(one for one in self.diff(moment) if wanted is None or wanted(one))
+        if not found:
+            raise NothingToDo("nothing differs from then", moment.name)
+        return Plan(moment, found)
+
+    def restore(self, plan: Plan) -> Operation:
+        """Do what `plan` shows, as one operation. What it does not name stays as it is, and so do counts of hits.
+
+        Raises Conflict when a row is not any more what the plan showed.
+        """
+        ws = self._ws
+        with ws.store.deciding.alone():
+            ws.store.refresh()
+            tables = self._tables()
+            changes: list[Change] = []
+            for one in plan.differences:
+                present = tables[one.layer].get(one.key)
+                shown = difference((one.layer, one.key), one.now, present)
+                if shown is not None:
+                    raise Conflict(f"{one.layer} was changed since you looked", one.key, "look at the difference again")
+                changes.append(_change(one, present))
+            return ws.perform(new_operation("moments.restore", plan.label, changes, meta={"moment": plan.moment.at}))
+
+    def _look(self, *moments: Moment) -> tuple[Any, ...]:
+        """The rows of now by layer and id, and for each moment the rows that were touched since, as they were then; all
+        of one and the same now."""
+        store = self._ws.store
+        store.load()
+        store.refresh()
+        while True:
+            later = [() if moment.now else self._later(moment) for moment in moments]
+            if not store.refresh():
+                break
+        tables = self._tables()
+        return tables, *(rewound(tables, operations) for operations in later)
+
+    def _tables(self) -> dict[str, dict[str, AnyRow]]:
+        snapshot = self._ws.store.load()
+        with snapshot.lock:
+            return {layer: dict(snapshot.table(layer)) for layer in ROW_LAYERS}
+
+    def _later(self, moment: Moment) -> Sequence[Operation]:
+        """The operations after a moment, newest first, without those that could not be done."""
+        for limit in WINDOWS:
+            entries = self._ws.log(limit)
+            at = next((place for place, entry in enumerate(entries) if _reached(entry.operation, moment)), None)
+            if at is not None:
+                return _done([entry.operation for entry in entries[:at]])
+            if len(entries) < limit:
+                break
+        first = self.recorded_since()
+        raise NotFound("nothing is recorded of that time", moment.name, f"the first operation is of {first or 'never'}")
+
+
+def _reached(operation: Operation, moment: Moment) -> bool:
+    if moment.after:
+        return operation.id == moment.after
+    made, at = clock.parse(operation.at), clock.parse(moment.at)
+    return made is not None and at is not None and made <= at
+
+
+def _done(operations: Sequence[Operation]) -> list[Operation]:
+    failed = {operation.undoes for operation in operations if operation.kind == "void"}
+    return [operation for operation in operations if operation.id not in failed and operation.kind != "void"]
+
+
+def _change(one: Difference, present: AnyRow | None) -> Change:
+    if one.then is None:
+        assert present is not None
+        return change_of(one.layer, present, present._replace(is_deleted=True))
+    if present is None:
+        return change_of(one.layer, None, one.then)
+    kept = {name: getattr(present, name) for name in COUNTERS if name in present._fields}
+    return change_of(one.layer, present, one.then._replace(**kept))
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        if found := _AGO.fullmatch(text):
+            return clock.now() - timedelta(**{_UNITS[found[2]]: int(found[1])})
+        if found := _DAY.fullmatch(text):
+            day = clock.now().astimezone() - timedelta(days=found[1] == "yesterday")
+            hour, minute = (int(found[2]), int(found[3])) if found[2] else (0, 0)
+            return day.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    except (ValueError, OverflowError):
+        return None
+    return clock.parse(text)
