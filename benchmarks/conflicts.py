@@ -34,8 +34,9 @@ def measured(n: int) -> dict[str, Any]:
             name, row = pick.choice(NAMES), store.snapshot.items[f"ltm_{number}"]
             thing, city = pick.choice(THINGS), pick.choice(CITIES)
             does = pick.choice((f"lives in {city}", f"likes {thing}", f"does not like {thing}"))
-            scope = {"scope_type": "chat", "scope_key": f"channel:telegram:chat:{number % 997}"}
-            store.snapshot.put("item", row._replace(text=f"{name} {does}", **scope), dirty=False)
+            place = f"channel:telegram:chat:{number % 997}"
+            row = row._replace(text=f"{name} {does}", scope_type="chat", scope_key=place)
+            store.snapshot.put("item", row, dirty=False)
         pairs = Pairs(store)
         first, found = timed(pairs.all)
         again = []

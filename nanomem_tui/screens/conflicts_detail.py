@@ -27,7 +27,7 @@ class Both:
     pair: Contradiction
     separator: str
     key: str = "both"
-    stops: bool = False
+    stops: bool = True
 
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
         """The older left, the newer right."""
