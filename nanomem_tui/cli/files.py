@@ -10,8 +10,8 @@ import click
 
 from nanomem_tui.cli import output
 from nanomem_tui.cli.planned import tell
-from nanomem_tui.cli.shared import Group, Words, pass_state, rehearsable
-from nanomem_tui.cli.state import State
+from nanomem_tui.cli.shared import Group, Words, paged, pass_state, rehearsable
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 from nanomem_tui.errors import BadInput, NothingToDo, from_os_error
 
@@ -31,8 +31,9 @@ def files() -> None:
 
 
 @files.command("list")
+@paged
 @pass_state
-def list_files(state: State) -> None:
+def list_files(state: State, limit: int | None, offset: int) -> None:
     """The files that are there, with their lines and characters.
 
     \b
@@ -41,7 +42,8 @@ def list_files(state: State) -> None:
     """
     with state.open() as ws:
         texts = {name: ws.documents.read(name) or "" for name in ws.documents.names()}
-    body = [{"id": name, "lines": len(text.splitlines()), "characters": len(text)} for name, text in texts.items()]
+    found = [{"id": name, "lines": len(text.splitlines()), "characters": len(text)} for name, text in texts.items()]
+    body = page(found, limit, offset)
     columns = [Column("File"), Column("Lines", right=True), Column("Characters", right=True)]
     rows = [(str(one["id"]), f"{one['lines']:,}", f"{one['characters']:,}") for one in body]
     state.show(body, lambda: table(columns, rows, output.terminal_width()) if rows else ["No memory file is there."])

@@ -215,18 +215,18 @@ async def test_remapped_keys_work_and_wrong_ones_are_named(demo: Path, monkeypat
 async def test_every_place_that_names_a_key_names_the_one_in_force(demo: Path) -> None:
     found = paths.locate(demo)
     loaded = config.load(found)
-    moved = {"delete": "f6", "go_lessons": "f2", "palette": "f9, number_sign", "theme": "f3", "next_list": "f4"}
+    moved = {"delete": "f6", "go_lessons": "f2", "palette": "f9, dollar_sign", "theme": "f3", "next_list": "f4"}
     app = NanomemApp(Opening(found, loaded._replace(settings=loaded.settings._replace(keys=moved))))
     async with app.run_test(size=(200, 60), notifications=True) as pilot:
         await app.settled()
         on = Console(app, pilot)
-        await on.shows("f2 Lessons", " f6 delete", " f9 commands")
+        await on.shows("f2 Lessons", " f6 delete", " f4 scopes")
         assert "2 Lessons" not in on.text.replace("f2 Lessons", "")
         await on.press("question_mark")
         help_text = on.app.screen.query_one(Preview).document.plain()
-        for line in ("  f6         Delete one", "  f9 #       Every action", "  f3         Dark, light"):
+        for line in ("  f6         Delete one", "  f9 $       Every action", "  f3         Dark, light"):
             assert line in help_text
-        await on.press("escape", "number_sign")
+        await on.press("escape", "dollar_sign")
         await on.type("delete")
         choices = on.app.screen.table
         keys = {row.id: on.app.screen._keys(row) for row in choices.rows}
