@@ -89,10 +89,12 @@ ITEMS: tuple[tuple[float, str, str, str, int], ...] = (
         "email:mira@lantern.example",
         3,
     ),
+    (50, "On-call phone is extension 4420", "explicit_user", "slack:C0LANTERN", 1),
     (20, "Draft of the privacy notice is with Legal until Monday", "explicit_user", "slack:C0LANTERN", 1),
     (3, "Prefers metric units", "explicit_user", "telegram:20417", 1),
 )
-"""Hours ago, text, source, session, hits: duplicates, small talk, stale dates, one poisoned line, many scripts."""
+"""Hours ago, text, source, session, hits: duplicates, a contradiction, small talk, stale dates, one poisoned line, many
+scripts."""
 
 SCOPED: tuple[tuple[float, str, str, str, str, bool], ...] = (
     (95, "The offer for the new colleague is 10 % more; nobody knows yet", "slack", "C0LANTERN", "U04JOAKIM", False),

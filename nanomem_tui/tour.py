@@ -65,6 +65,13 @@ WALK = (
     ),
     Step(
         (
+            "And two say opposite things of one telephone. Step {step}.",
+            "{next_list} once more: what contradicts; {merge} lets the newer stand, the older stays in its history.",
+        ),
+        ("conflicts merge", "inbox merge"),
+    ),
+    Step(
+        (
             "And one thing that was said in one chat is known in all. Step {step}.",
             "{go_items}, then {next_list}: who sees what, and what leaks. {split} gives a memory its own place.",
         ),
