@@ -21,6 +21,7 @@ from nanomem_tui.widgets.bindings import moved_keys
 from nanomem_tui.widgets.cells import joined
 from nanomem_tui.widgets.document import Span
 from nanomem_tui.widgets.look import glyphs
+from nanomem_tui.widgets.signs import ASCII
 
 SHORT = 6  # cells of the name of a screen with its key, where there is no room for all of it
 TONES = ("here", "dim", "key", "good", "warn", "bad")
@@ -84,7 +85,8 @@ class TitleBar(LineBar):
 
     def set_right(self, text: str, tone: str = "") -> None:
         """Say `text` at the right edge: totals, selection, order."""
-        self._right = (one_line(text), tone)
+        said = one_line(text)
+        self._right = (said.replace("·", "-") if glyphs(self) is ASCII else said, tone)
         self.fit()
 
     def fit(self) -> None:

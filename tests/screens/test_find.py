@@ -58,7 +58,7 @@ async def test_exact_hits_stay_first(talked: Path) -> None:
 
 
 async def test_a_small_screen_keeps_the_whole_list(talked: Path) -> None:
-    async with console(talked, "sessions", (60, 18)) as on:
+    async with console(talked, "sessions", (60, 20)) as on:
         await on.press("F")
         await on.type("puppy")
         await on.shows("1 found")

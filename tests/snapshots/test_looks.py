@@ -1,0 +1,105 @@
+"""Every screen at every size in every look, kept as text: what stands in each cell, and in which style.
+
+A style is a letter; each line of the screen is followed by its runs (`a12b3`: twelve cells of a, three of b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from string import ascii_letters
+from typing import Any
+
+import pytest
+from rich.style import Style
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual.strip import Strip
+
+from nanomem_tui import config, paths
+from nanomem_tui.actions import SCREENS
+from nanomem_tui.app import NanomemApp
+from nanomem_tui.opening import Opening
+from tests.snapshots.test_screens import COLOURS, LOOKED_AT, Pictured
+
+pytestmark = pytest.mark.slow
+
+SIZES = ((80, 24), (160, 45), (60, 20))
+LOOKS: dict[str, dict[str, str]] = {
+    "dark": {**COLOURS, "NANOMEM_THEME": "dark"},
+    "light": {**COLOURS, "NANOMEM_THEME": "light"},
+    "ansi": {**COLOURS, "SSH_CONNECTION": "1 2 3 4", "NANOMEM_THIN_OUTPUT": "off"},
+    "no-colour": {**COLOURS, "NO_COLOR": "1"},
+    "ascii": {**COLOURS, "NANOMEM_ASCII": "true"},
+}
+
+
+class InText(SingleFileSnapshotExtension):
+    """A file of text for each picture."""
+
+    file_extension = _file_extension = "txt"
+    _write_mode = write_mode = WriteMode.TEXT
+
+
+@pytest.fixture
+def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """`look("ansi")`: the environment of a terminal, and settings."""
+
+    def set_look(name: str) -> None:
+        for variable in LOOKED_AT:
+            monkeypatch.delenv(variable, raising=False)
+        for variable, value in LOOKS[name].items():
+            monkeypatch.setenv(variable, value)
+
+    return set_look
+
+
+def in_text(strips: Sequence[Strip], letters: dict[Style, str]) -> list[str]:
+    """The lines of a screen, each with its runs of styles."""
+    lines: list[str] = []
+    for strip in strips:
+        runs: list[tuple[str, int]] = []
+        for segment in strip:
+            style = (segment.style or Style.null()).clear_meta_and_links()
+            letter = letters.setdefault(style, ascii_letters[len(letters)])
+            if runs and runs[-1][0] == letter:
+                runs[-1] = (letter, runs[-1][1] + segment.cell_length)
+            else:
+                runs.append((letter, segment.cell_length))
+        lines += [f"|{strip.text}|", "".join(f"{letter}{length}" for letter, length in runs)]
+    return lines
+
+
+async def pictures(app: NanomemApp) -> str:
+    """The screen at every size, and the legend of its styles."""
+    letters: dict[Style, str] = {}
+    lines: list[str] = []
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await app.settled()
+        app.look()
+        await app.settled()
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await app.settled()
+            await pilot.pause()
+            lines += [f"{size[0]}x{size[1]}", *in_text(app.screen._compositor.render_strips(), letters)]
+    return "\n".join([*lines, *(f"{letter} {style}" for style, letter in letters.items())]) + "\n"
+
+
+@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("screen", SCREENS)
+async def test_look(
+    snapshot: SnapshotAssertion, pictured: Path, look: Callable[[str], None], monkeypatch: Any, screen: str, name: str
+) -> None:
+    look(name)
+    monkeypatch.setenv("NANOMEM_CONTEXT_TOKENIZER", "estimate")
+    found = paths.locate(pictured)
+    opening = Opening(found, config.load(found))
+    try:
+        picture = await pictures(Pictured(opening, first_screen=screen))
+    finally:
+        if opening.opened is not None:
+            opening.opened.close()
+    if name == "ascii":
+        assert not any(mark in picture for mark in "│─▸█▁")
+    assert picture == snapshot(extension_class=InText)
