@@ -40,7 +40,7 @@ BEFORE = 4  # characters that are shown before a hit
 REST = 0.15  # seconds without a key before a search begins
 NEAREST = 20  # passages that are shown where nothing holds every word
 PAUSE = 0.001  # seconds in which keys are answered while the index is made
-ROWS_FOR_CONTEXT = 20  # rows of a screen from which on what stands around a result is shown below the list
+ROWS_FOR_CONTEXT = 22  # lines of the screen
 KINDS = {"sessions": "session", "history": "archive", "notes": "notes"}
 
 
