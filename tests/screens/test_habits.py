@@ -40,6 +40,7 @@ async def test_typing_finds_anything_and_enter_goes_there(boats: Path) -> None:
         assert "记住" in row.text
 
 
+@pytest.mark.slow
 async def test_a_record_and_a_fact_are_gone_to_with_the_cursor_on_them(demo: Path) -> None:
     with open_workspace(demo) as ws:
         goal = ws.records.of("goal")[-1]
@@ -76,6 +77,7 @@ async def test_a_bookmark_is_set_found_and_removed(boats: Path) -> None:
         await on.shows("Bookmark removed")
 
 
+@pytest.mark.slow
 async def test_a_filter_gets_a_name_and_is_chosen_by_it(boats: Path) -> None:
     async with console(boats, "items") as on:
         await on.press("/")
@@ -93,6 +95,7 @@ async def test_a_filter_gets_a_name_and_is_chosen_by_it(boats: Path) -> None:
         await on.shows("No filter of this screen")
 
 
+@pytest.mark.slow
 async def test_what_was_recorded_is_shown_done_again_and_taken_back_at_once(boats: Path) -> None:
     async with console(boats, "items") as on:
         await on.press("#", "/")

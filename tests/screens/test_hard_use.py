@@ -52,6 +52,7 @@ async def test_it_starts_in_a_terminal_of_ten_columns_and_can_be_left(workspace:
         assert on.app.return_code == 0
 
 
+@pytest.mark.slow
 async def test_dialogs_follow_a_terminal_that_shrinks_and_grows(workspace: Path) -> None:
     async with console(workspace, "items", (160, 45)) as on:
         for opens in ("J", "?", ":", "e", "'", "i"):

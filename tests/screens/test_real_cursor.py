@@ -20,6 +20,7 @@ def line_of_mark(on: Console, before: str = "") -> int:
     return next(y for y, line in enumerate(on.text.splitlines()) if f"{before}{MARK}" in line)
 
 
+@pytest.mark.slow
 async def test_it_is_on_the_current_row_wherever_the_keys_go(demo: Path) -> None:
     async with console(demo, "items", (80, 24)) as on:
         for key in ("j", "j", "ctrl+d", "G", "k", "g", "space", "x", "s", "2", "j", "5", "1"):

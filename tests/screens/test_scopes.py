@@ -59,6 +59,7 @@ async def test_what_leaks_moves_where_it_belongs_by_two_keys_and_undo_brings_it_
         assert where(on, "told").endswith(":global")
 
 
+@pytest.mark.slow
 async def test_selected_items_are_copied_to_a_scope_that_is_typed(home: Path) -> None:
     async with console(home, "items") as on:
         await on.until(lambda: len(on.ids) == 5)
@@ -76,6 +77,7 @@ async def test_selected_items_are_copied_to_a_scope_that_is_typed(home: Path) ->
         assert seen == {"needle boat", "needle plan 计划", "Ana looks for another job"}
 
 
+@pytest.mark.slow
 async def test_the_same_text_there_is_said_and_merged_only_after_a_yes(home: Path) -> None:
     with open_workspace(home) as ws:
         put(ws, "twin", "global", "needle boat", hits=4)

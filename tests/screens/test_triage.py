@@ -134,6 +134,7 @@ async def test_words_and_scope_are_mended_here(home: Path) -> None:
         assert "likes tea" in moved
 
 
+@pytest.mark.slow
 async def test_all_like_this_shows_what_goes_and_undo_takes_back_the_rule_too(home: Path) -> None:
     async with console(home, "inbox", (80, 24)) as on:
         await on.until(lambda: len(on.ids) == 7)

@@ -7,6 +7,8 @@ import json
 import stat
 from pathlib import Path
 
+import pytest
+
 from nanomem_tui.cli.main import run
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import console
@@ -21,6 +23,7 @@ def filled(tmp_path: Path) -> Path:
     return workspace
 
 
+@pytest.mark.slow
 async def test_the_rows_shown_are_written_to_a_file_of_ones_own(tmp_path: Path) -> None:
     workspace, file = filled(tmp_path), tmp_path / "ferry.json"
     async with console(workspace, "items") as on:
@@ -39,6 +42,7 @@ async def test_the_rows_shown_are_written_to_a_file_of_ones_own(tmp_path: Path) 
     assert twin.read_bytes() == file.read_bytes()
 
 
+@pytest.mark.slow
 async def test_selected_rows_alone_are_written(tmp_path: Path) -> None:
     workspace, file = filled(tmp_path), tmp_path / "one.csv"
     async with console(workspace, "items") as on:
@@ -50,6 +54,7 @@ async def test_selected_rows_alone_are_written(tmp_path: Path) -> None:
         assert file.read_text("utf-8").count("\n") == 2
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_there_is_never_written_over(tmp_path: Path) -> None:
     workspace, file = filled(tmp_path), tmp_path / "mine.md"
     file.write_text("mine", "utf-8")

@@ -44,6 +44,7 @@ def check(on: Console, where: str) -> None:
         assert wcswidth(strip.text) == width, f"{where}, line {y}: {strip.text!r}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 async def test_no_line_is_wider_or_narrower_than_the_screen(written: Path, size: tuple[int, int]) -> None:
     async with console(written, "items", size) as on:

@@ -51,6 +51,7 @@ def blank_screen() -> list[Piece]:
     return [Piece(y, 0, cells_of(Strip([Segment(" " * COLUMNS)]), TRUE)) for y in range(LINES)]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(drawings, min_size=1, max_size=8), st.integers(0, 8))
 def test_what_is_drawn_in_pieces_is_what_the_terminal_shows(frames: list, forgotten: int) -> None:  # type: ignore[type-arg]
