@@ -21,7 +21,7 @@ from nanomem_tui.formats.history import HistoryEntry, dump_entry
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.memory import labels
 from nanomem_tui.memory.scopes import Audience, key_for
-from nanomem_tui.operations import new_key, new_operation
+from nanomem_tui.operations import new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths, locate
 from nanomem_tui.store import atomic
 from nanomem_tui.store.git_history import GitHistory
@@ -166,9 +166,9 @@ def _know(paths: Paths, now: datetime) -> None:
             with clock.at(now - timedelta(hours=hours)):
                 label = f"learn {counted(len(facts), 'fact')}"
                 ws.facts.set_many(facts, actor="agent", kind="facts.set", label=label)
-        for hours, text, channel, chat, sender, leaks in demo_content.SCOPED:
+        for number, (hours, text, channel, chat, sender, leaks) in enumerate(demo_content.SCOPED, 1):
             with clock.at(now - timedelta(hours=hours)):
-                _told(ws, text, Audience(channel, chat, sender), leaks=leaks)
+                _told(ws, f"ltm_{clock.now_ms()}_{number}", text, Audience(channel, chat, sender), leaks=leaks)
         for hours, text in demo_content.JOURNAL:
             with clock.at(now - timedelta(hours=hours)):
                 ws.journal.add(text, source="agent", actor="agent")
@@ -181,11 +181,11 @@ def _know(paths: Paths, now: datetime) -> None:
         demo_work.work(ws, now)
 
 
-def _told(ws: Workspace, text: str, said: Audience, *, leaks: bool) -> None:
+def _told(ws: Workspace, key: str, text: str, said: Audience, *, leaks: bool) -> None:
     """An item that was said in a chat, and is kept for it; or, where it `leaks`, for all."""
     at, scope = clock.iso(clock.now()), "global" if leaks else "chat"
     item = Item(
-        id=new_key("ltm"), text=text, scope_type=scope, scope_key=key_for(scope, said, ws.id), channel=said.channel,
+        id=key, text=text, scope_type=scope, scope_key=key_for(scope, said, ws.id), channel=said.channel,
         chat_id=said.chat_id, sender_id=said.sender_id, session_key=f"{said.channel}:{said.chat_id}",
         source="explicit_user", created_at=at, updated_at=at,
     )  # fmt: skip

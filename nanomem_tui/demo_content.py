@@ -98,7 +98,7 @@ scripts."""
 
 SCOPED: tuple[tuple[float, str, str, str, str, bool], ...] = (
     (95, "The offer for the new colleague is 10 % more; nobody knows yet", "slack", "C0LANTERN", "U04JOAKIM", False),
-    (90, "Elin's birthday present is the blue kayak", "telegram", "20417", "20417", False),
+    (90, "Elin's birthday present is the blue canoe", "telegram", "20417", "20417", False),
     (30, "My blood test is at 9:20 on Thursday, result only to me", "telegram", "20417", "20417", True),
 )
 """Hours ago, text, channel, chat, who said it, and whether every chat sees it, as the last one should not: a leak."""

@@ -57,7 +57,7 @@ TWINS = (
     Twin("edit", "items", ("e", Typed("not "), "ctrl+s"), "memory edit {0} --text {text}"),
     Twin("fields", "items", ("i", Typed("decision"), "enter"), "memory edit {0} --kind decision"),
     Twin("add", "items", ("a", Typed("tea at four"), "ctrl+s"), "memory add --text 'tea at four'"),
-    Twin("merge", "items", ("space", "space", "m", "y"), "memory merge {0} {1} --yes", 6),
+    Twin("merge", "items", ("space", "space", "m", "y"), "memory merge {0} {1} --yes", 7),
     Twin("compact", "items", ("c", "y"), "memory compact --yes"),
     Twin("toggle", "lessons", ("x",), "memory lessons disable {0}", 1),
     Twin("delete", "lessons", ("d",), "memory lessons delete {0} --yes"),

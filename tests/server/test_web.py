@@ -157,7 +157,7 @@ def test_a_console_is_driven_and_ends_with_its_tab(server: Server, place: Path) 
     async def visit(socket: Any) -> None:
         await shown(socket, "the ferry to 長崎")
         await socket.send_json(["stdin", "d"])
-        await shown(socket, "delete")
+        await shown(socket, "u undoes it")
 
     in_a_browser(server, visit)
     until(lambda: not server.consoles(), "the console ended")

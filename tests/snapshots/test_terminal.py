@@ -52,7 +52,8 @@ def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> Non
     lines = len(session.read_bytes().splitlines())
 
     with nanomem(workspace, 100, 30) as console:
-        console.shows("1 Items", "q quit", f"{total}")
+        console.shows("1 Items", "q quit", f"{total}", "puts this away")
+        leave(console, "puts this away")  # the lines for who is here for the first time
         # Find one item and edit it.
         console.press("/", "/ ")
         console.press("dentist at 9:15", "1 of ")
