@@ -79,8 +79,11 @@ def _body(command: click.Command) -> Iterator[str]:
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     for param in command.get_params(context):
-        record = param.get_help_record(context) if not (command is not root and _is_global(param)) else None
-        if record is not None and param.name != "help":
+        if "--help" in param.opts or (command is not root and _is_global(param)):
+            continue
+        record = param.get_help_record(context)
+        # Some releases of click give a record without words for an argument, which the usage line has told of.
+        if record is not None and record[1]:
             yield from _entry(*record)
 
 
