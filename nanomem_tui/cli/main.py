@@ -46,6 +46,7 @@ _COMMANDS = {
     "macro": "nanomem_tui.cli.macros:macro",
     "triage": "nanomem_tui.cli.triage:triage",
     "scopes": "nanomem_tui.cli.scopes:scopes",
+    "moments": "nanomem_tui.cli.moments:moments",
     "event": "nanomem_tui.cli.events:event",
     "metric": "nanomem_tui.cli.events:metric",
     "pictures": "nanomem_tui.cli.pictures:pictures",

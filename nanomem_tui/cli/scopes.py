@@ -87,6 +87,7 @@ def show(
       nanomem scopes show telegram:42
       nanomem scopes show --channel telegram --chat-id 42 --sender-id ana
     """
+    from nanomem_tui.memory.scope_names import lies_in
     from nanomem_tui.memory.scopes import Audience
 
     audience = Audience(channel, chat_id, sender_id)
@@ -97,17 +98,13 @@ def show(
             found = [(row, str(layer)) for row, layer in ws.scopes.seen_by(audience)]
         else:
             key = ws.scopes.named(scope).scope_key
-            found = [(row, row.scope_type) for row in ws.items.all() if _is_of(row.scope_type, row.scope_key, key)]
+            found = [(row, row.scope_type) for row in ws.items.all() if lies_in(row.scope_type, row.scope_key, key)]
     shown = page(found, limit, offset)
     columns = [Column("Layer"), Column("Kind", drop=1), Column("ID", limit=26, least=12), Column("Text", least=28)]
     cells = [(layer, row.kind, row.id, row.text) for row, layer in shown]
     ending = words.counted(len(found), "item") if len(shown) == len(found) else f"{len(shown)} of {len(found)} items"
     body = [{**values.item(row), "layer": layer} for row, layer in shown]
     state.show(body, lambda: [*table(columns, cells, output.terminal_width()), ending])
-
-
-def _is_of(scope_type: str, scope_key: str, key: str) -> bool:
-    return scope_key == key or (scope_type == "global" and key.startswith("workspace:") and scope_key[:8] != "channel:")
 
 
 @scopes.command("leaks")
@@ -195,8 +192,10 @@ def _go(
 
 
 def _of_scope(ws: Workspace, name: str) -> list[str]:
+    from nanomem_tui.memory.scope_names import lies_in
+
     key = ws.scopes.named(name).scope_key
-    return [row.id for row in ws.items.all() if _is_of(row.scope_type, row.scope_key, key)]
+    return [row.id for row in ws.items.all() if lies_in(row.scope_type, row.scope_key, key)]
 
 
 def _plan_lines(plan: Plan, *, merge: bool) -> list[str]:

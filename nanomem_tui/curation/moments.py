@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.curation.rewinding import Difference, difference, rewound
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.memory.scope_names import lies_in
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.store.journal import WINDOWS
-from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.snapshot import COUNTERS, RowKey, change_of
-from nanomem_tui.store.values import ROW_LAYERS, AnyRow
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, layer_of
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ NAMES = "an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 
 _AGO = re.compile(r"(\d{1,6}) ?(m|min|h|d|w) ago")
 _DAY = re.compile(r"(today|yesterday)(?: (\d{1,2}):(\d{2}))?")
 _CHECKPOINT = re.compile(r"checkpoint -(\d{1,4})")
+_NEVER = datetime.min.replace(tzinfo=UTC)
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -38,6 +39,41 @@ class Moment(NamedTuple):
     at: str
     after: str = ""
     now: bool = False
+
+
+class Mark(NamedTuple):
+    """Something that was done, after which there is a moment: its `name` is one that `Moments.named` knows, `kind` is
+    operation, checkpoint, Dream or commit; `undone`: an operation that was taken back since."""
+
+    at: str
+    kind: str
+    name: str
+    label: str
+    undone: bool = False
+
+
+class Chosen(NamedTuple):
+    """Which rows are meant: each of these that is not empty lets only such rows through."""
+
+    layer: str = ""
+    kind: str = ""
+    scope_key: str = ""
+    ids: frozenset[str] = frozenset()
+
+    def row(self, row: AnyRow) -> bool:
+        """Whether a row is meant."""
+        return (
+            (not self.layer or layer_of(row) == self.layer)
+            and (not self.kind or getattr(row, "kind", "") == self.kind)
+            and (
+                not self.scope_key or (isinstance(row, Item) and lies_in(row.scope_type, row.scope_key, self.scope_key))
+            )
+            and (not self.ids or row.id in self.ids)
+        )
+
+    def difference(self, one: Difference) -> bool:
+        """Whether a row that differs is meant, by what it was or by what it is."""
+        return any(self.row(row) for row in (one.then, one.now) if row is not None)
 
 
 class Plan(NamedTuple):
@@ -58,9 +94,30 @@ class Moments:
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
 
-    def listed(self, limit: int = 50, offset: int = 0) -> list[LogEntry]:
-        """Operations newest first: after each of them is a moment. Those that could not be done are among them."""
-        return self._ws.log(limit, offset)
+    def marks(self, limit: int = 50, offset: int = 0) -> list[Mark]:
+        """Operations, checkpoints and the commits of the memory's files, newest first: after each of them is a moment.
+        Operations that could not be done are among them."""
+        ends = limit + offset
+        found = [
+            Mark(e.operation.at, "operation", e.operation.id, e.operation.label, e.undone) for e in self._ws.log(ends)
+        ]
+        for back, one in enumerate(reversed(self._ws.traces.checkpoints.last()), 1):
+            found.append(Mark(one.at, "checkpoint", f"checkpoint -{back}", f"{counted(one.rows, 'row')} saved"))
+        for commit in self._ws.dream.commits(ends):
+            kind = "Dream" if commit.is_dream else "commit"
+            found.append(Mark(commit.at, kind, commit.short, f"{kind}: {commit.subject}"))
+        # Operations of one time stay in the order of the ledger.
+        found.sort(key=lambda mark: clock.parse(mark.at) or _NEVER, reverse=True)
+        return found[offset:ends]
+
+    def chosen(
+        self, layer: str | None = None, kind: str | None = None, scope: str | None = None, ids: Sequence[str] = ()
+    ) -> Chosen:
+        """The rows that a person names. Raises BadInput for a layer that is none, and as `ws.scopes.named` does."""
+        if layer is not None and layer not in ROW_LAYERS:
+            raise BadInput("no such layer", layer, f"name {', '.join(ROW_LAYERS)}")
+        scope_key = self._ws.scopes.named(scope).scope_key if scope is not None else ""
+        return Chosen(layer or "", kind or "", scope_key, frozenset(ids))
 
     def named(self, when: str) -> Moment:
         """The moment that a person names. Raises BadInput for what is none, NotFound for what never was."""

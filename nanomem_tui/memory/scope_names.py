@@ -82,3 +82,9 @@ def name_of(scope_type: str, scope_key: str) -> str:
     if key is None or key[2] != scope_type or (scope_type == "chat" and key[3].startswith("@")):
         return scope_key or scope_type
     return f"{key[1]}:{'@' if scope_type == 'user' else ''}{key[3]}"
+
+
+def lies_in(scope_type: str, scope_key: str, key: str) -> bool:
+    """Whether what has this scope is of the scope with `key`: what is global may keep the key of where it was said."""
+    is_global = scope_type == "global" and key.startswith("workspace:") and not scope_key.startswith("channel:")
+    return scope_key == key or is_global

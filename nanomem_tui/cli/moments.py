@@ -1,0 +1,230 @@
+"""`nanomem moments`: the memory as it was at any moment, what differs between two, and the way back.
+
+Prints texts as they are stored, through the printers of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.planned import SHOWN, SILENT, shown_value, tell
+from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state
+from nanomem_tui.cli.state import State, page
+from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.text import quoted
+
+if TYPE_CHECKING:
+    from nanomem_tui.curation.moments import Moment
+    from nanomem_tui.curation.rewinding import Difference
+    from nanomem_tui.store.values import AnyRow
+
+SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+when_argument = click.argument("when", type=Words())
+layer_option = click.option("--layer", type=Words(), metavar="LAYER", help="Only item, lesson or record.")
+kind_option = click.option("--kind", type=Words(), help="Only rows of this kind (fact, preference, ...).")
+scope_option = click.option("--scope", type=Words(), help="Only rows of this scope, as `nanomem scopes list` names it.")
+id_option = click.option("--id", "ids", type=Words(), multiple=True, help="Only this row; may be given again.")
+
+
+@click.group("moments", cls=Group)
+def moments() -> None:
+    """The past: items, lessons and records as they were at any moment, and the way back.
+
+    \b
+    A moment is an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 2h ago), checkpoint -3 or now.
+
+    \b
+    Example:
+      nanomem moments list
+      nanomem moments diff yesterday
+      nanomem moments restore "2h ago" --kind preference --dry-run
+    """
+
+
+@moments.command("list")
+@click.option("--limit", type=Count(), default=50, show_default=True, help="Print N at most.")
+@click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
+@pass_state
+def list_moments(state: State, limit: int, offset: int) -> None:
+    """Operations, checkpoints and Dreams, newest first: after each of them is a moment.
+
+    \b
+    Example:
+      nanomem moments list --limit 10
+    """
+    with state.open() as ws:
+        found = ws.moments.marks(limit, offset)
+        state.tell_damage(ws)
+    columns = [Column("Time"), Column("Moment"), Column("State", optional=True), Column("What", limit=100, least=20)]
+    cells = [(words.when(one.at), one.name, "undone" if one.undone else "", one.label) for one in found]
+    state.show(
+        [one._asdict() for one in found],
+        lambda: table(columns, cells, output.terminal_width()) if cells else ["No change recorded."],
+    )
+
+
+@moments.command()
+@when_argument
+@layer_option
+@kind_option
+@scope_option
+@id_option
+@paged
+@pass_state
+def show(
+    state: State,
+    when: str,
+    layer: str | None,
+    kind: str | None,
+    scope: str | None,
+    ids: Sequence[str],
+    limit: int | None,
+    offset: int,
+) -> None:
+    """What was there at a moment.
+
+    \b
+    Example:
+      nanomem moments show "yesterday 18:00" --kind preference
+    """
+    with state.open() as ws:
+        chosen = ws.moments.chosen(layer, kind, scope, ids)
+        moment = ws.moments.named(when)
+        rows = [(place[0], row) for place, row in sorted(ws.moments.rows_at(moment).items()) if chosen.row(row)]
+    shown = page(rows, limit, offset)
+    columns = [
+        Column("Layer", drop=1),
+        Column("Kind", drop=2),
+        Column("ID", limit=26, least=12),
+        Column("Text", least=28),
+    ]
+    cells = [(name, str(getattr(row, "kind", "")), row.id, _said(row)) for name, row in shown]
+    ending = words.counted(len(rows), "row") if len(shown) == len(rows) else f"{len(shown)} of {len(rows)} rows"
+    body = {
+        "moment": _moment_json(moment),
+        "rows": [{"layer": name, **values.plain(row._asdict())} for name, row in shown],
+    }
+    state.show(body, lambda: [*(table(columns, cells, output.terminal_width()) if cells else []), ending])
+
+
+@moments.command()
+@click.argument("first", type=Words())
+@click.argument("second", type=Words(), required=False)
+@layer_option
+@kind_option
+@scope_option
+@id_option
+@paged
+@pass_state
+def diff(
+    state: State,
+    first: str,
+    second: str | None,
+    layer: str | None,
+    kind: str | None,
+    scope: str | None,
+    ids: Sequence[str],
+    limit: int | None,
+    offset: int,
+) -> None:
+    """What differs between two moments, or between one and now: + came, - went, ~ changed.
+
+    \b
+    Example:
+      nanomem moments diff yesterday
+      nanomem moments diff "checkpoint -2" "checkpoint -1" --json
+    """
+    with state.open() as ws:
+        chosen = ws.moments.chosen(layer, kind, scope, ids)
+        ends = [ws.moments.named(first), ws.moments.named(second or "now")]
+        found = [one for one in ws.moments.diff(*ends) if chosen.difference(one)]
+    shown = page(found, limit, offset)
+    body = {
+        "first": _moment_json(ends[0]),
+        "second": _moment_json(ends[1]),
+        "differences": [_difference_json(one) for one in shown],
+    }
+    ending = "" if len(shown) == len(found) else f"{len(shown)} of {words.counted(len(found), 'row')}"
+    lines = [line for one in shown for line in _lines(one)]
+    state.show(body, [*lines, *([ending] if ending else [])] if found else ["Nothing differs."])
+
+
+@moments.command()
+@when_argument
+@layer_option
+@kind_option
+@scope_option
+@id_option
+@click.option("--all", "everything", is_flag=True, help="All that differs.")
+@decided
+@pass_state
+def restore(
+    state: State,
+    when: str,
+    layer: str | None,
+    kind: str | None,
+    scope: str | None,
+    ids: Sequence[str],
+    *,
+    everything: bool,
+    yes: bool,
+    dry_run: bool,
+) -> None:
+    """Bring back what was there at a moment, as one operation, which `nanomem undo` takes back.
+
+    Counts of hits stay as they are. Exit code 1 when nothing differs from then.
+
+    \b
+    Example:
+      nanomem moments restore op_1763900000_1_1 --id ltm_1739443200123_1
+      nanomem moments restore yesterday --all --dry-run
+    """
+    if everything is any((layer, kind, scope, ids)):
+        raise click.UsageError(
+            "name what to restore (--id, --kind, --layer, --scope), or --all", click.get_current_context()
+        )
+    with state.open() as ws:
+        chosen = ws.moments.chosen(layer, kind, scope, ids)
+        plan = ws.moments.plan(ws.moments.named(when), chosen.difference)
+        body = {"moment": _moment_json(plan.moment), "rows": [_difference_json(one) for one in plan.differences]}
+        lines = [
+            f"Would {plan.label}",
+            *(f"  {line}" for one in plan.differences[:SHOWN] for line in _lines(one, back=True)),
+        ]
+        if len(plan.differences) > SHOWN:
+            lines.append(f"  … and {words.counted(len(plan.differences) - SHOWN, 'more row')}")
+        question = f"{plan.label[0].upper()}{plan.label[1:]}?"
+        if not agreed(state, body, lines, question, yes=yes, dry_run=dry_run):
+            return
+        done = ws.moments.restore(plan)
+    tell(state, [done], body, dry_run=False)
+
+
+def _lines(one: Difference, *, back: bool = False) -> Iterator[str]:
+    """A difference in words; `back`: from what is to what was."""
+    old, new = (one.now, one.then) if back else (one.then, one.now)
+    row = new or old
+    assert row is not None
+    fate = "added" if old is None else "removed" if new is None else "changed"
+    yield f"{SIGNS[fate]} {one.layer} {one.key}: {quoted(_said(row), 100)}"
+    if old is not None and new is not None:
+        for name in one.fields:
+            if name not in SILENT:
+                yield f"    {name}: {shown_value(getattr(old, name))} → {shown_value(getattr(new, name))}"
+
+
+def _said(row: AnyRow) -> str:
+    return str(getattr(row, "text", "") or getattr(row, "trigger", "") or getattr(row, "about", ""))
+
+
+def _moment_json(moment: Moment) -> dict[str, Any]:
+    return {"name": moment.name, "at": moment.at, "after": moment.after or None, "now": moment.now}
+
+
+def _difference_json(one: Difference) -> dict[str, Any]:
+    then, now = (values.plain(row._asdict()) if row is not None else None for row in (one.then, one.now))
+    return {"layer": one.layer, "id": one.key, "fate": one.fate, "fields": list(one.fields), "then": then, "now": now}

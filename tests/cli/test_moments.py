@@ -1,0 +1,129 @@
+"""`nanomem moments`: what it prints of the past, and what it brings back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from tests.cli.conftest import Run
+from tests.store.homes import make_home
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Three items; then one was edited, one deleted, and one came. The ids by a word, `then`: the moment before."""
+    made = make_home(tmp_path)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
+    ids: dict[str, str] = {}
+    with open_workspace(made) as ws:
+        for row in ws.items.all():
+            ws.items.delete([row.id])
+        for name, text, kind in (
+            ("tea", "Drinks green tea 茶", "preference"),
+            ("cat", "Has a cat\x1b]0;x\x07", "fact"),
+            ("city", "Lives in Graz", "fact"),
+        ):
+            ids[name] = ws.items.add(text, kind=kind)[1].id
+        ws.flush()
+        ids["then"] = ws.log(1)[0].operation.id
+        ws.items.edit(ids["tea"], text="Drinks coffee")
+        ws.items.delete([ids["cat"]])
+        ids["bird"] = ws.items.add("Has a bird")[1].id
+    return ids
+
+
+def texts(run: Run) -> set[str]:
+    return {row["text"] for row in run("memory", "list", "--json").json}
+
+
+def test_a_moment_is_shown_as_it_was(told: dict[str, str], run: Run) -> None:
+    found = run("moments", "show", told["then"], "--layer", "item", "--json").json
+    assert {row["id"] for row in found["rows"]} == {told["tea"], told["cat"], told["city"]}
+    assert found["moment"]["after"] == told["then"]
+    plain = run("moments", "show", told["then"], "--kind", "preference").out
+    assert "Drinks green tea 茶" in plain
+    assert plain.splitlines()[-1] == "1 row"
+    assert "\x1b" not in run("moments", "show", told["then"]).out
+
+
+def test_a_difference_says_what_came_went_and_changed(told: dict[str, str], run: Run) -> None:
+    found = run("moments", "diff", told["then"], "--json").json["differences"]
+    assert {one["id"]: (one["fate"], one["fields"][:1]) for one in found} == {
+        told["tea"]: ("changed", ["text"]),
+        told["cat"]: ("removed", []),
+        told["bird"]: ("added", []),
+    }
+    lines = run("moments", "diff", told["then"]).out.splitlines()
+    assert f"~ item {told['tea']}: “Drinks coffee”" in lines
+    assert "    text: “Drinks green tea 茶” → “Drinks coffee”" in lines
+    assert any(line.startswith(f"- item {told['cat']}") for line in lines)
+    assert any(line.startswith(f"+ item {told['bird']}") for line in lines)
+    assert "\x1b" not in "".join(lines)
+    assert run("moments", "diff", "now").out == "Nothing differs.\n"
+
+
+def test_one_row_a_kind_a_scope_or_all_comes_back_and_undo_takes_that_back(told: dict[str, str], run: Run) -> None:
+    late = {"Drinks coffee", "Lives in Graz", "Has a bird"}
+    early = {"Drinks green tea 茶", "Has a cat\x1b]0;x\x07", "Lives in Graz"}
+    for wanted, left in (
+        (["--id", told["tea"]], {"Drinks green tea 茶", "Lives in Graz", "Has a bird"}),
+        (["--kind", "fact"], {"Drinks coffee", *early} - {"Drinks green tea 茶"}),
+        (["--layer", "item"], early),
+        (["--all"], early),
+        (["--scope", "global"], early),
+    ):
+        assert run("moments", "restore", told["then"], *wanted, "--dry-run").code == 0
+        assert texts(run) == late
+        done = run("moments", "restore", told["then"], *wanted, "--yes", "--json").json
+        assert done["operation"]["kind"] == "moments.restore"
+        assert texts(run) == left, wanted
+        assert run("undo").code == 0
+        assert texts(run) == late
+
+
+def test_a_rehearsal_says_what_each_row_would_be(told: dict[str, str], run: Run) -> None:
+    lines = run("moments", "restore", told["then"], "--all", "--dry-run").out.splitlines()
+    assert lines[0].startswith("Would restore 3 rows as of ")
+    assert "      text: “Drinks coffee” → “Drinks green tea 茶”" in lines
+    assert any(line.startswith(f"  + item {told['cat']}") for line in lines)
+    assert any(line.startswith(f"  - item {told['bird']}") for line in lines)
+
+
+def test_the_list_names_moments_that_the_other_commands_know(told: dict[str, str], run: Run) -> None:
+    found = run("moments", "list", "--json").json
+    kinds = [one["kind"] for one in found]
+    assert {"operation", "checkpoint"} <= set(kinds)
+    assert [one["at"] for one in found] == sorted((one["at"] for one in found), reverse=True)
+    assert [one["name"] for one in run("moments", "list", "--limit", "2", "--offset", "1", "--json").json] == [
+        one["name"] for one in found[1:3]
+    ]
+    for one in found:
+        assert run("moments", "diff", one["name"], "--json").code == 0, one
+    assert found[0]["name"] in run("moments", "list").out
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        (["diff", "soon"], 2, "that names no moment"),
+        (["show", "2001-01-01"], 2, "nothing is recorded of that time"),
+        (["restore", "now", "--all"], 1, "nothing differs from then"),
+        (["restore", "now"], 2, "name what to restore"),
+        (["restore", "now", "--all", "--kind", "fact"], 2, "name what to restore"),
+        (["show", "now", "--layer", "sessions"], 2, "no such layer"),
+        (["show", "now", "--scope", "nowhere"], 2, "nowhere"),
+    ],
+)
+def test_what_cannot_be_is_one_line(told: dict[str, str], run: Run, line: list[str], code: int, said: str) -> None:
+    found = run("moments", *line)
+    assert (found.code, found.err.count("\n")) == (code, 1), found
+    assert said in found.err
+
+
+def test_without_a_yes_nothing_is_restored(told: dict[str, str], run: Run) -> None:
+    found = run("moments", "restore", told["then"], "--all")
+    assert found.code == 2
+    assert "add --yes" in found.err
+    assert "Has a bird" in texts(run)
