@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.planned import SHOWN, SILENT, shown_value, tell
+from nanomem_tui.cli.planned import FLAGS, SHOWN, SILENT, shown_value, tell
 from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
+from nanomem_tui.errors import NotFound
 from nanomem_tui.text import quoted
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def diff(
 ) -> None:
     """What differs between two moments, or between one and now: + came, - went, ~ changed.
 
+    Where no rows are asked for also the lines of SOUL, USER and MEMORY, which `nanomem dream restore` brings back.
+
     \b
     Example:
       nanomem moments diff yesterday
@@ -141,16 +144,28 @@ def diff(
     with state.open() as ws:
         chosen = ws.moments.chosen(layer, kind, scope, ids)
         ends = [ws.moments.named(first), ws.moments.named(second or "now")]
-        found = [one for one in ws.moments.diff(*ends) if chosen.difference(one)]
+        files = [] if any(chosen) else ws.moments.files(*ends)
+        unknown = ""
+        try:
+            found = [one for one in ws.moments.diff(*ends) if chosen.difference(one)]
+        except NotFound as error:
+            if not files:
+                raise
+            found, unknown = [], f"Items, lessons and records: {error.what} ({error.fix})."
     shown = page(found, limit, offset)
     body = {
         "first": _moment_json(ends[0]),
         "second": _moment_json(ends[1]),
         "differences": [_difference_json(one) for one in shown],
+        "files": [values.file_diff(one) for one in files],
+        "unknown": unknown or None,
     }
-    ending = "" if len(shown) == len(found) else f"{len(shown)} of {words.counted(len(found), 'row')}"
     lines = [line for one in shown for line in _lines(one)]
-    state.show(body, [*lines, *([ending] if ending else [])] if found else ["Nothing differs."])
+    if len(shown) < len(found):
+        lines.append(f"{len(shown)} of {words.counted(len(found), 'row')}")
+    lines += [unknown] if unknown else []
+    lines += [line for one in files for line in one.unified().rstrip("\n").split("\n")]
+    state.show(body, lines or ["Nothing differs."])
 
 
 @moments.command()
@@ -214,7 +229,8 @@ def _lines(one: Difference, *, back: bool = False) -> Iterator[str]:
     if old is not None and new is not None:
         for name in one.fields:
             if name not in SILENT:
-                yield f"    {name}: {shown_value(getattr(old, name))} → {shown_value(getattr(new, name))}"
+                before, after = (bool(v) if name in FLAGS else v for v in (getattr(old, name), getattr(new, name)))
+                yield f"    {name}: {shown_value(before)} → {shown_value(after)}"
 
 
 def _said(row: AnyRow) -> str:

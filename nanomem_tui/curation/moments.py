@@ -1,6 +1,7 @@
 """Point in time: items, lessons and records as they were at any moment, what differs, and the way back.
 
-Owns naming a moment and restoring to one. What no operation recorded (counts of hits, files) is not rebuilt.
+Owns naming a moment and restoring to one. What no operation recorded (counts of hits) is not rebuilt;
+files are told from their versions.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from nanomem_tui.curation.rewinding import Difference, difference, rewound
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.memory.scope_names import lies_in
 from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.paths import TRACKED_FILES
 from nanomem_tui.store.journal import WINDOWS
 from nanomem_tui.store.snapshot import COUNTERS, RowKey, change_of
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, layer_of
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.workspace import Workspace
 
 NAMES = "an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 2h ago), checkpoint -3 or now"
@@ -33,12 +36,14 @@ _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "wee
 
 class Moment(NamedTuple):
     """A point in time: after everything that was done up to `at` (UTC ISO); of an operation, right after it (`after`:
-    its id). `now` is the present."""
+    its id). `commit`: the SHA that holds the memory's files of then, where the moment itself made one. `now` is the
+    present."""
 
     name: str
     at: str
     after: str = ""
     now: bool = False
+    commit: str = ""
 
 
 class Mark(NamedTuple):
@@ -105,7 +110,7 @@ class Moments:
             found.append(Mark(one.at, "checkpoint", f"checkpoint -{back}", f"{counted(one.rows, 'row')} saved"))
         for commit in self._ws.dream.commits(ends):
             kind = "Dream" if commit.is_dream else "commit"
-            found.append(Mark(commit.at, kind, commit.short, f"{kind}: {commit.subject}"))
+            found.append(Mark(commit.at, kind, commit.short, commit.subject))
         # Operations of one time stay in the order of the ledger.
         found.sort(key=lambda mark: clock.parse(mark.at) or _NEVER, reverse=True)
         return found[offset:ends]
@@ -128,7 +133,8 @@ class Moments:
             entry = self._ws.store.journal.find(text)
             if entry is None:
                 raise NotFound("no such operation", text, "see `nanomem moments list`")
-            return Moment(entry.operation.label, entry.operation.at, text)
+            done = entry.operation
+            return Moment(done.label, done.at, text, commit=self._made_by(done))
         if found := _CHECKPOINT.fullmatch(text):
             return self._checkpoint(int(found[1]))
         moment = _time(text)
@@ -140,7 +146,9 @@ class Moments:
             if at is not None:
                 # A commit tells whole seconds: all that was done within its own one is before its end.
                 end = at.replace(microsecond=0) + timedelta(microseconds=999_999)
-                return Moment(f"{'Dream' if commit.is_dream else 'commit'} {commit.short}", clock.iso(end))
+                return Moment(
+                    f"{'Dream' if commit.is_dream else 'commit'} {commit.short}", clock.iso(end), commit=commit.sha
+                )
         raise BadInput("that names no moment", when, f"name {NAMES}")
 
     def _checkpoint(self, back: int) -> Moment:
@@ -178,6 +186,45 @@ class Moments:
             one = difference(place, before.get(place, present), after.get(place, present))
             found += [one] if one is not None else []
         return found
+
+    def files(self, first: Moment, second: Moment | None = None) -> list[FileDiff]:
+        """SOUL, USER and MEMORY at two moments (None: now), those that differ, as their versions of then hold them.
+        A moment before the first version knows no file."""
+        from nanomem_tui.dream.versions import NOW
+        from nanomem_tui.store.git_values import FileDiff
+
+        if not (commits := self._ws.dream.commits()):
+            return []
+        ends = [self._version_at(moment, commits) for moment in (first, second or Moment("now", "", now=True))]
+        texts = self._ws.dream.versions.text
+        found = (
+            FileDiff(path, *(texts(NOW if end is None else end, path) if end != "" else None for end in ends))
+            for path in TRACKED_FILES
+        )
+        return [one for one in found if one.before != one.after]
+
+    def _version_at(self, moment: Moment, commits: Sequence[Commit]) -> str | None:
+        """The SHA of the newest version that was there at a moment; None for now, empty before the first."""
+        if moment.now:
+            return None
+        if moment.commit:
+            return moment.commit
+        at = clock.parse(moment.at) or _NEVER
+        return next((one.sha for one in commits if (clock.parse(one.at) or _NEVER) <= at), "")
+
+    def _made_by(self, done: Operation) -> str:
+        """The commit that an operation on files made, told by what it left: a version's time is in whole seconds, and
+        it is made a little after its operation."""
+        left = {change.key: change.after for change in done.changes if change.layer == "file"}
+        path = next((key for key in left if key in TRACKED_FILES), None)
+        made = clock.parse(done.at)
+        if path is None or made is None:
+            return ""
+        begin, end = made.replace(microsecond=0), made + timedelta(minutes=1)
+        wanted = (left[path] or {}).get("text")
+        near = [one for one in self._ws.dream.commits() if begin <= (clock.parse(one.at) or _NEVER) <= end]
+        texts = self._ws.dream.versions.text
+        return next((one.sha for one in reversed(near) if texts(one.sha, path) == wanted), "")
 
     def plan(self, moment: Moment, wanted: Callable[[Difference], bool] | None = None) -> Plan:
         """What restoring to a moment changes: all that differs, or what is `wanted` of it. Raises NothingToDo."""
@@ -231,8 +278,9 @@ class Moments:
                 return _done([entry.operation for entry in entries[:at]])
             if len(entries) < limit:
                 break
-        first = self.recorded_since()
-        raise NotFound("nothing is recorded of that time", moment.name, f"the first operation is of {first or 'never'}")
+        first = clock.parse(self.recorded_since())
+        since = f"the first change was recorded {first.astimezone():%Y-%m-%d %H:%M}" if first else "no change was yet"
+        raise NotFound("nothing is recorded of that time", moment.name, since)
 
 
 def _reached(operation: Operation, moment: Moment) -> bool:

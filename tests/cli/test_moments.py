@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,33 @@ def test_without_a_yes_nothing_is_restored(told: dict[str, str], run: Run) -> No
     assert found.code == 2
     assert "add --yes" in found.err
     assert "Has a bird" in texts(run)
+
+
+def test_files_differ_by_their_lines_between_two_versions_and_since_one(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    newest, older = (one["name"] for one in run("moments", "list", "--json").json[:2])
+    found = run("moments", "diff", older, newest, "--json").json
+    line = ["git", "-C", str(workspace), "diff", "--name-only", older, newest, "--", "*.md"]
+    known = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    assert sorted(one["path"] for one in found["files"]) == sorted(known) != []
+    assert "nothing is recorded of that time" in found["unknown"]
+    (workspace / "USER.md").write_text((workspace / "USER.md").read_text() + "- By hand\x1b]0;x\x07\n")
+    since = run("moments", "diff", newest).out
+    assert "+- By hand" in since
+    assert "\x1b" not in since
+    assert run("moments", "diff", newest, "--layer", "item").code == 2
+
+
+def test_an_edited_file_is_in_the_moment_right_after_it(tmp_path: Path, run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    before = (workspace / "USER.md").read_text()
+    made = []
+    for number in range(3):
+        source = tmp_path / "text"
+        source.write_text(f"{before}- Number {number}\n")
+        assert run("files", "edit", "USER.md", "--from", source).code == 0
+        made.append(run("log", "--limit", "1", "--json").json[0]["id"])
+    for one, other, came in ((0, 1, "+- Number 1"), (1, 2, "+- Number 2"), (0, 2, "+- Number 2")):
+        lines = run("moments", "diff", made[one], made[other]).out.splitlines()
+        assert [line for line in lines if line.startswith("+- ")] == [came]
+    assert run("moments", "diff", made[2]).out == "Nothing differs.\n"
