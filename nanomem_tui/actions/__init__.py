@@ -49,6 +49,7 @@ SCREENS: Mapping[str, str] = {
     "trail": "Records",
     "context": "Context",
     "pictures": "Pictures",
+    "moments": "Moments",
 }
 GROUP_TITLES: Mapping[Group, str] = {
     "screen": "On this screen",

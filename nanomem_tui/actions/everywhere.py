@@ -62,6 +62,8 @@ EVERYWHERE: tuple[Action, ...] = (
     Action("go_inbox", ("9",), "Inbox", "All that wants a person, one after the other, with the evidence.", "go",
            headless="triage list"),
     Action("go_status", ("0",), "Status", "The health of every part.", "go", headless="memory status"),
+    Action("go_moments", ("H",), "Moments", "The memory as it was at any moment, what differs, and the way back.",
+           "go", headless="moments list"),
     # Moving in lists and texts.
     Action("cursor_down", ("j", "down"), "down", "One line down.", "move"),
     Action("cursor_up", ("k", "up"), "up", "One line up.", "move"),

@@ -63,7 +63,7 @@ def list_moments(state: State, limit: int, offset: int) -> None:
     columns = [Column("Time"), Column("Moment"), Column("State", optional=True), Column("What", limit=100, least=20)]
     cells = [(words.when(one.at), one.name, "undone" if one.undone else "", one.label) for one in found]
     state.show(
-        [one._asdict() for one in found],
+        [{"id": one.id, **one._asdict()} for one in found],
         lambda: table(columns, cells, output.terminal_width()) if cells else ["No change recorded."],
     )
 

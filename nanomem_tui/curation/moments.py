@@ -56,6 +56,11 @@ class Mark(NamedTuple):
     label: str
     undone: bool = False
 
+    @property
+    def id(self) -> str:
+        """The name that stays: that of a checkpoint counts from the newest, and is another one after the next."""
+        return f"checkpoint {self.at}" if self.kind == "checkpoint" else self.name
+
 
 class Chosen(NamedTuple):
     """Which rows are meant: each of these that is not empty lets only such rows through."""
@@ -124,6 +129,10 @@ class Moments:
         scope_key = self._ws.scopes.named(scope).scope_key if scope is not None else ""
         return Chosen(layer or "", kind or "", scope_key, frozenset(ids))
 
+    def of(self, mark: Mark) -> Moment:
+        """The moment right after what a mark tells of. Raises NotFound for an operation that is not there any more."""
+        return self.named(mark.id)
+
     def named(self, when: str) -> Moment:
         """The moment that a person names. Raises BadInput for what is none, NotFound for what never was."""
         text = " ".join(when.split())
@@ -137,7 +146,7 @@ class Moments:
             return Moment(done.label, done.at, text, commit=self._made_by(done))
         if found := _CHECKPOINT.fullmatch(text):
             return self._checkpoint(int(found[1]))
-        moment = _time(text)
+        moment = _time(text.removeprefix("checkpoint "))
         if moment is not None:
             return Moment(f"{moment.astimezone():%Y-%m-%d %H:%M}", clock.iso(moment.astimezone(UTC)))
         if re.fullmatch(r"[0-9a-fA-F]{4,40}", text):
@@ -202,6 +211,11 @@ class Moments:
             for path in TRACKED_FILES
         )
         return [one for one in found if one.before != one.after]
+
+    def version(self, moment: Moment) -> str:
+        """The SHA of the version of the memory's files that was there at a moment; empty for now and before the
+        first."""
+        return self._version_at(moment, self._ws.dream.commits()) or ""
 
     def _version_at(self, moment: Moment, commits: Sequence[Commit]) -> str | None:
         """The SHA of the newest version that was there at a moment; None for now, empty before the first."""

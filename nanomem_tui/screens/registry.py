@@ -64,6 +64,7 @@ PLACES: Mapping[str, Place] = {
     "pictures": Place(
         "pictures", "PicturesScreen", frozenset({"items", "records", "usage", "dream", "documents", "wal"})
     ),
+    "moments": Place("moments", "MomentsScreen", frozenset({"items", "lessons", "records", "documents", "ledger"})),
     "trail": Place("tiers_trail", "TrailScreen", frozenset({"tiers"})),
 }
 

@@ -97,6 +97,7 @@ def test_the_list_names_moments_that_the_other_commands_know(told: dict[str, str
     found = run("moments", "list", "--json").json
     kinds = [one["kind"] for one in found]
     assert {"operation", "checkpoint"} <= set(kinds)
+    assert all(run("moments", "show", one["id"], "--json").code == 0 for one in found)
     assert [one["at"] for one in found] == sorted((one["at"] for one in found), reverse=True)
     assert [one["name"] for one in run("moments", "list", "--limit", "2", "--offset", "1", "--json").json] == [
         one["name"] for one in found[1:3]

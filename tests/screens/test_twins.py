@@ -101,6 +101,7 @@ SHOWS = {
     "go_wal": ("wal", "wal list"),
     "go_dream": ("dream", "dream log"),
     "go_inbox": ("inbox", "triage list"),
+    "go_moments": ("moments", "moments list --limit 1000"),
     "ledger": ("ledger", "log"),
     "only_dreams": ("dream", "dream log --dreams"),
     "survival": ("survival", "dream survival"),

@@ -1,0 +1,63 @@
+"""What differs between two moments as blocks of a detail or a dialog: a sign and the words of each row, the fields that
+changed, the lines of files. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nanomem_tui.screens.rows import in_pairs
+from nanomem_tui.text import one_line
+from nanomem_tui.widgets.document import Block, Body, Heading, Spans
+
+if TYPE_CHECKING:
+    from nanomem_tui.curation.rewinding import Difference
+    from nanomem_tui.store.git_values import FileDiff
+    from nanomem_tui.store.values import AnyRow
+
+SHOWN = 200  # rows
+LINES = 400  # of a file
+SILENT = frozenset({"updated_at", "key", "revision"})
+SIGNS = {"added": ("+ ", "added"), "removed": ("- ", "removed"), "changed": ("~ ", "accent")}
+
+
+def words_of(row: AnyRow) -> str:
+    """What a row says."""
+    return str(getattr(row, "text", "") or getattr(row, "trigger", "") or getattr(row, "about", ""))
+
+
+def difference_blocks(found: Sequence[Difference], *, back: bool = False) -> list[Block]:
+    """What became of each row; `back`: what bringing the past back makes of it."""
+    blocks: list[Block] = []
+    for one in found[:SHOWN]:
+        old, new = (one.now, one.then) if back else (one.then, one.now)
+        fate = "added" if old is None else "removed" if new is None else "changed"
+        row = new or old
+        assert row is not None
+        kind = str(getattr(row, "kind", "") or one.layer)
+        blocks.append(Spans((SIGNS[fate], (f"{kind} ", "dim"), (one_line(words_of(row), 300), "")), 2))
+        if old is None or new is None:
+            continue
+        for name in one.fields:
+            label, before, after = in_pairs(name, getattr(old, name), getattr(new, name))
+            if name not in SILENT and before != after:
+                blocks.append(Spans((("  - ", "removed"), (label, "dim"), (one_line(before, 300), "removed")), 4))
+                blocks.append(Spans((("  + ", "added"), (label, "dim"), (one_line(after, 300), "added")), 4))
+    if len(found) > SHOWN:
+        blocks.append(Body(f"… and {len(found) - SHOWN:,} more", "dim"))
+    return blocks
+
+
+def file_blocks(files: Sequence[FileDiff]) -> list[Block]:
+    """The lines that came and went, file by file."""
+    blocks: list[Block] = []
+    for one in files:
+        blocks.append(Heading(one.path))
+        lines = [line for hunk in one.hunks for line in hunk.lines if line.tag != "equal"]
+        signs = {"insert": ("+ ", "added"), "delete": ("- ", "removed")}
+        blocks += [
+            Spans((signs[line.tag], (one_line(line.text, 1000), signs[line.tag][1])), 2) for line in lines[:LINES]
+        ]
+        if len(lines) > LINES:
+            blocks.append(Body(f"… and {len(lines) - LINES:,} more lines", "dim"))
+    return blocks
