@@ -15,13 +15,15 @@ from nanomem_tui.cli.planned import FLAGS, SHOWN, SILENT, shown_value, tell
 from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import NotFound
+from nanomem_tui.errors import NanomemError, NotFound
 from nanomem_tui.text import quoted
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.moments import Moment
     from nanomem_tui.curation.rewinding import Difference
+    from nanomem_tui.store.git_values import FileDiff
     from nanomem_tui.store.values import AnyRow
+    from nanomem_tui.workspace import Workspace
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 when_argument = click.argument("when", type=Words())
@@ -60,6 +62,9 @@ def list_moments(state: State, limit: int, offset: int) -> None:
     with state.open() as ws:
         found = ws.moments.marks(limit, offset)
         state.tell_damage(ws)
+        unread = ws.moments.unread
+    if unread is not None:
+        output.notes([f"Without the versions of the files. {unread.line()}"])
     columns = [Column("Time"), Column("Moment"), Column("State", optional=True), Column("What", limit=100, least=20)]
     cells = [(words.when(one.at), one.name, "undone" if one.undone else "", one.label) for one in found]
     state.show(
@@ -144,7 +149,7 @@ def diff(
     with state.open() as ws:
         chosen = ws.moments.chosen(layer, kind, scope, ids)
         ends = [ws.moments.named(first), ws.moments.named(second or "now")]
-        files = [] if any(chosen) else ws.moments.files(*ends)
+        files, unread = ([], None) if any(chosen) else _files(ws, ends)
         unknown = ""
         try:
             found = [one for one in ws.moments.diff(*ends) if chosen.difference(one)]
@@ -160,6 +165,8 @@ def diff(
         "files": [values.file_diff(one) for one in files],
         "unknown": unknown or None,
     }
+    if unread is not None:
+        output.notes([f"Without the versions of the files. {unread.line()}"])
     lines = [line for one in shown for line in _lines(one)]
     if len(shown) < len(found):
         lines.append(f"{len(shown)} of {words.counted(len(found), 'row')}")
@@ -217,6 +224,14 @@ def restore(
             return
         done = ws.moments.restore(plan)
     tell(state, [done], body, dry_run=False)
+
+
+def _files(ws: Workspace, ends: Sequence[Moment]) -> tuple[list[FileDiff], NanomemError | None]:
+    """What differs of the files, or why that is not known."""
+    try:
+        return ws.moments.files(*ends), None
+    except NanomemError as error:
+        return [], error
 
 
 def _lines(one: Difference, *, back: bool = False) -> Iterator[str]:

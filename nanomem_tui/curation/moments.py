@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.curation.rewinding import Difference, difference, rewound
-from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
+from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.scope_names import lies_in
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import TRACKED_FILES
@@ -103,6 +103,8 @@ class Moments:
 
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
+        self.unread: NanomemError | None = None
+        """Why the last `marks` are without the versions of the memory's files; None where they have them."""
 
     def marks(self, limit: int = 50, offset: int = 0) -> list[Mark]:
         """Operations, checkpoints and the commits of the memory's files, newest first: after each of them is a moment.
@@ -113,12 +115,22 @@ class Moments:
         ]
         for back, one in enumerate(reversed(self._ws.traces.checkpoints.last()), 1):
             found.append(Mark(one.at, "checkpoint", f"checkpoint -{back}", f"{counted(one.rows, 'row')} saved"))
-        for commit in self._ws.dream.commits(ends):
+        for commit in self._versions(ends):
             kind = "Dream" if commit.is_dream else "commit"
             found.append(Mark(commit.at, kind, commit.short, commit.subject))
         # Operations of one time stay in the order of the ledger.
         found.sort(key=lambda mark: clock.parse(mark.at) or _NEVER, reverse=True)
         return found[offset:ends]
+
+    def _versions(self, limit: int) -> Sequence[Commit]:
+        """The newest versions of the memory's files; none, and `unread` says why, where they cannot be read: the rest
+        of the past is known all the same."""
+        self.unread = None
+        try:
+            return self._ws.dream.commits(limit)
+        except NanomemError as error:
+            self.unread = error
+            return ()
 
     def chosen(
         self, layer: str | None = None, kind: str | None = None, scope: str | None = None, ids: Sequence[str] = ()
@@ -198,7 +210,7 @@ class Moments:
 
     def files(self, first: Moment, second: Moment | None = None) -> list[FileDiff]:
         """SOUL, USER and MEMORY at two moments (None: now), those that differ, as their versions of then hold them.
-        A moment before the first version knows no file."""
+        A moment before the first version knows no file. Raises DamagedGit."""
         from nanomem_tui.dream.versions import NOW
         from nanomem_tui.store.git_values import FileDiff
 
@@ -236,9 +248,12 @@ class Moments:
             return ""
         begin, end = made.replace(microsecond=0), made + timedelta(minutes=1)
         wanted = (left[path] or {}).get("text")
-        near = [one for one in self._ws.dream.commits() if begin <= (clock.parse(one.at) or _NEVER) <= end]
         texts = self._ws.dream.versions.text
-        return next((one.sha for one in reversed(near) if texts(one.sha, path) == wanted), "")
+        try:
+            near = [one for one in self._ws.dream.commits() if begin <= (clock.parse(one.at) or _NEVER) <= end]
+            return next((one.sha for one in reversed(near) if texts(one.sha, path) == wanted), "")
+        except NanomemError:
+            return ""  # who asks for the files is told
 
     def plan(self, moment: Moment, wanted: Callable[[Difference], bool] | None = None) -> Plan:
         """What restoring to a moment changes: all that differs, or what is `wanted` of it. Raises NothingToDo."""

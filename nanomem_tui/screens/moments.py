@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nanomem_tui import clock
-from nanomem_tui.errors import NotFound
+from nanomem_tui.errors import NanomemError, NotFound
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.moments_detail import difference_blocks, file_blocks
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
@@ -19,7 +19,8 @@ from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Heading, Spans
 
 if TYPE_CHECKING:
-    from nanomem_tui.curation.moments import Mark
+    from nanomem_tui.curation.moments import Mark, Moment
+    from nanomem_tui.store.git_values import FileDiff
 
 FIRST, MOST = 100, 10_000  # marks
 
@@ -43,6 +44,7 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
     def __init__(self) -> None:
         super().__init__()
         self._other: Mark | None = None  # None: now
+        self._without_versions = False
 
     # The list
 
@@ -62,6 +64,7 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
     def load(self) -> Iterable[Sequence[Mark]]:
         """The newest, then the rest of them."""
         first = self.ws.moments.marks(FIRST)
+        self._without_versions = self.ws.moments.unread is not None
         yield first
         if len(first) == FIRST:
             yield self.ws.moments.marks(MOST, FIRST)
@@ -85,9 +88,10 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
         return "-" if row.undone else ""
 
     def also_said(self) -> list[str]:
-        """The other end."""
+        """The other end; that the versions of the files cannot be read, about which each detail says more."""
         end = "now" if self._other is None else _when(self._other)
-        return [f"to {end}", *super().also_said()]
+        damaged = ["versions unreadable"] if self._without_versions else []
+        return [f"to {end}", *damaged, *super().also_said()]
 
     def copy_text(self) -> str:
         """The names, as `nanomem moments` takes them."""
@@ -105,7 +109,8 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
             Spans((("From ", "dim"), (one_line(first.name, 200), ""))),
             Spans((("to ", "dim"), (one_line(to, 200), ""))),
         ]
-        files = moments.files(first, second)
+        files, unread = self._files(first, second)
+        blocks += unread
         try:
             found = moments.diff(first, second)
         except NotFound as error:
@@ -116,6 +121,13 @@ class MomentsScreen(WorkspaceScreen["Mark"]):
             return Document((*blocks, Heading("Nothing differs")))
         total = [Heading(f"{counted(len(found), 'row')} {'differs' if len(found) == 1 else 'differ'}")] if found else []
         return Document((*blocks, *total, *difference_blocks(found), *file_blocks(files)))
+
+    def _files(self, first: Moment, second: Moment | None) -> tuple[list[FileDiff], list[Block]]:
+        """What differs of the files, or why that is not known."""
+        try:
+            return self.ws.moments.files(first, second), []
+        except NanomemError as error:
+            return [], [Body(f"Without the versions of the files. {error.line()}", "bad")]
 
     # Actions
 

@@ -160,3 +160,27 @@ def test_an_edited_file_is_in_the_moment_right_after_it(tmp_path: Path, run: Run
         lines = run("moments", "diff", made[one], made[other]).out.splitlines()
         assert [line for line in lines if line.startswith("+- ")] == [came]
     assert run("moments", "diff", made[2]).out == "Nothing differs.\n"
+
+
+def damaged(workspace: Path) -> None:
+    """The newest commit of the memory's files cannot be read any more."""
+    head = subprocess.run(
+        ["git", "-C", str(workspace), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    found = workspace / ".git" / "objects" / head[:2] / head[2:]
+    found.chmod(0o600)
+    found.write_bytes(b"junk")
+
+
+def test_versions_that_cannot_be_read_leave_the_rest_of_the_past(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    assert run("memory", "add", "--text", "Drinks tea").code == 0
+    then = run("log", "--limit", "1", "--json").json[0]["id"]
+    assert run("memory", "add", "--text", "Drinks coffee").code == 0
+    damaged(workspace)
+    listed = run("moments", "list")
+    assert (listed.code, then in listed.out) == (0, True)
+    assert "Without the versions of the files." in listed.err
+    since = run("moments", "diff", then)
+    assert (since.code, "Drinks coffee" in since.out) == (0, True)
+    assert "a git object that cannot be read" in since.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nanomem_tui import open_workspace
+from tests.cli.test_moments import damaged
 from tests.screens.console import Console, console
 
 
@@ -81,3 +82,12 @@ async def test_a_file_comes_back_as_it_was(demo: Path) -> None:
         await on.type("file")
         await on.press("enter")
         await on.shows("Bring back")
+
+
+async def test_versions_that_cannot_be_read_are_told_beside_the_rows(demo: Path) -> None:
+    told(demo)
+    damaged(demo)
+    async with console(demo, "moments", (160, 45)) as on:
+        await on.shows("versions unreadable", "delete “Has a cat")
+        await to(on, "add “Has a cat")
+        await on.shows("Without the versions of the files.", "3 rows differ")
