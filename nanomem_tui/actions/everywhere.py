@@ -30,6 +30,8 @@ EVERYWHERE: tuple[Action, ...] = (
     Action("redo", ("ctrl+r",), "redo", "Do again what was taken back.", "global", headless="redo", enabled=redoable),
     Action("ledger", ("U",), "ledger", "Every change: who, when, what; take back any of them.", "global",
            headless="log"),
+    Action("go_moments", ("H",), "moments", "The memory as it was at any moment, what differs, and the way back.",
+           "global", headless="moments list"),
     Action("copy", ("y",), "copy", "Copy the text to your clipboard: by tmux or a program of this desktop, over SSH by "
            "the terminal itself; it is said which.", "global", enabled=with_row),
     Action("copy_to_file", (), "copy to file", "Copy the text to a file in nanomem's folder, where no clipboard can be "
@@ -62,8 +64,6 @@ EVERYWHERE: tuple[Action, ...] = (
     Action("go_inbox", ("9",), "Inbox", "All that wants a person, one after the other, with the evidence.", "go",
            headless="triage list"),
     Action("go_status", ("0",), "Status", "The health of every part.", "go", headless="memory status"),
-    Action("go_moments", ("H",), "Moments", "The memory as it was at any moment, what differs, and the way back.",
-           "go", headless="moments list"),
     # Moving in lists and texts.
     Action("cursor_down", ("j", "down"), "down", "One line down.", "move"),
     Action("cursor_up", ("k", "up"), "up", "One line up.", "move"),
