@@ -47,7 +47,7 @@ WALK = (
     ),
     Step(
         (
-            "One of these is poisoned: it gives the model orders, and was held back. Step {step}.",
+            "One of these is poisoned: it came out of a tool, and gives the model orders. Step {step}.",
             "{reject} takes it away, {accept} would keep it. The reason stands beside it.",
         ),
         ("inbox reject", "inbox delete", "inbox toggle"),
@@ -75,7 +75,7 @@ WALK = (
             "And one thing that was said in one chat is known in all. Step {step}.",
             "{go_items}, then {next_list}: who sees what, and what leaks. {split} gives a memory its own place.",
         ),
-        ("scopes split", "items split"),
+        ("scopes split", "items split", "inbox split"),
     ),
     Step(
         (

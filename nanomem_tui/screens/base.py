@@ -322,6 +322,12 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
     def do_open(self) -> None:
         """Enter while the detail is in focus: nothing more to open, unless a subclass knows better."""
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether one step back would lead nowhere: the list is shown, nothing is filtered, selected or zoomed."""
+        filtered = self.query_one(FilterBar).is_open
+        return self._pane == "list" and not (self._zoomed or filtered or self.table.selected)
+
     def do_back(self) -> None:
         """One step back."""
         if self._pane == "detail":

@@ -31,6 +31,11 @@ SAYS: Mapping[Decision, str] = {
     "disable": "switches it off", "delete": "deletes it", "split": "moves it to another scope",
     "snooze": "puts it off for a week",
 }  # fmt: skip
+OF_CONFLICTS: Mapping[Decision, str] = {
+    "keep": "keeps both", "merge": "lets the newer stand", "reject": "lets the older stand",
+    "disable": "says that the older was never so", "split": "gives the older a scope of its own",
+}  # fmt: skip
+"""The same keys where two contradict each other."""
 ALIKE = frozenset({"duplicate", "conflict", "restated"})
 """Kinds of which the evidence is another text, to be compared word by word."""
 
@@ -62,7 +67,8 @@ def document(triage: Triage, waits: Waits, finding: Finding, key_of: KeyOf) -> D
 def keys(finding: Finding, key_of: KeyOf) -> Block:
     """The keys of what is offered, the proposed one first; each can be undone."""
     offered: Sequence[Decision] = tuple(dict.fromkeys((*finding.offers, "keep")))
-    told = [f"{key_of(ACTION_OF[one])} {SAYS[one]}" for one in offered if key_of(ACTION_OF[one])]
+    says = {**SAYS, **OF_CONFLICTS} if finding.kind == "conflict" else SAYS
+    told = [f"{key_of(ACTION_OF[one])} {says[one]}" for one in offered if key_of(ACTION_OF[one])]
     return Body(f"{', '.join(told)}; {key_of('undo')} undoes it.", "dim")
 
 
@@ -76,7 +82,7 @@ def _sentence(finding: Finding) -> str:
 def _beside(finding: Finding, beside: Evidence) -> list[Block]:
     """One piece of evidence: what it is, its words (against those of the finding where both say the same), its date."""
     blocks: list[Block] = [Heading(beside.label)]
-    if finding.kind in ALIKE and beside.text and "\n" not in finding.text + beside.text:
+    if finding.kind in ALIKE and beside.text not in ("", finding.text) and "\n" not in finding.text + beside.text:
         blocks += diff(finding.text, beside.text)
     elif beside.text:
         blocks.append(Body(beside.text))

@@ -79,11 +79,12 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         return next(iter(keys_of(BY_NAME[action], self.console.moved_keys)), "")
 
     async def action_do(self, name: str) -> None:
-        """Do an action. Back first stops what runs beside the keys, as is said on every screen, or ends a tour."""
+        """Do an action. Back first stops what runs beside the keys, as is said on every screen; where it leads nowhere
+        else it ends a tour."""
         if name == "back" and self.console.stop_running():
             self.app.clear_notifications()
             return
-        if name == "back" and self.console.toured(self.SCREEN, name):
+        if name == "back" and self.at_rest and self.console.toured(self.SCREEN, name):
             return
         if self.recorder is not None:
             self.recorder.began(self, name)

@@ -67,7 +67,7 @@ class Touring(Notices):
         return self.tour.lines if self.tour is not None else ()
 
     def toured(self, screen: str, action: str) -> bool:
-        """Something was done; whether that was all that it did: esc puts the tour away before it does anything else."""
+        """Something was done; whether that was all that it did: esc puts the tour away."""
         if self.tour is None or self.tour.over:
             return False
         leaves = action == "back"

@@ -32,3 +32,26 @@ async def test_a_step_that_is_done_shows_the_next(demo: Path) -> None:
         await on.shows("Press u.")
         await on.press("u")
         await on.shows("Well done.")
+
+
+async def test_esc_goes_back_first_and_then_puts_the_tour_away(demo: Path) -> None:
+    async with console(demo, "items", (80, 24)) as on:
+        on.app.begin_tour(tour.Tour((tour.Step(("Look around.",)),), {}))
+        await on.shows("Look around.")
+        await on.press("enter")
+        await on.until(lambda: not on.screen.at_rest)
+        await on.press("escape")
+        await on.until(lambda: on.screen.at_rest)
+        await on.shows("Look around.")
+        await on.press("escape")
+        await on.until(lambda: "Look around." not in on.text)
+
+
+async def test_the_walk_tells_of_an_item_that_is_given_to_the_agent(demo: Path) -> None:
+    async with console(demo, "inbox", (100, 30)) as on:
+        await on.shows("! injection", "tells the model to drop its instructions")
+        found = next(one for one in on.app.ws.triage.findings(("injection",)))
+        item = on.app.ws.items.get(found.ids[0])
+        assert item.enabled
+        assert item.source == "tool_result"
+        assert any("came out of a tool" in line for step in tour.WALK for line in step.lines)
