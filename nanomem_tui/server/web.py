@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 COOKIE = "nanomem"
 MOST_AT_ONCE = 8
 """Consoles; each is a process of some 100 MB."""
+PAGES = Path(__file__).parent / "pages"
+"""The page around a console: ours, for the library's asks the network for a font, and takes keys only after a click."""
 PATIENCE = 5.0
 """Seconds that the end waits for consoles to save and leave."""
 NOT_FOR_A_CONSOLE = (token.VARIABLE, "SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "COLUMNS", "LINES")
@@ -106,7 +108,7 @@ def server_of(command: str, door: Door) -> Server:
             with door.console():
                 return await super().handle_websocket(request)
 
-    return Quiet(command, host=HOST, port=door.port, title="nanomem")
+    return Quiet(command, host=HOST, port=door.port, title="nanomem", templates_path=PAGES)
 
 
 class Door:

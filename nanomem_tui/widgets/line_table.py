@@ -191,8 +191,10 @@ class LineTable(Selects[Row], Moves, ScrollView, Generic[Row], can_focus=True):
         self._refresh_what_differs()
 
     def _set_height(self) -> None:
-        # Never less than the table: another height means a layout of the screen, and short lists need none.
-        self.virtual_size = Size(self._line_width, max(len(self._rows) + HEADER, self.size.height))
+        # All lists that fit count as one line: another height means a layout of the screen, and they need none; nor
+        # does the table need a scrollbar when it becomes smaller.
+        height = len(self._rows) + HEADER
+        self.virtual_size = Size(self._line_width, height if height > self.size.height else 1)
 
     def _say(self, state: State, *lines: str) -> None:
         self._state = state

@@ -61,7 +61,11 @@ class Painter(Generic[Row]):
 
     def message(self, said: Sequence[str], state: str, y: int, width: int, styles: Styles) -> list[Segment]:
         """Line `y` of a message: an error, that rows load, or that there are none."""
-        lines = [part for text in said for part in wrap(safe_text(text), max(width - 4, 10))]
-        text = lines[y - 1] if 0 < y <= len(lines) else ""
-        tone = ("bad" if state == "error" else "dim") if y == 1 else ""
+        first = "bad" if state == "error" else "dim"
+        lines = [
+            (part, "" if place else first)
+            for place, text in enumerate(said)
+            for part in wrap(safe_text(text), max(width - 4, 10))
+        ]
+        text, tone = lines[y - 1] if 0 < y <= len(lines) else ("", "")
         return [Segment(pad("  " + text, width), styles(tone))]

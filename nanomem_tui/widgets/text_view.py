@@ -100,8 +100,10 @@ class TextView(Moves, ScrollView, can_focus=True):
         if width != self._laid_out_at:
             self._laid_out_at = width
             self._lines = self.lay_out(width - 1, self.wrapped)
-        # Never less than the pane: another height means a layout of the screen, and short texts need none.
-        self.virtual_size = Size(width, max(len(self._lines), self.size.height))
+        # All texts that fit count as one line: another height means a layout of the screen, and they need none; nor
+        # does the pane need a scrollbar when it becomes smaller.
+        height = len(self._lines)
+        self.virtual_size = Size(width, height if height > self.size.height else 1)
 
     def on_resize(self) -> None:
         """Lay out for the new size."""

@@ -16,7 +16,9 @@ from nanomem_tui.opening import Opening
 from nanomem_tui.screens.files import FileRow, FilesScreen
 from nanomem_tui.screens.registry import PLACES
 from nanomem_tui.widgets.bars import StatusBar
+from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.widgets.preview import Preview
+from nanomem_tui.widgets.text_view import TextView
 from tests.screens.console import Console, console
 
 
@@ -344,3 +346,14 @@ async def test_an_action_of_another_screen_waits_for_its_rows(demo: Path, monkey
         await on.type("files: edit")
         await on.press("enter")
         await on.shows("Edit SOUL.md")
+
+
+async def test_a_filter_over_what_fits_needs_no_scrollbar(demo: Path) -> None:
+    async with console(demo, "scopes", (120, 60)) as on:
+        await on.until(lambda: len(on.screen.table.rows) > 3)
+        for key, is_open in (("slash", True), ("escape", False)):
+            await on.press(key)
+            await on.until(lambda is_open=is_open: on.screen.query_one(FilterBar).is_open == is_open)
+            await on.pilot.pause(0.2)
+            assert not on.screen.table.show_vertical_scrollbar
+            assert not on.screen.query_one("#detail", TextView).show_vertical_scrollbar

@@ -151,6 +151,13 @@ def test_nothing_is_loaded_from_a_network(server: Server) -> None:
     assert policy.startswith("default-src 'none'")
     sources = re.findall(r"(?:https?|ws)://[^ ;]+", policy)
     assert sources == [server.url.rstrip("/").replace("http:", "ws:")]
+    assert "<title>nanomem</title>" in page.text
+    linked = re.findall(r"""(?:href|src)="([^"]+)""", page.text)
+    asked = [one for one in linked if not one.startswith("data:")]
+    assert len(asked) == 2, "the library's script and style"
+    for one in asked:
+        assert one.startswith(f"{server.url}static/")
+        assert server.get(one.removeprefix(server.url), Cookie=server.ticket).status_code == 200
 
 
 def test_a_console_is_driven_and_ends_with_its_tab(server: Server, place: Path) -> None:
