@@ -26,7 +26,7 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-_TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
+TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
 _LOOKALIKES = str.maketrans(
     dict(
         zip(
@@ -38,20 +38,27 @@ _LOOKALIKES = str.maketrans(
 )
 _LEET = str.maketrans("013457@$!|", "oieastasil")
 _LEET_WORD = re.compile(r"[a-z0-9@$!|]{2,40}")
-_SPELLED = re.compile(r"(?<!\w)(?:\w[ .\-_*·]){3,}\w(?!\w)")
+SPELLED = re.compile(r"(?<!\w)(?:\w[ .\-_*·]){3,}\w(?!\w)")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _BASE32 = re.compile(r"\b[A-Z2-7]{16,}={0,6}")
-_HEX = re.compile(r"\b(?:0x)?((?:[0-9a-f]{2}[ :]?){8,})", re.IGNORECASE)
+HEX = re.compile(r"\b(?:0x)?((?:[0-9a-f]{2}[ :]?){8,})", re.IGNORECASE)
 _UNICODE = re.compile(r"(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){4,}", re.IGNORECASE)
 
 
 class _Orders(NamedTuple):
-    """One way to give orders: what it is, words of which one is in every text that fits (none: no ASCII), a pattern."""
+    """One way to give orders: what it is, parts of which one is in every text that fits (`¦` is a bar), a pattern."""
 
     why: str
     words: str
     pattern: str
 
+
+_HUSH = "|".join(
+    f"{no} {verb}"
+    for no in ("do not", "don't", "never")
+    for verb in "tell inform mention reveal notify alert show let".split()
+)
+"""How to keep something from somebody begins."""
 
 _PATTERNS: tuple[_Orders, ...] = (
     _Orders(
@@ -81,8 +88,11 @@ _PATTERNS: tuple[_Orders, ...] = (
     ),
     _Orders(
         "makes the model somebody else",
-        "you are n|from now on|you have no|you are under|you are bound|anything now|dan mode|jailbr|never refuse|"
-        "uncensored|unfiltered|unrestricted|unaligned|amoral|without| no |evil|comply with| mode",
+        "you are now|you are no longer|from now on|you have no|you are under|you are bound|anything now|dan mode|"
+        "jailbr|never refuse|uncensored|unfiltered|unrestricted|unaligned|amoral|without any|without restriction|"
+        "without limit|without filter|without rules|without censorship|without ethic|without guideline|"
+        "no restrictions|no filter|no rules|no ethic|no guideline|no moral|evil|comply with|developer mode|"
+        "debug mode|god mode|admin mode|sudo mode|root mode",
         r"\byou are (?:now|no longer) (?:an?|the|in|my|acting|called|free|bound|dan|un\w+|required|going to|allowed)\b|"
         r"\bfrom now on,? you (?:are|have no|will (?:act|be|answer|obey|comply))\b|"
         r"\byou (?:have|are under|are bound by) no (?:rules|restrictions?|limits|limitations|filters?|content policy)\b"
@@ -108,7 +118,8 @@ _PATTERNS: tuple[_Orders, ...] = (
     ),
     _Orders(
         "imitates the system or addresses the model",
-        "<|inst]|system|developer|admin|llm|assistant|agent|bot|model|summari|when| ai|ai ",
+        "<|inst]|system|developer|admin|llm|assistant|agent|bot|model|summari|when you|whenever you|"
+        "for ai|to ai|the ai|any ai|all ai|reading this|processing this",
         r"</?(?:system|instructions?|script|tool_call|im_start|im_end|assistant|user)\b[^>]{0,40}>|"
         r"<\|(?:im_start|im_end|system|assistant|user|endoftext)|\[/?inst\]|<</?sys>>|"
         r"^\W{0,6}(?:system|developer|admin(?:istrator)?)"
@@ -125,7 +136,8 @@ _PATTERNS: tuple[_Orders, ...] = (
     ),
     _Orders(
         "hides something from the user",
-        "user|human|owner|operator|anyone|them|hidden|secret|silently|covertly|quietly",
+        _HUSH + "|without telling|without asking|without informing|without notifying|without alerting|"
+        "keep this|silently|secretly|covertly|quietly",
         r"\b(?:do not|don't|never) (?:tell|inform|mention|reveal|notify|alert|show|let)\b.{0,30}\b(?:the )?"
         r"(?:user|human|owner|operator)s?\b|\bwithout (?:telling|asking|informing|notifying|alerting)\b.{0,10}"
         r"\b(?:user|human|owner|anyone|them)\b|\bkeep this (?:hidden|secret) from\b|"
@@ -143,8 +155,8 @@ _PATTERNS: tuple[_Orders, ...] = (
     ),
     _Orders(
         "makes the model run something",
-        "http|sh|rm -rf|and run|and execute|and follow|and obey|call |decode|decrypt|unscramble|deobfuscate|"
-        "translate|reverse",
+        "http|¦|rm -rf|and run|and execute|and follow|and obey|delete_|send_|http_|exec_|execute_|shell_|write_|"
+        "transfer_|forward_|drop_|remove_|post_|upload_|decode|decrypt|unscramble|deobfuscate|translate|reverse",
         r"\b(?:run|execute|curl|wget)\b.{0,40}https?://|\|\s*(?:sudo )?(?:ba)?sh\b|"
         r"\b(?:run|execute|fetch|download|visit|open)\b.{0,80}(?:rm -rf|\band (?:run|execute|follow|obey)\b)|"
         r"\bcall (?:the )?`?(?:delete|send|http|exec|execute|shell|write|transfer|forward|drop|remove|post|upload)_\w+|"
@@ -181,7 +193,8 @@ _PATTERNS: tuple[_Orders, ...] = (
     ),
     _Orders(
         "gives the model orders (Chinese)",
-        "",
+        "指令|指示|规则|規則|提示|要求|限制|设定|設定|约束|安全|不要告诉|用户|你现在是|从现在起|越狱模式|开发者模式|"
+        "发到|发给|发至|发送到|发送给|发送至|上传到|上传给|上传至|执行以下|执行下面|解码|解密",
         r"(?:忽略|无视|無視|忘记|忘記|忘掉|绕过|繞過|不要遵守|不再遵守|别管|抛开)掉?.{0,4}"
         r"(?:之前|以上|先前|所有|前面|上面|上述|此前|一切|任何|全部|系统|系統|你).{0,10}(?:指令|指示|规则|規則|提示词|提示詞|"
         r"提示|要求|限制|设定|設定|约束|安全)|(?:显示|顯示|输出|輸出|打印|泄露|洩露|透露|告诉我|告訴我|重复|复述).{0,12}"
@@ -196,7 +209,7 @@ _PATTERNS: tuple[_Orders, ...] = (
 @lru_cache(1)
 def _compiled() -> tuple[tuple[str, frozenset[str], re.Pattern[str]], ...]:
     flags = re.DOTALL | re.MULTILINE
-    return tuple((why, frozenset(filter(None, words.split("|"))), re.compile(pattern, flags))
+    return tuple((why, frozenset(word.replace("¦", "|") for word in words.split("|")), re.compile(pattern, flags))
                  for why, words, pattern in _PATTERNS)  # fmt: skip
 
 
@@ -207,7 +220,7 @@ def _words() -> tuple[str, ...]:
 
 
 def signs() -> tuple[str, ...]:
-    """Parts of words of which every ASCII reading that `reason` finds something in holds one."""
+    """Parts of words of which every reading that `reason` finds something in holds one."""
     return _words()
 
 
@@ -233,11 +246,8 @@ def reason(text: str, *, hidden: bool = True) -> str:
             break
         # Most texts hold none of the words, and looking for a word is a hundred times cheaper than a pattern.
         held = [word for word in _words() if word in reading]
-        if not held and reading.isascii():
-            continue
-        for why, words, pattern in _compiled():
-            can_match = not words.isdisjoint(held) if words else not reading.isascii()
-            if can_match and pattern.search(reading):
+        for why, words, pattern in _compiled() if held else ():
+            if not words.isdisjoint(held) and pattern.search(reading):
                 return f"{why} ({how})" if how else why
     return ""
 
@@ -246,9 +256,9 @@ def _readings(text: str, depth: int = 2) -> Iterator[tuple[str, str]]:
     """The readings of a text, each with how it was hidden; the plain one first, hidden ones only where they differ."""
     first = plain(text)
     yield "", first
-    for run in _TAGS.findall(text):
+    for run in TAGS.findall(text):
         yield "hidden tag characters", "".join(chr(ord(c) - 0xE0000) for c in run).lower()
-    joined = _SPELLED.sub(lambda found: re.sub(r"[ .\-_*·]", "", found[0]), first)
+    joined = SPELLED.sub(lambda found: re.sub(r"[ .\-_*·]", "", found[0]), first)
     if joined != first:
         yield "spelled out", joined
     letters = _LEET_WORD.sub(lambda found: found[0].translate(_LEET), first)
@@ -267,7 +277,7 @@ def _decoded(text: str) -> Iterator[tuple[str, str]]:
     decoders: tuple[tuple[str, re.Pattern[str], Callable[[str], bytes]], ...] = (
         ("base64", _BASE64, _from_base64),
         ("base32", _BASE32, lambda run: base64.b32decode(run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 8))),
-        ("hexadecimal", _HEX, lambda run: bytes.fromhex(re.sub(r"0x|[ :]", "", run))),
+        ("hexadecimal", HEX, lambda run: bytes.fromhex(re.sub(r"0x|[ :]", "", run))),
         ("escapes", _UNICODE, lambda run: run.encode("ascii").decode("unicode_escape").encode("utf-8")),
     )
     for how, runs, decode in decoders:

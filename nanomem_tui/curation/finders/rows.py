@@ -6,13 +6,13 @@ Owns how a row becomes a finding. Must not judge a row; reads only.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from nanomem_tui import clock
 from nanomem_tui.curation.finders import use
 from nanomem_tui.curation.values import Decision, Finding
+from nanomem_tui.memory import secret_signs
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, Row, layer_of
 
 if TYPE_CHECKING:
@@ -162,12 +162,8 @@ def told(row: AnyRow) -> str:
     return f"{row.trigger}: {row.better_action}" if isinstance(row, Lesson) else row.text
 
 
-_MAY_BE_SECRET = re.compile(r"[\d\"'`!@#$%^&*]|://|PRIVATE|[\w-]{14}")
-"""What a text of ASCII with a secret has somewhere: a digit, a quotation, a sign, an address, a long run."""
-
-
 def _secrets(text: str) -> list[Secret]:
-    if text.isascii() and not _MAY_BE_SECRET.search(text):
+    if not secret_signs.may_hold(text):
         return []
     from nanomem_tui.memory import secrets
 

@@ -1,28 +1,33 @@
 """A quick look that most texts pass: no word of theirs, however it is read, can be part of an order to a model.
 
 A word is judged once for all texts that hold it. Owns no pattern: it may let too much through to the patterns, never
-too little. Only for texts of ASCII; all else is looked at in full.
+too little.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nanomem_tui.memory import injection
 
 CLEAN, OPEN, HIDDEN = 0, 1, 2
 """What a text may hold: nothing, an order in words that can be read, an order that is hidden."""
-_JOINS = 3
-"""A word that is part of a sign of several words."""
+_JOINS, _LONE, _PAIRS = 4, 8, 16
+"""A word that is part of a sign of several words, that holds a letter by itself, that ends in pairs of hex digits."""
 _MOST_WORDS = 200_000
-_SHORT_WORDS = 4
-"""Words of one or two letters from which a text may be spelled letter by letter."""
 _ENCODED = re.compile(r"[a-z0-9+/_=-]{12}|[%&\\]|0x", re.IGNORECASE)
 """What may hide a text: a long run of letters and digits, a code of a character."""
+_ALONE = re.compile(r"(?<![^\W_])[^\W_](?![^\W_])")
+_EVEN = re.compile(r"\b(?:[0-9a-f]{2}:?)+$")
+_PAIRS_SIDE_BY_SIDE = re.compile(r"[0-9a-f]{2}[ :][0-9a-f]{2}")
+_LETTERS_SIDE_BY_SIDE = re.compile(r"[ .\-_*·]\w[ .\-_*·]\w[ .\-_*·]")
+"""What stands in the middle of what is written in pairs of digits, or letter by letter."""
+_EASY = re.compile(r"[\x00-\x7f\u4e00-\u9fff，。、；：？]*")
+"""Texts that are folded by lower case alone."""
+_EVERYWHERE = frozenset("a all and any are do for from have no not now of on the this to when without you".split())
 _LEET = str.maketrans("013457@$!|", "oieastasil")
-_SIGNS = re.compile(r"[^a-z0-9]")
+_ROT13 = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 
 
 class Sieve:
@@ -30,70 +35,98 @@ class Sieve:
 
     def __init__(self) -> None:
         signs = injection.signs()
-        self._within = tuple(sign for sign in signs if " " not in sign)
-        self._spaced = tuple(sign for sign in signs if " " in sign)
-        self._parts = tuple(_longest(sign) for sign in self._spaced)
-        self._words: dict[str, int] = {}
+        spaced = [sign for sign in signs if " " in sign]
+        self._within = _Signs(sign for sign in signs if " " not in sign)
+        self._parts = _Signs(map(_rarest, spaced))
+        self._spaced = _Signs(spaced)
+        self._clean: set[str] = set()
+        self._others: dict[str, int] = {}
 
     def may_hold(self, text: str) -> int:
         """CLEAN where nothing in a text can be an order, OPEN where `reason` need not look for hidden ones, HIDDEN
         where it must."""
-        if not text.isascii():
+        found = CLEAN
+        if text.isascii() or _EASY.fullmatch(text):
+            read = text.lower()
+        elif _ENCODED.search(text) or injection.TAGS.search(text) or injection.HEX.search(text):
             return HIDDEN
-        short, joins, found = 0, False, CLEAN
-        words = text.lower().split()
-        for word in words:
-            known = self._words.get(word)
-            if known is None:
-                known = self._learned(word)
-            if known == HIDDEN:
+        else:
+            read = injection.plain(text)
+        words = read.split()
+        if self._clean.issuperset(words):
+            return CLEAN
+        for word in set(words).difference(self._clean):
+            found |= self._others.get(word) or self._learned(word)
+            if found & HIDDEN:
                 return HIDDEN
-            if known == _JOINS:
-                joins = True
-            elif known:
-                found = OPEN
-            short += len(word) <= 2
-        if short >= _SHORT_WORDS and _spelled(words):
+        return found and self._looked_at(found, " ".join(words), text)
+
+    def _looked_at(self, found: int, line: str, text: str) -> int:
+        """What a text may hold whose words are `found`."""
+        if len(text) > injection.MAX_SCANNED:
+            return HIDDEN  # it is cut before it is read
+        if found & _PAIRS and _PAIRS_SIDE_BY_SIDE.search(line) and injection.HEX.search(text):
             return HIDDEN
-        return max(found, self._joined(f" {' '.join(words)} ")) if joins else found
+        if found & _JOINS:
+            found |= self._spaced.found_in(f" {line} ")
+        if found & _LONE and _LETTERS_SIDE_BY_SIDE.search(line) and injection.SPELLED.search(line):
+            found |= OPEN
+        return HIDDEN if found & HIDDEN else found & OPEN
 
     def _learned(self, word: str) -> int:
-        if len(self._words) > _MOST_WORDS:
-            self._words.clear()
-        known = self._words[word] = self._judged(word)
+        if len(self._clean) + len(self._others) > _MOST_WORDS:
+            self._clean.clear()
+            self._others.clear()
+        known = self._judged(word)
+        if known:
+            self._others[word] = known
+        else:
+            self._clean.add(word)
         return known
 
     def _judged(self, word: str) -> int:
-        if _ENCODED.search(word) or len(_SIGNS.findall(word)) > 2:
+        if _ENCODED.search(word) or injection.HEX.search(word):
             return HIDDEN
-        found, joins = _where(word, self._within), _where(word, self._parts)
-        if found == OPEN and joins == HIDDEN:
-            return HIDDEN  # as a part of a hidden sign it would have to be looked at twice
-        return found or (_JOINS if joins else CLEAN)
-
-    def _joined(self, line: str) -> int:
-        """Whether a sign of several words is in any reading of a line, and in which."""
-        return _where(line, self._spaced)
+        known = self._within.found_in(word)
+        if self._parts.found_in(f" {word} "):
+            known |= _JOINS
+        if _ALONE.search(word):
+            known |= _LONE
+        return known | _PAIRS if _EVEN.search(word) else known
 
 
-def _where(text: str, signs: Sequence[str]) -> int:
-    """HIDDEN where a sign stands in a text in rot13 or backwards, OPEN where one does as it is, or with digits for
-    letters, else CLEAN."""
-    if any(sign in form for form in (codecs.encode(text, "rot13"), text[::-1]) for sign in signs):
-        return HIDDEN
-    return OPEN if any(sign in form for form in (text, text.translate(_LEET)) for sign in signs) else CLEAN
+class _Signs:
+    """Parts of orders, found in any reading of a text at once."""
+
+    def __init__(self, signs: Iterable[str]) -> None:
+        plain = list(signs)
+        self._plain = re.compile(_branches(plain))
+        self._turned = re.compile(_branches([*(one.translate(_ROT13) for one in plain), *(one[::-1] for one in plain)]))
+
+    def found_in(self, text: str) -> int:
+        """HIDDEN where a sign stands in a text in rot13 or backwards, OPEN where one does as it is, or with digits for
+        letters, else CLEAN."""
+        if self._turned.search(text):
+            return HIDDEN
+        if self._plain.search(text):
+            return OPEN
+        read = text.translate(_LEET)
+        return OPEN if read != text and self._plain.search(read) else CLEAN
 
 
-def _longest(sign: str) -> str:
-    """The longest word of a sign of several."""
-    return max(sign.split(" "), key=len)
-
-
-def _spelled(words: Sequence[str]) -> bool:
-    """Whether four short words stand side by side, as the letters of a word that is spelled out."""
-    run = 0
+def _branches(words: Sequence[str]) -> str:
+    """A pattern that finds any of the words, and looks at each letter of a text only once or twice."""
+    if "" in words:
+        return ""
+    by_letter: dict[str, list[str]] = {}
     for word in words:
-        run = run + 1 if len(word) <= 2 else 0
-        if run >= _SHORT_WORDS:
-            return True
-    return False
+        by_letter.setdefault(word[0], []).append(word[1:])
+    each = [re.escape(letter) + _branches(rest) for letter, rest in sorted(by_letter.items())]
+    return each[0] if len(each) == 1 else f"(?:{'|'.join(each)})"
+
+
+def _rarest(sign: str) -> str:
+    """The longest word of a sign of several that is not in every other text, with the spaces that stand beside it."""
+    words = sign.split(" ")
+    place = max(range(len(words)), key=lambda one: (words[one] not in _EVERYWHERE, len(words[one])))
+    return f"{' ' * (place > 0)}{words[place]}{' ' * (place < len(words) - 1)}"
