@@ -1,4 +1,4 @@
-"""Whether a text is worth the patterns of secrets: a quick look that most texts pass. Must never pass one with a secret.
+"""Whether a text is worth the patterns of secrets: a quick look that most texts pass, and never one with a secret.
 
 Owns what every secret has: a long run of letters and digits, eight digits, the name of what it is.
 """
@@ -8,32 +8,24 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from nanomem_tui.met_words import MetWords
+
 _DIGITS = re.compile(r"\d(?:[ -]?\d){7}", re.ASCII)
 """Numbers of cards, accounts, persons."""
-_WORD = re.compile(
-    r"[!-~]{15}|[A-Z]{2}\d\d|://|PRIVATE|[Aa]ssw|ASSW|[Pp]wd|PWD|(?<![A-Za-z])[Pp](?:in|IN)|ssphrase|ennwor|ENNWOR|"
-    r"eheimzahl|odewor|(?<!\S)(?:passe|PASSE|name)|[Mm]dp|MDP|ontrase|ONTRASE|[Cc]lave|CLAVE|[Ss]enha|SENHA|achtwoord|"
-    r"ogin|OGIN|redential|creds|Creds|sername|iban|Iban|IBAN|密码|密碼|口令|暗号|密语|通行码|арол|АРОЛ|ин-код",
-    re.ASCII,
+_words = MetWords(
+    re.compile(
+        r"[!-~]{15}|[A-Z]{2}\d\d|://|PRIVATE|[Aa]ssw|ASSW|[Pp]wd|PWD|(?<![A-Za-z])[Pp](?:in|IN)|ssphrase|ennwor|ENNWOR|"
+        r"eheimzahl|odewor|(?<!\S)(?:passe|PASSE|name)|[Mm]dp|MDP|ontrase|ONTRASE|[Cc]lave|CLAVE|[Ss]enha|SENHA|achtwoord|"
+        r"ogin|OGIN|redential|creds|Creds|sername|iban|Iban|IBAN|密码|密碼|口令|暗号|密语|通行码|арол|АРОЛ|ин-код",
+        re.ASCII,
+    )
 )
 """A word of the name of a secret; a run as long as the shortest token, key, or value beside these names."""
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
-_MOST_WORDS = 200_000
-_plain: set[str] = set()
-"""Words that tell of no secret, as they were met."""
 
 
 def may_hold(text: str) -> bool:
     """Whether `secrets.find` may find something in a text; False only where it finds nothing."""
     if not text.isascii() and (_UNSEEN.search(text) or not unicodedata.is_normalized("NFKC", text)):
         return True
-    words = text.split()
-    if not _plain.issuperset(words):
-        strange = set(words).difference(_plain)
-        telling = [word for word in strange if _WORD.search(word)]
-        if len(_plain) > _MOST_WORDS:
-            _plain.clear()
-        _plain.update(strange.difference(telling))
-        if telling:
-            return True
-    return _DIGITS.search(text) is not None
+    return _words.tell(text) or _DIGITS.search(text) is not None

@@ -7,10 +7,11 @@ but for their ending or one slip (rapidfuzz). Errs towards different: what adds 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from nanomem_tui.met_words import MOST_WORDS
 from nanomem_tui.stemming import stem
 from nanomem_tui.tokens import fold
 
@@ -42,6 +43,7 @@ class Book:
         self._by_word: dict[str, list[Statement]] = {}
         self._by_run: dict[str, Statement] = {}
         self._known: set[str] = set()
+        self._strange = _Strange(self._strangeness)
         for name, text in texts:
             for statement, bare in self._statements(name, text):
                 self._known.update(statement.words, statement.above)
@@ -65,21 +67,20 @@ class Book:
 
     def _content(self, text: str) -> tuple[str, ...] | None:
         """The content words of a text; None as soon as two of them stand in no boot file: most texts end here."""
-        found: list[str] = []
+        if sum(map(self._strange.__getitem__, text.split())) > 1:
+            return None
+        return self._words(text)
+
+    def _strangeness(self, text: str) -> int:
+        """How many content words stand in no boot file; one that cannot be a slip counts twice."""
         strange = 0
         for word in _each(text):
-            if word in LIGHT or word in self.names:
-                continue
-            if word in ROLES:
-                found.append(word)
+            if word in LIGHT or word in self.names or word in ROLES:
                 continue
             kept = stem(word)
             if kept not in self._known and kept not in SOFT:
-                strange += 1
-                if strange > 1 or len(word) < SLIP or not word.isalpha():
-                    return None
-            found.append(kept)
-        return _without_roles(found)
+                strange += 1 if len(word) >= SLIP and word.isalpha() else 2
+        return strange
 
     def _same(self, words: Sequence[str], said: Statement) -> bool:
         wanted, there = set(words), set(said.words)
@@ -124,6 +125,19 @@ class Book:
 
     def _words(self, text: str) -> tuple[str, ...]:
         return _without_roles([stem(word) for word in _each(text) if word not in LIGHT and word not in self.names])
+
+
+class _Strange(dict[str, int]):
+    """How strange words are to a book: each is judged once for all texts that hold it."""
+
+    def __init__(self, judge: Callable[[str], int]) -> None:
+        self._judge = judge
+
+    def __missing__(self, word: str) -> int:
+        if len(self) > MOST_WORDS:
+            self.clear()
+        self[word] = judged = self._judge(word)
+        return judged
 
 
 def _each(text: str) -> Iterator[str]:

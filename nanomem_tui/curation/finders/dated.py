@@ -74,7 +74,8 @@ class DateHasPassed:
         moment = max(row.created_at, row.updated_at)
         seen = self._seen.get(row.id)
         if seen is None or seen[1] != moment or (seen[0] is not row.text and seen[0] != row.text):
-            day = _day(moment[:19]) if row.kind != "preference" else None
+            may_tell = row.kind != "preference" and relative.may_tell(row.text)
+            day = _day(moment[:19]) if may_tell else None
             found = relative.told(row.text, day, of_rule=row.kind in RULES) if day else ()
             if found:
                 self._told[row.id] = found

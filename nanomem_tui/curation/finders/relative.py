@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nanomem_tui.dream import dates
+from nanomem_tui.met_words import MetWords
 
 _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday".split("|")
 _MONTHS = "january february march april may june july august september october november december".split()
@@ -52,15 +53,17 @@ class Told(NamedTuple):
 def told(text: str, said: date, *, of_rule: bool = False) -> tuple[Told, ...]:
     """The relative dates of a text that was said on that day, in order; none of one that also names a date. Where it
     is a rule or a wish (`of_rule`), `on Friday` is every Friday."""
-    if not _may_tell(text) or not _any().search(text) or _dated().search(text):
+    if not may_tell(text) or not _any().search(text) or _dated().search(text):
         return ()
     return tuple(_of_text(text, said, of_rule=of_rule))
 
 
-def _may_tell(text: str) -> bool:
+def may_tell(text: str) -> bool:
     """Whether a text holds a part of any of the expressions: most hold none, and to look costs little."""
     if not text.isascii() and not _HINTS.isdisjoint(text):
         return True
+    if not _words.tell(text):
+        return False
     lower = text.lower()
     return any(part in lower for part in _PARTS)
 
@@ -69,7 +72,13 @@ _PARTS = (
     "day", "morrow", "night", "this ", "last ", "past ", "previous ", "next ", "coming ", "minute", "hour", "week",
     "month", "year", "eo", "later ", "end of",
 )  # fmt: skip
-_HINTS = frozenset("天日周週星礼月年晚早夜朝晨今昨明刚刚会底末วพมเคสอป")
+_words = MetWords(
+    re.compile(
+        r"day|morrow|night|minute|hour|week|month|year|eo|(?:this|last|past|previous|next|coming|later|end)$",
+        re.IGNORECASE,
+    )
+)
+_HINTS = frozenset("天日周週星礼月年晚早夜朝晨今昨明刚会底末时時分等马วพมเคสอปบ")
 
 
 def _of_text(text: str, said: date, *, of_rule: bool) -> Iterator[Told]:

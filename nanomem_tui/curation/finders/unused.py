@@ -43,25 +43,26 @@ class NeverRecalled:
         items = self._rows.items()
         time = self._rows.time()
         asked: frozenset[str] | None = None
+        today = clock.iso(clock.now())[:10]
         youngest, taken, told = (time.limit(days) for days in (CHATTER_DAYS, TAKEN_DAYS, ASKED_DAYS))
         for row in items:
             if row.hits > 1 or row.last_accessed_at or row.pinned or row.updated_at >= youngest:
                 continue
             old = use.last_use(row) < (told if row.source in ASKED_FOR else taken)
             chatter = row.source not in ASKED_FOR and is_chatter(row.text)
-            if not (chatter or (old and self._is_idle(row, time))):
+            if not (chatter or (old and self._is_idle(row, time, today))):
                 continue
             asked = self._asked_already() if asked is None else asked
             if row.id not in asked:
                 yield self._finding(row, time, chatter=chatter)
 
-    def _is_idle(self, row: Item, time: use.Clock) -> bool:
+    def _is_idle(self, row: Item, time: use.Clock, today: str) -> bool:
         """Whether it was passed over again and again, and is nothing that matters once."""
         if use.is_fact(row) or time.recalled_since(row.created_at) < use.ENOUGH:
             return False
         if row.importance >= MATTERS or self._rows.lasts(row):
             return False
-        return not use.is_ahead(row.text, clock.iso(clock.now())[:10])
+        return not use.is_ahead(row.text, today)
 
     def _finding(self, row: Item, time: use.Clock, *, chatter: bool) -> Finding:
         age = clock.age_text(clock.parse(row.created_at))

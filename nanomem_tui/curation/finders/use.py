@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from nanomem_tui import clock
+from nanomem_tui.met_words import MetWords
 from nanomem_tui.store.values import Item, Lesson
 
 ENOUGH = 5
@@ -109,12 +110,25 @@ def expires(row: Item) -> bool:
 
 def lasts(text: str) -> bool:
     """Whether a text tells what stays true and matters when it is needed once: health, birth, family, emergencies."""
-    return _lasting().search(text) is not None
+    return _words.tell(text) and _lasting().search(text) is not None
 
 
 def is_ahead(text: str, today: str) -> bool:
     """Whether a text names a day that is still to come (`today`: YYYY-MM-DD)."""
-    return any(day > today for day in re.findall(r"(?<!\d)20\d\d-\d\d-\d\d(?!\d)", text))
+    return "20" in text and any(day > today for day in re.findall(r"(?<!\d)20\d\d-\d\d-\d\d(?!\d)", text))
+
+
+_words = MetWords(
+    re.compile(
+        "allerg|anaphyla|intoleran|diabet|asthma|epilep|celiac|coeliac|medication|penicillin|insulin|blood|pregnan|birthday|born|"
+        "anniversary|passport|emergency|next|called|named|names?|pronoun|wife|husband|partner|spouse|son|daughter|mother|"
+        "father|sister|brother|vegetarian|vegan|halal|kosher|disabilit|wheelchair|deaf|blind|backup|disaster|restore|recovery|"
+        "过敏|忌口|不能吃|血型|糖尿病|哮喘|怀孕|生日|出生|纪念日|护照|紧急联系|名字叫|叫做|妻子|老婆|丈夫|老公|女儿|儿子|妈妈|母亲|"
+        "爸爸|父亲|姐姐|妹妹|哥哥|弟弟|素食|清真|アレルギー|誕生日|血液型|แพ้|วันเกิด",
+        re.IGNORECASE,
+    )
+)
+"""A part of each of the words below."""
 
 
 @lru_cache(1)
