@@ -300,6 +300,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
             self._pane = "list"
             self._arrange()
         self.query_one(FilterBar).open()
+        self.make_ready_to_filter()
 
     def do_help(self) -> None:
         """Show the keys."""

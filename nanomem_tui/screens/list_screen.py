@@ -7,6 +7,7 @@ workspace.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from time import sleep
 from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import on, work
@@ -25,6 +26,7 @@ from nanomem_tui.widgets.toast import say
 Row = TypeVar("Row")
 
 INLINE_ROWS = 2_000  # a list this long is filtered at once; a longer one in a thread
+AFTER_FIRST = 0.02  # seconds: the first rows are drawn before a thread takes the processor to find the rest
 HINT = 'words  kind:fact  age:>30d  hits:0  "exact"  -not'
 NAMES = 44  # cells for the fields that a hint names
 DOCTOR = "D on the Status screen (0) runs the doctor"
@@ -213,16 +215,30 @@ class ListScreen(Screen[None], Generic[Row]):
 
     # Filter and order
 
+    def make_ready_to_filter(self) -> None:
+        """A filter is about to be typed: make what it searches in, behind."""
+        if len(self.listing.rows) > INLINE_ROWS:
+            self._fold_in_thread()
+
+    @work(thread=True, exclusive=True, group="fold", exit_on_error=False)
+    def _fold_in_thread(self) -> None:
+        self.listing.fold()
+
     def _make_view(self) -> None:
         turn = self.listing.next_turn()
         if len(self.listing.rows) <= INLINE_ROWS:
             for view in self.listing.views(turn):
                 self._show_view(view)
-        else:
-            self._view_in_thread(turn)
+            return
+        first = self.listing.first_view(turn)
+        if first is not None:
+            self._show_view(first)
+        if first is None or not first.done:
+            self._view_in_thread(turn, 0.0 if first is None else AFTER_FIRST)
 
     @work(thread=True, exclusive=True, group="view", exit_on_error=False)
-    def _view_in_thread(self, turn: int) -> None:
+    def _view_in_thread(self, turn: int, wait: float) -> None:
+        sleep(wait)  # what is typed meanwhile overtakes it
         for view in self.listing.views(turn):
             self.post_message(self.ViewReady(view))
 
@@ -250,7 +266,8 @@ class ListScreen(Screen[None], Generic[Row]):
 
     def _say_totals(self) -> None:
         shown, total = self.shown(), len(self.listing.rows)
-        parts = [f"{shown:,} of {total:,}" if shown != total or self.listing.filter else f"{total:,}"]
+        more = "+" if self.listing.filter and self.listing.view_to_come else ""
+        parts = [f"{shown:,}{more} of {total:,}" if shown != total or self.listing.filter else f"{total:,}"]
         if self.listing.fuzzy:
             parts[0] = f"similar: {parts[0]}"
         if self.table.selected:

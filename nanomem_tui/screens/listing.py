@@ -16,6 +16,7 @@ Row = TypeVar("Row")
 
 STEP = 10_000  # rows looked at between two looks at whether the wish has changed
 FIRST_ROWS = 100  # found rows that are shown before the search is done
+AT_ONCE = 2_000  # rows looked at while a key waits: a few milliseconds
 
 
 @dataclass(frozen=True)
@@ -97,20 +98,56 @@ class Listing(Generic[Row]):
         """Whether the rows that are wanted are still looked for."""
         return self._shown_turn != self._turn
 
+    def fold(self) -> None:
+        """Make the texts that words are searched in, so that the first letter of a filter need not wait for them."""
+        self._folded(self._data, self._turn, whole=True)
+
+    def first_view(self, turn: int) -> View[Row] | None:
+        """What can be shown for `turn` while the key waits: all, or the first rows; None where that is not known yet,
+        `views` finds out."""
+        (rows, texts), wanted = self._data, self.filter
+        if self._sort is not None:
+            return None
+        if not wanted:
+            return View(turn, rows, Found(wanted, range(len(rows))), True)
+        last = self._last
+        if len(texts) < len(rows):
+            texts, last = [fold(self._text(row)) for row in rows[:AT_ONCE]], None
+        search = self._search(rows, texts, last, guess=False)
+        is_all = search.step(AT_ONCE) and len(texts) == len(rows)
+        found = search.found
+        if is_all and found.indexes:
+            return View(turn, [rows[index] for index in ranked(texts, found)], found, True)
+        if len(found.indexes) < FIRST_ROWS:
+            return None
+        return View(turn, [rows[index] for index in found.indexes], found, False)
+
+    def _search(self, rows: Sequence[Row], texts: list[str], last: Found | None, *, guess: bool = True) -> Search:
+        field_of = self.filter.predicate(self._field)
+        accept = None if field_of is None else lambda index: field_of(rows[index])
+        return Search(texts, self.filter, accept, last, fuzzy=guess)
+
+    def _folded(self, data: tuple[Sequence[Row], list[str]], turn: int, *, whole: bool = False) -> bool:
+        """Make the folded texts of all rows; False when the wish changed meanwhile and they are not `whole`."""
+        rows, texts = data
+        with self._folding:
+            while len(texts) < len(rows):
+                if (turn != self._turn and not whole) or data is not self._data:
+                    return False
+                texts.extend([fold(self._text(row)) for row in rows[len(texts) : len(texts) + STEP]])
+        return True
+
     def views(self, turn: int) -> Iterator[View[Row]]:
         """The rows to show for `turn`: perhaps the first ones early, then all. Stops when the wish has changed."""
-        (rows, texts), wanted, last = self._data, self.filter, self._last
+        data, wanted, last = self._data, self.filter, self._last
+        rows, texts = data
         sort, descending = self._sort, self._descending
         if not wanted:
             yield View(turn, _ordered(rows, sort, descending), Found(wanted, range(len(rows))), True)
             return
-        with self._folding:
-            while len(texts) < len(rows):
-                if turn != self._turn:
-                    return
-                texts.extend([fold(self._text(row)) for row in rows[len(texts) : len(texts) + STEP]])
-        field_of = wanted.predicate(self._field)
-        search = Search(texts, wanted, None if field_of is None else lambda index: field_of(rows[index]), last)
+        if not self._folded(data, turn):
+            return
+        search = self._search(rows, texts, last)
         early = False
         while not search.step(STEP):
             if turn != self._turn:

@@ -48,8 +48,7 @@ class FilterBar(Horizontal):
         Binding("down,tab", "keep", "to the list", show=False),
     ]
     DEFAULT_CSS = """
-    FilterBar { height: 1; display: none; background: $panel; }
-    FilterBar.-open { display: block; }
+    FilterBar { height: 1; background: $panel; }
     FilterBar #filter-sign { width: 2; }
     FilterBar #filter-said { width: auto; max-width: 60%; min-width: 1; }
     """
@@ -83,6 +82,7 @@ class FilterBar(Horizontal):
         """`hint`: what may be typed, shown while nothing is."""
         super().__init__()
         self._hint = hint
+        self.display = False  # not by a class: a style of its own is quicker, and esc waits for nothing
 
     def compose(self) -> ComposeResult:
         """A sign, the field, and what is said about the query."""
@@ -102,29 +102,30 @@ class FilterBar(Horizontal):
     @property
     def is_open(self) -> bool:
         """Whether the bar is shown."""
-        return self.has_class("-open")
+        return self.display
 
     def open(self) -> None:
         """Show the bar and let the person type."""
-        self.add_class("-open")
+        self.display = True
         self.query_one(LineInput).focus()
 
     def clear(self) -> None:
         """Give the filter up and hide the bar."""
         self.query_one(LineInput).value = ""
         self.say("")
-        self.remove_class("-open")
+        self.display = False
 
     def set_query(self, query: str) -> None:
         """Filter by `query` as if it had been typed."""
-        self.add_class("-open")
+        self.display = True
         self.query_one(LineInput).value = one_line(query)
 
     def say(self, text: str, tone: str = "dim") -> None:
         """Say something about the query beside it: totals, or what was not understood."""
         said = self.query_one("#filter-said", LineBar)
         shown = f" {one_line(text, max(self.app.size.width * 3 // 5 - 2, 1))} " if text else ""
-        said.styles.width = max(cell_width(shown), 1)
+        if said.styles.width is None or said.styles.width.value != max(cell_width(shown), 1):
+            said.styles.width = max(cell_width(shown), 1)
         said.set_parts([(shown, tone)])
 
     @on(Input.Changed)
