@@ -13,7 +13,7 @@ PEERS := 0.3.0 0.3.5
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs stubs bench peers manuals peer interop vectors crash crash-long slow lowest build clean
+.PHONY: help demo test check docs stubs bench peers manuals sshd peer interop vectors crash crash-long slow lowest build clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,8 @@ bench: $(VENV)/.bench peer ## every figure that the README quotes (data sets by 
 peers: $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) .peers/model/.done .peers/node/.done ## real agent releases, a small language model and gRPC for Node, each in an environment of its own
 
 manuals: .peers/man/.done ## man pages of 200 commands, out of Debian packages, for which questions are labelled
+
+sshd: .peers/sshd/.done ## OpenSSH's own server, out of Debian packages, for the tests of the console over SSH
 
 peer: .peers/taosmd/.done ## another memory library beside which recall is measured, in an environment of its own
 
@@ -105,6 +107,13 @@ $(VENV)/.bench: $(VENV)/.dev scripts/peers/bench.txt
 	@cd .peers/man/packages && apt-get download $$(grep -v '^#' ../../../$<)
 	@for package in .peers/man/packages/*.deb; do dpkg -x $$package .peers/man/unpacked; done
 	@mv .peers/man/unpacked/usr/share/man .peers/man/man && rm -rf .peers/man/packages .peers/man/unpacked
+	@touch $@
+
+.peers/sshd/.done:
+	@rm -rf .peers/sshd && mkdir -p .peers/sshd/packages
+	@cd .peers/sshd/packages && apt-get download openssh-server libwrap0 libnss-wrapper
+	@for package in .peers/sshd/packages/*.deb; do dpkg -x $$package .peers/sshd; done
+	@rm -rf .peers/sshd/packages
 	@touch $@
 
 .peers/model/.done: scripts/peers/model.txt scripts/venv.sh

@@ -20,7 +20,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import asyncssh
 
@@ -99,10 +99,33 @@ class Answer:
     wire: int
 
 
+class Running(Protocol):
+    """The program of a login."""
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+
+    def poll(self) -> int | None:
+        """Its exit code, once it has ended."""
+
+
+class Serving(Protocol):
+    """A server of SSH on loopback, ours or another one."""
+
+    port: int
+    user: str
+    keys: list[asyncssh.SSHKey]
+
+    @property
+    def programs(self) -> Sequence[Running]:
+        """What ran or runs for who logged in, the newest last."""
+
+
 class Session:
     """One login: a program in a terminal over there."""
 
-    def __init__(self, process: asyncssh.SSHClientProcess[bytes], link: Link, server: Server) -> None:
+    def __init__(self, process: asyncssh.SSHClientProcess[bytes], link: Link, server: Serving) -> None:
         self.link = link
         self.output = bytearray()
         self._process = process
@@ -184,6 +207,8 @@ class Server:
         self.command = list(command)
         self.env = dict(env)
         self.port = 0
+        self.user = "nobody"
+        self.keys: list[asyncssh.SSHKey] = []  # one of which who logs in must have; none: anybody may
         self.programs: list[subprocess.Popen[bytes]] = []
 
     async def handle(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
@@ -280,12 +305,17 @@ async def serving(command: Sequence[str], env: Mapping[str, str]) -> AsyncIterat
 
 @asynccontextmanager
 async def login(
-    server: Server, *, size: tuple[int, int] = (80, 24), compressed: bool = False, delay: float = 0.0, bits: int = 0
+    server: Serving, *, size: tuple[int, int] = (80, 24), compressed: bool = False, delay: float = 0.0, bits: int = 0
 ) -> AsyncIterator[Session]:
     """A session in a terminal of `size` (columns, lines), over a link of its own."""
     link = Link(server.port, delay, bits)
     wire = await asyncio.start_server(link.connected, LOOPBACK, 0)
-    options: dict[str, Any] = {"known_hosts": None, "username": "nobody", "client_keys": None, "agent_path": None}
+    options: dict[str, Any] = {
+        "known_hosts": None,
+        "username": server.user,
+        "client_keys": server.keys or None,
+        "agent_path": None,
+    }
     port = wire.sockets[0].getsockname()[1]
     try:
         async with asyncssh.connect(

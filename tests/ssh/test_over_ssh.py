@@ -1,33 +1,21 @@
-"""The console through a real SSH server on loopback: bytes on the wire, a slow link, and a link that is cut."""
+"""The console through SSH servers on loopback, asyncssh's and OpenSSH's: bytes on the wire, slow links, cut links."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks._ssh import Server, Session, login, serving
+from benchmarks._ssh import Session, login
 from nanomem_tui import open_workspace
-from tests.hygiene.repository import ROOT
+from tests.ssh.conftest import ServerOf
 
-START = "from nanomem_tui.__main__ import main; raise SystemExit(main())"
 READY = "no agent"  # what the app says when it has looked at the workspace
 SLOW: dict[str, Any] = {"delay": 0.1, "bits": 56_000}  # 200 ms there and back
 MODES_OFF = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l")
-
-
-@asynccontextmanager
-async def server_of(workspace: Path, **env: str) -> AsyncIterator[Server]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    command = [sys.executable, "-c", START, "--workspace", str(workspace)]
-    async with serving(command, {**kept, "PYTHONPATH": str(ROOT), "COLORTERM": "truecolor", **env}) as server:
-        yield server
 
 
 async def settled(session: Session) -> None:
@@ -47,7 +35,7 @@ def fill(workspace: Path, count: int = 200) -> None:
         ws.flush()
 
 
-async def per_move(workspace: Path, compressed: bool, **env: str) -> tuple[float, float]:
+async def per_move(server_of: ServerOf, workspace: Path, compressed: bool, **env: str) -> tuple[float, float]:
     """Bytes of the console's own and on the wire for one cursor down, scrolls included."""
     async with server_of(workspace, **env) as server, login(server, compressed=compressed) as session:
         await settled(session)
@@ -55,7 +43,7 @@ async def per_move(workspace: Path, compressed: bool, **env: str) -> tuple[float
         return sum(one.size for one in answers) / 40, sum(one.wire for one in answers) / 40
 
 
-async def test_over_ssh_output_is_thin_and_in_the_terminals_own_colours(demo: Path) -> None:
+async def test_over_ssh_output_is_thin_and_in_the_terminals_own_colours(demo: Path, server_of: ServerOf) -> None:
     fill(demo)
     async with server_of(demo) as server, login(server) as session:
         await settled(session)
@@ -69,11 +57,13 @@ async def test_over_ssh_output_is_thin_and_in_the_terminals_own_colours(demo: Pa
 
 
 @pytest.mark.slow
-async def test_moves_cost_few_bytes_on_the_wire_and_fewer_compressed(demo: Path) -> None:
+async def test_moves_cost_few_bytes_on_the_wire_and_fewer_compressed(demo: Path, server_of: ServerOf) -> None:
     fill(demo)
-    own, wire = await per_move(demo, compressed=False)
-    _, wire_compressed = await per_move(demo, compressed=True)
-    plain_own, plain_wire = await per_move(demo, compressed=False, NANOMEM_THIN_OUTPUT="off", NANOMEM_THEME="dark")
+    own, wire = await per_move(server_of, demo, compressed=False)
+    _, wire_compressed = await per_move(server_of, demo, compressed=True)
+    plain_own, plain_wire = await per_move(
+        server_of, demo, compressed=False, NANOMEM_THIN_OUTPUT="off", NANOMEM_THEME="dark"
+    )
     assert own <= 300
     assert wire <= own + 150  # a packet has a head, padding and a mark that it is whole
     assert wire_compressed < wire * 0.7
@@ -82,7 +72,7 @@ async def test_moves_cost_few_bytes_on_the_wire_and_fewer_compressed(demo: Path)
 
 
 @pytest.mark.slow
-async def test_on_a_slow_link_keys_are_answered_and_none_is_lost(demo: Path) -> None:
+async def test_on_a_slow_link_keys_are_answered_and_none_is_lost(demo: Path, server_of: ServerOf) -> None:
     fill(demo)
     async with server_of(demo) as server, login(server, **SLOW) as session:
         await session.shows("Items")  # the first frame: the app is yet to come
@@ -107,7 +97,7 @@ async def test_on_a_slow_link_keys_are_answered_and_none_is_lost(demo: Path) -> 
 
 
 @pytest.mark.slow
-async def test_on_a_slow_link_a_resize_is_drawn_afresh(demo: Path) -> None:
+async def test_on_a_slow_link_a_resize_is_drawn_afresh(demo: Path, server_of: ServerOf) -> None:
     async with server_of(demo) as server, login(server, **SLOW) as session:
         await settled(session)
         before = len(session.output)
@@ -117,7 +107,7 @@ async def test_on_a_slow_link_a_resize_is_drawn_afresh(demo: Path) -> None:
         assert len(session.output) - before > 2000
 
 
-async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo: Path) -> None:
+async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo: Path, server_of: ServerOf) -> None:
     async with server_of(demo) as server, login(server) as session:
         await settled(session)
         session.send("x")
@@ -131,7 +121,7 @@ async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo:
     assert enabled(demo).count(False) == 1
 
 
-async def test_a_connection_that_drops_during_the_start_leaves_no_process(demo: Path) -> None:
+async def test_a_connection_that_drops_during_the_start_leaves_no_process(demo: Path, server_of: ServerOf) -> None:
     before = enabled(demo)
     async with server_of(demo) as server, login(server) as session:
         await session.shows("Items")
@@ -141,7 +131,7 @@ async def test_a_connection_that_drops_during_the_start_leaves_no_process(demo: 
     assert enabled(demo) == before
 
 
-async def test_leaving_gives_the_terminal_back_as_it_was(demo: Path) -> None:
+async def test_leaving_gives_the_terminal_back_as_it_was(demo: Path, server_of: ServerOf) -> None:
     async with server_of(demo) as server, login(server) as session:
         await settled(session)
         session.send("q")
@@ -153,7 +143,7 @@ async def test_leaving_gives_the_terminal_back_as_it_was(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_an_idle_console_sends_nothing_for_minutes(demo: Path) -> None:
+async def test_an_idle_console_sends_nothing_for_minutes(demo: Path, server_of: ServerOf) -> None:
     async with server_of(demo, NANOMEM_FLUSH_INTERVAL_SECONDS="1") as server, login(server) as session:
         await settled(session)
         await session.quiet(10)  # what the start left to do is done
