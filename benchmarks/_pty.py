@@ -35,12 +35,14 @@ HURTFUL = {b"1", b"1000", b"1002", b"1003", b"1004", b"1006", b"1049", b"2004", 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a key brought: milliseconds to the first byte and to the end of the first and last frame, and bytes."""
+    """What a key brought: milliseconds to the first byte, to the end of the first and last frame and to what was waited
+    for, and bytes."""
 
     first_ms: float
     frame_ms: float
     last_ms: float
     size: int
+    shown_ms: float
 
 
 class Terminal:
@@ -140,18 +142,24 @@ class Terminal:
         """Type `keys`."""
         os.write(self._fd, keys.encode())
 
-    def press(self, keys: str, quiet: float = 0.03, limit: float = 5) -> Answer:
-        """Type `keys` as one and time what is written for it, until `quiet` seconds of silence."""
+    def press(self, keys: str, quiet: float = 0.03, limit: float = 5, shows: str = "") -> Answer:
+        """Type `keys` as one and time what is written for it, until `quiet` seconds of silence; `shows` is a pattern of
+        text that is waited for (nothing, or not found: all of it)."""
         before, sent = len(self.output), time.perf_counter()
         self.send(keys)
         times: list[tuple[float, int]] = []
         while time.perf_counter() - sent < limit and self.read(limit if not times else quiet):
             times.append(((time.perf_counter() - sent) * 1000, len(self.output)))
         if not times:
-            return Answer(limit * 1000, limit * 1000, limit * 1000, 0)
+            return Answer(limit * 1000, limit * 1000, limit * 1000, 0, limit * 1000)
         end = bytes(self.output).find(FRAME_END, before)
         frame = next((at for at, size in times if end >= 0 and size >= end + len(FRAME_END)), times[0][0])
-        return Answer(times[0][0], frame, times[-1][0], len(self.output) - before)
+        shown = times[-1][0]
+        if shows:
+            wanted = re.compile(shows.encode())
+            found = (at for at, size in times if wanted.search(_CONTROLS.sub(b"", bytes(self.output[before:size]))))
+            shown = next(found, shown)
+        return Answer(times[0][0], frame, times[-1][0], len(self.output) - before, shown)
 
     def cpu_seconds(self) -> float:
         """User and system time of the program so far (Linux)."""

@@ -3,7 +3,8 @@
     python benchmarks/console.py [--items 100000] [--runs 7] [--json FILE] [--assert]
 
 A home with that many items is made once with the product's own code and kept in the temporary folder. Both programs
-run in pseudo-terminals of 80x24 with warm caches, in turns, so that a busy machine slows both.
+run in pseudo-terminals of 80x24 with warm caches, in turns, so that a busy machine slows both. Then the console is
+asked through an SSH server on loopback, at 80x24 and 200x60, written whole and thin, with and without compression.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from _pty import Terminal
+from _over_ssh import Row, over_ssh, server_name
+from _pty import Answer, Terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 EMPTY = """
@@ -40,15 +43,23 @@ GOALS = {  # figure → (the most it may be, what it is)
     "first_frame_ms": (60, "ms to the first frame"),
     "down_p50_ms": (5, "ms from cursor down to frame, p50"),
     "down_p95_ms": (10, "ms from cursor down to frame, p95"),
-    "down_bytes": (400, "bytes for cursor down, p50"),
+    "down_bytes": (300, "bytes for cursor down, p50"),
     "idle_bytes": (0, "bytes in 5 idle seconds"),
     "idle_cpu_percent": (1, "% CPU while idle"),
     "typed_p50_ms": (20, "ms to a typed character of the filter, p50"),
     "typed_p95_ms": (50, "ms to a typed character of the filter, p95"),
-    "esc_ms": (30, "ms to the answer to Esc"),
+    "found_p50_ms": (20, "ms to the first rows found for it, p50"),
+    "found_p95_ms": (50, "ms to the first rows found for it, p95"),
+    "esc_ms": (30, "ms to the answer to Esc in a filter, p50"),
     "quit_ms": (120, "ms from q to the end of the program"),
     "peak_mb": (250, "MB of memory at most"),
+    "inbox_mb": (250, "MB of memory at most, with the inbox looked through"),
+    "ssh_bytes": (300, "bytes for cursor down over SSH, thin, 80x24, p50"),
+    "ssh_wide_bytes": (300, "bytes for cursor down over SSH, thin, 200x60, p50"),
+    "ssh_packed": (30, "of it compressed, as `ssh -C` does, 80x24, p50"),
+    "ssh_wide_packed": (30, "of it compressed, as `ssh -C` does, 200x60, p50"),
 }
+COLUMNS = ("own", "mean", "wire", "zlib", "wire -C", "least", "rest", "p50 ms")
 
 
 def main() -> int:
@@ -65,6 +76,7 @@ def main() -> int:
         print(f"  {mark} {figures[name]:>9,.2f}  (goal ≤ {goal:g})  {words}")
     print(f"\n  empty app {figures['empty_start_ms']:,.0f} ms, ours {figures['start_ms']:,.0f} ms to the first rows")
     print(f"  {figures['app_ratio']:.2f} of the empty app until the app itself answers; keys typed before wait for it")
+    print_ssh(figures["ssh"], figures["ssh_server"])
     print(json.dumps(figures))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1) + "\n")
@@ -80,7 +92,7 @@ def ours(workspace: Path) -> Terminal:
     return Terminal([sys.executable, "-c", START, "--workspace", str(workspace)], env=environment())
 
 
-def measure(workspace: Path, count: int, runs: int) -> dict[str, float]:
+def measure(workspace: Path, count: int, runs: int) -> dict[str, Any]:
     empty_ms: list[float] = []
     ours_ms: list[float] = []
     app_ms: list[float] = []
@@ -110,7 +122,31 @@ def measure(workspace: Path, count: int, runs: int) -> dict[str, float]:
         "first_frame_ms": statistics.median(frame_ms),
         "quit_ms": statistics.median(quit_ms),
     }
-    return {**figures, **while_running(workspace, count)}
+    return {**figures, **while_running(workspace, count), **through_ssh(workspace)}
+
+
+def through_ssh(workspace: Path) -> dict[str, Any]:
+    """Rows over SSH, and of those the figures that have a goal."""
+    environ = {**environment(), "NANOMEM_THEME": "auto"}
+    rows = over_ssh([sys.executable, "-c", START, "--workspace", str(workspace)], environ)
+    narrow, wide = (row for row in rows if row["way"] == "thin")
+    return {
+        "ssh": rows,
+        "ssh_server": server_name(),
+        "ssh_bytes": narrow["own"],
+        "ssh_wide_bytes": wide["own"],
+        "ssh_packed": narrow["zlib"],
+        "ssh_wide_packed": wide["zlib"],
+    }
+
+
+def print_ssh(rows: Sequence[Row], server: str) -> None:
+    """The table of what a cursor move costs over SSH."""
+    print(f"\nbytes for one cursor down through {server} server (mean: with scrolls; zlib: the stream as -C packs it;")
+    print("least: of one byte on the wire, -C; rest: with the detail that follows a cursor that rests)\n")
+    print(f"  {'size':8}{'output':8}" + "".join(f"{name:>10}" for name in COLUMNS))
+    for row in rows:
+        print(f"  {row['size']:8}{row['way']:8}" + "".join(f"{row[name]:>10,.0f}" for name in COLUMNS))
 
 
 def while_running(workspace: Path, count: int) -> dict[str, float]:
@@ -121,9 +157,11 @@ def while_running(workspace: Path, count: int) -> dict[str, float]:
         down = [console.press("\x1b[B") for _ in range(60)]
         idle_bytes, idle_cpu = idle(console)
         console.press("/")
+        console.drain(0.5)
         letters = [letter for word in ("amber", "quiet") for letter in word + "\x7f" * len(word)]
-        typed = [console.press(letter, quiet=0.15) for letter in letters]
-        escaped = console.press("\x1b", quiet=0.15)
+        total = rf"{count + 1:,}\b"  # the title tells how many of these are found so far
+        typed = [console.press(letter, quiet=0.15, shows=total) for letter in letters]
+        escaped = [console.press("\x1b", quiet=0.15), *(left_filter(console) for _ in range(6))]
         console.drain(0.5)
         return {
             "down_p50_ms": percentile([answer.frame_ms for answer in down], 50),
@@ -133,11 +171,32 @@ def while_running(workspace: Path, count: int) -> dict[str, float]:
             "idle_cpu_percent": idle_cpu,
             "typed_p50_ms": percentile([answer.first_ms for answer in typed], 50),
             "typed_p95_ms": percentile([answer.first_ms for answer in typed], 95),
-            "found_p50_ms": percentile([answer.last_ms for answer in typed], 50),
-            "found_p95_ms": percentile([answer.last_ms for answer in typed], 95),
-            "esc_ms": escaped.first_ms,
+            "found_p50_ms": percentile([answer.shown_ms for answer in typed], 50),
+            "found_p95_ms": percentile([answer.shown_ms for answer in typed], 95),
+            "all_found_p50_ms": percentile([answer.last_ms for answer in typed], 50),
+            "all_found_p95_ms": percentile([answer.last_ms for answer in typed], 95),
+            "esc_ms": statistics.median(answer.first_ms for answer in escaped),
             "peak_mb": console.peak_mb(),
+            "inbox_mb": inbox_mb(console),
         }
+
+
+def left_filter(console: Terminal) -> Answer:
+    """Esc in a filter that lets a part through."""
+    for key in "/am":
+        console.press(key, quiet=0.15)
+    return console.press("\x1b", quiet=0.15)
+
+
+def inbox_mb(console: Terminal) -> float:
+    """The most memory that was held once the inbox has looked through all items and a person went through its list."""
+    before = len(console.output)
+    console.send("9")
+    console.wait_for("Inbox", since=before)
+    console.drain(3.0, limit=120)
+    for key in "jjjGg":
+        console.press(key, quiet=0.3)
+    return console.peak_mb()
 
 
 def idle(console: Terminal, seconds: float = 5.0) -> tuple[float, float]:

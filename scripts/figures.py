@@ -34,6 +34,16 @@ def _pair(first: str, second: str) -> Callable[[Figures], str]:
     return lambda found: f"{found[first]:.1f} / {found[second]:.1f} ms"
 
 
+def _over_ssh(column: str) -> Callable[[Figures], str]:
+    """Bytes over SSH, on each size of terminal; in brackets where output is not thin."""
+
+    def told(found: Figures) -> str:
+        by_way = {way: [f"{row[column]:.0f}" for row in found["ssh"] if row["way"] == way] for way in ("thin", "plain")}
+        return f"{' · '.join(by_way['thin'])} ({' · '.join(by_way['plain'])})"
+
+    return told
+
+
 def _engines(rows: list[Figures]) -> dict[str, Figures]:
     """Rows by engine; the peer without its version."""
     return {"taosmd" if row["engine"].startswith("taosmd ") else row["engine"]: row for row in rows}
@@ -188,11 +198,16 @@ ROWS: dict[str, list[Row]] = {
         ("first frame", "60 ms", _number("first_frame_ms", "{:.0f} ms")),
         ("cursor down, key to frame, p50 / p95", "5 / 10 ms", _pair("down_p50_ms", "down_p95_ms")),
         ("bytes for one cursor down, 80x24", "300", _number("down_bytes")),
+        ("the same over SSH, thin, 80x24 · 200x60 (written whole)", "300", _over_ssh("own")),
+        ("the same compressed, as `ssh -C` does", "30", _over_ssh("zlib")),
+        ("the same on the wire with `ssh -C`; {least} are SSH's own", "–", _over_ssh("wire -C")),
         ("bytes in 5 idle seconds", "0", _number("idle_bytes")),
         ("a typed letter of the filter, p50 / p95", "20 / 50 ms", _pair("typed_p50_ms", "typed_p95_ms")),
+        ("the first rows found for it, p50 / p95", "20 / 50 ms", _pair("found_p50_ms", "found_p95_ms")),
         ("answer to Esc", "30 ms", _number("esc_ms", "{:.0f} ms")),
         ("quit", "120 ms", _number("quit_ms", "{:.0f} ms")),
         ("memory at 100,000 items", "250 MB", _number("peak_mb", "{:.0f} MB")),
+        ("the same with the inbox looked through", "250 MB", _number("inbox_mb", "{:.0f} MB")),
     ],
     "git_speed": [
         ("commit, 2,000 commits, of nanobot's own store", "0.3 ×", _git("commit")),
@@ -284,7 +299,8 @@ def _named(label: str, found: Figures) -> str:
     if SIZES in label:
         return label.replace(SIZES, _sizes(found))
     count = found.get("n") or found.get("vectors") or 0
-    return label.replace("{n}", f"{count:,}").replace("{index}", str(found.get("index")))
+    least = f"{found['ssh'][0]['least']:.0f}" if "{least}" in label else ""
+    return label.replace("{n}", f"{count:,}").replace("{index}", str(found.get("index"))).replace("{least}", least)
 
 
 def _sizes(found: Figures) -> str:
