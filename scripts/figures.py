@@ -203,7 +203,7 @@ ROWS: dict[str, list[Row]] = {
         ("the same on the wire with `ssh -C`; {least} are SSH's own", "–", _over_ssh("wire -C")),
         ("bytes in 5 idle seconds", "0", _number("idle_bytes")),
         ("a typed letter of the filter, p50 / p95", "20 / 50 ms", _pair("typed_p50_ms", "typed_p95_ms")),
-        ("the first rows found for it, p50 / p95", "20 / 50 ms", _pair("found_p50_ms", "found_p95_ms")),
+        ("the first rows found for it, p50 / p95", "20 / 50 ms", _pair("first_rows_p50_ms", "first_rows_p95_ms")),
         ("answer to Esc", "30 ms", _number("esc_ms", "{:.0f} ms")),
         ("quit", "120 ms", _number("quit_ms", "{:.0f} ms")),
         ("memory at 100,000 items", "250 MB", _number("peak_mb", "{:.0f} MB")),
