@@ -89,6 +89,8 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         if self.recorder is not None:
             self.recorder.began(self, name)
         await super().action_do(name)
+        if name == "reload":
+            self.console.paint_anew()
         if name != "back":
             self.console.toured(self.SCREEN, name)
 

@@ -47,6 +47,11 @@ class Display(App[int]):
         if self._shadow is not None:
             self._shadow.forget()
 
+    def paint_anew(self) -> None:
+        """Write all that is to be seen once more, as where somebody else wrote over it."""
+        self.forget_terminal()
+        self.screen.refresh(layout=True)
+
     async def on_event(self, event: events.Event) -> None:
         """A terminal that was resized may show anything."""
         if isinstance(event, events.Resize):

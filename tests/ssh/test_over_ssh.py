@@ -96,6 +96,18 @@ async def test_on_a_slow_link_keys_are_answered_and_none_is_lost(demo: Path, ser
     assert enabled(demo).count(False) == 1
 
 
+@pytest.mark.parametrize("thin", ["on", "off"])
+async def test_reload_paints_everything_for_who_was_written_over(demo: Path, server_of: ServerOf, thin: str) -> None:
+    async with server_of(demo, NANOMEM_THIN_OUTPUT=thin) as server, login(server) as session:
+        await settled(session)
+        before = len(session.output)
+        await session.press("\x1b[15~", quiet=0.5)
+        shown = session.text(before)
+        assert "Items" in shown
+        assert READY in shown
+        assert "q quit" in shown or "? help" in shown, shown
+
+
 @pytest.mark.slow
 async def test_on_a_slow_link_a_resize_is_drawn_afresh(demo: Path, server_of: ServerOf) -> None:
     async with server_of(demo) as server, login(server, **SLOW) as session:
