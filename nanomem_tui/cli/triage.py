@@ -13,7 +13,7 @@ import click
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.memory_changes import warn
 from nanomem_tui.cli.planned import tell
-from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state, rehearsable
+from nanomem_tui.cli.shared import Count, Group, Words, agreed, decided, paged, pass_state
 from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, paragraph, table
 from nanomem_tui.curation.values import KINDS, Decision, Finding, How
@@ -278,18 +278,33 @@ def edit(
 
 
 @triage.command()
-@click.argument("finding_id", metavar="ID", type=Words())
-@click.option("--scope", type=Words(), required=True, help="global, telegram:42 (a chat) or telegram:@ana (a person).")
-@rehearsable
+@ids_argument
+@kind_option
+@all_option
+@click.option(
+    "--scope",
+    type=Words(),
+    help="global, telegram:42 (a chat) or telegram:@ana (a person); default: where a leak belongs.",
+)
+@decided
 @pass_state
-def split(state: State, finding_id: str, scope: str, dry_run: bool) -> None:
+def split(
+    state: State,
+    ids: Sequence[str],
+    kinds: Sequence[str],
+    everything: bool,
+    scope: str | None,
+    yes: bool,
+    dry_run: bool,
+) -> None:
     """Move it to the scope where it belongs.
 
     \b
     Example:
       nanomem triage split conflict:ltm_1+ltm_2 --scope telegram:42
+      nanomem triage split --kind leak --all --yes
     """
-    _decide(state, "split", [finding_id], How(scope=scope), dry_run=dry_run)
+    _decide(state, "split", ids, How(scope=scope), kinds, everything=everything, yes=yes, dry_run=dry_run)
 
 
 @triage.command()

@@ -35,7 +35,11 @@ class Mark(NamedTuple):
 
     def hides(self, finding: Finding, now: str) -> bool:
         """Whether the finding is the one that was decided on, and is not due again."""
-        return self.print_ == finding.print_ and (not self.until or now < self.until)
+        return self.stands(finding.print_, now)
+
+    def stands(self, print_: str, now: str) -> bool:
+        """Whether what has that print is still as it was decided on, and not due again."""
+        return self.print_ == print_ and (not self.until or now < self.until)
 
 
 class Marks:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 KIND = "rule"
-BY_RULE: frozenset[Decision] = frozenset({"keep", "reject", "merge", "edit", "disable", "delete", "snooze"})
-"""Decisions that can be made alike for many; an edit gives each the words that are proposed for it."""
+BY_RULE: frozenset[Decision] = frozenset({"keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze"})
+"""Decisions that can be made alike for many; an edit gives each the words that are proposed for it, a move takes each
+where it belongs."""
 _VARIES = re.compile(r"[“\"'‘«].*?[”\"'’»]|\S*[0-9]\S*|\b[a-z]+_[0-9a-z_]+\b")
 
 
@@ -69,9 +70,14 @@ def pattern_of(why: str) -> str:
     return re.sub(r"\*(?:[ ,]+\*)+", "*", _VARIES.sub("*", why)).strip()
 
 
+def can_rule(finding: Finding, decision: Decision) -> bool:
+    """Whether a decision about a finding can be made alike for others; of what leaks it is known where it belongs."""
+    return decision in BY_RULE and (decision != "split" or (finding.kind == "leak" and finding.offers[0] == "split"))
+
+
 def like(finding: Finding, decision: Decision) -> Rule:
     """The rule for all that is like a finding: of its kind, scope and source, for such a reason. Raises BadInput."""
-    if decision not in BY_RULE:
+    if not can_rule(finding, decision):
         raise BadInput(f"{decision} cannot be decided for many", "rule", f"one of {', '.join(sorted(BY_RULE))}")
     why = secrets.mask(pattern_of(finding.why))
     return Rule(decision, finding.kind, finding.scope_key, finding.source, why)

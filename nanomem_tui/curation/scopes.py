@@ -7,17 +7,21 @@ decides; what stands in the way of a move, `memory.moving`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from nanomem_tui import clock
+from nanomem_tui.curation.marks import Marks
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory import leaks
 from nanomem_tui.memory.imported_chats import BESIDE
+from nanomem_tui.memory.leaks import Leak
 from nanomem_tui.memory.moving import Moving, Plan, Verb
 from nanomem_tui.memory.scope_names import Scope, named, of_item
 from nanomem_tui.memory.scopes import Audience, Layer, layers
 from nanomem_tui.memory.visibility import Groups, ScopeRow, Sees
-from nanomem_tui.operations import Operation
+from nanomem_tui.operations import Change, Operation
 from nanomem_tui.store.values import Item
 
 if TYPE_CHECKING:
@@ -33,7 +37,10 @@ class Scopes:
     def __init__(self, ws: Workspace) -> None:
         self._ws = ws
         self._moving = Moving(ws.store, ws.perform)
-        self._leaks: tuple[int, list[leaks.Leak]] = (-1, [])
+        self._marks = Marks(ws.store)
+        self._looking = threading.Lock()
+        self._look = leaks.Look()
+        self._leaks: tuple[int, list[Leak]] = (-1, [])
 
     # -- who sees what ------------------------------------------------------------------------------------------
 
@@ -86,14 +93,31 @@ class Scopes:
 
     # -- leaks --------------------------------------------------------------------------------------------------
 
-    def leaks(self) -> list[leaks.Leak]:
-        """What leaks, the worst first; found once per change."""
+    def leaks(self) -> list[Leak]:
+        """What leaks, the worst first, without what a person keeps or has put off."""
+        from nanomem_tui.curation.finders.leak import id_of, printed
+
+        found, marks, now = self.found_leaks(), self._marks.all(), clock.iso(clock.now())
+        marked = {one.item.id: mark for one in found if (mark := marks.get(id_of(one))) is not None}
+        return [
+            one
+            for one in found
+            if one.item.id not in marked or not marked[one.item.id].stands(printed(one), now)
+        ]  # fmt: skip
+
+    def found_leaks(self) -> list[Leak]:
+        """All that leaks, the worst first; found once per change, of rows that changed where nobody new is known."""
         counter = self._ws.store.load("item").counter
-        if self._leaks[0] != counter:
-            names = leaks.Names(self._living(), self._heard())
-            rows = [row for row in self._ws.items.all() if row.enabled]
-            self._leaks = counter, leaks.find(rows, names, with_global=self.with_global)
-        return self._leaks[1]
+        with self._looking:
+            if self._leaks[0] != counter:
+                names = leaks.Names(self._living(), self._heard())
+                rows = [row for row in self._ws.items.all() if row.enabled]
+                self._leaks = counter, self._look.find(rows, names, with_global=self.with_global)
+            return self._leaks[1]
+
+    def leak_of(self, item_id: str) -> Leak | None:
+        """What leaks of an item, as it is now."""
+        return next((one for one in self.found_leaks() if one.item.id == item_id), None)
 
     # -- moving -------------------------------------------------------------------------------------------------
 
@@ -104,6 +128,11 @@ class Scopes:
     def move(self, ids: Sequence[str], scope: Scope, *, merge: bool = False) -> tuple[Operation, Plan]:
         """Move items to a scope, as one operation; see `memory.moving`."""
         return self._moving.do(ids, scope, "move", merge=merge)
+
+    def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
+        """What moves items to a scope, merged where the same words are there, for who performs it; see
+        `memory.moving`."""
+        return self._moving.changes(ids, scope)
 
     def copy(self, ids: Sequence[str], scope: Scope) -> tuple[Operation, Plan]:
         """Copy items to a scope, as one operation; see `memory.moving`."""

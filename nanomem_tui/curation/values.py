@@ -18,6 +18,7 @@ KINDS: Mapping[str, str] = {
     "edit": "edit of a Dream that waits",
     "secret": "holds a secret",
     "injection": "reads like an order to the model",
+    "leak": "tells one chat of another",
     "conflict": "contradicts another",
     "duplicate": "says what another says",
     "restated": "stands in a boot file already",

@@ -43,6 +43,8 @@ _ROLE = re.compile(
     r"(?i)(?:abuse|accounts?|admin|billing|contact|hello|help|hr|info|jobs|no-?reply|office|orders?|postmaster|press|"
     r"sales|security|support|team|webmaster)@"
 )
+_NO_PLACE = "(?![村镇鎮市区區县縣路街站寺町駅])"
+"""What a place has behind a name that is a person's elsewhere."""
 _FIRST_PERSON = re.compile(
     r"(?i)\b(?:my|i'm|i’m|i am|i have|i was|i live|i work|mein(?:e|en|em|er)?|ich bin|ich habe|ich wohne|mi esposa|"
     r"mi esposo|mi hij[oa]|soy|je suis|j'ai|j’ai)\b|我(?:的|是|有|住|家)|私(?:の|は)|ผม|ฉัน|내 |저는|나는"
@@ -112,6 +114,10 @@ class Names:
                     found.setdefault(one.scope, one)
         yield from found.values()
 
+    def known(self) -> Mapping[Scope, frozenset[str]]:
+        """Everybody, with where each is at home."""
+        return {scope: frozenset(homes) for scope, homes in self._homes.items()}
+
     def homes(self, scope: Scope) -> frozenset[str]:
         """Where somebody is at home."""
         return frozenset(self._homes.get(scope, ()))
@@ -145,21 +151,43 @@ class Names:
                 table.setdefault(_folded(name), []).append(one)
         self._heads = frozenset(piece for name in self._words for piece in _PIECE.findall(name)[:1])
         longest = sorted(self._others, key=len, reverse=True)
-        guarded = (rf"(?<!\w){re.escape(name)}(?!\w)" if _spaced(name) else re.escape(name) for name in longest)
+        guarded = (
+            rf"(?<!\w){re.escape(name)}(?!\w)" if _spaced(name) else f"{re.escape(name)}{_NO_PLACE}" for name in longest
+        )
         self._pattern = re.compile("|".join(guarded)) if longest else None
 
 
-def find(items: Sequence[Item], names: Names, *, with_global: bool = True) -> list[Leak]:
-    """The leaks among items that live and are switched on, the worst first. `with_global`: chats see what is global."""
-    found = [leak for row in items if (leak := of(row, names, with_global=with_global)) is not None]
-    order = list(LEAKS)
-    return sorted(found, key=lambda leak: (order.index(leak.kind), -leak.sure, leak.item.created_at, leak.item.id))
+class Look:
+    """Finds leaks; while nobody new is known, only rows that changed are judged anew."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Mapping[Scope, frozenset[str]], bool] = ({}, False)
+        self._judged: dict[str, tuple[Item, Leak | None]] = {}
+
+    def find(self, items: Sequence[Item], names: Names, *, with_global: bool = True) -> list[Leak]:
+        """The leaks among items that live and are switched on, the worst first. `with_global`: chats see what is
+        global."""
+        known = names.known(), with_global
+        before = self._judged if known == self._known else {}
+        judged: dict[str, tuple[Item, Leak | None]] = {}
+        for row in items:
+            one = before.get(row.id)
+            same = one is not None and one[0] is row
+            judged[row.id] = one if one is not None and same else (row, of(row, names, with_global=with_global))
+        self._known, self._judged = known, judged
+        order = list(LEAKS)
+        found = [leak for _, leak in judged.values() if leak is not None]
+        return sorted(found, key=lambda leak: (order.index(leak.kind), -leak.sure, leak.item.created_at, leak.item.id))
 
 
 def of(row: Item, names: Names, *, with_global: bool = True) -> Leak | None:
     """What leaks of one item, the worst; None where nothing does."""
     if is_unseen(row):
-        why = f"a {row.kind} does not follow a person" if row.scope_type == "user" else "its scope names nobody"
+        why = (
+            f"{'an' if row.kind[:1] in 'aeiou' else 'a'} {row.kind} does not follow a person"
+            if row.scope_type == "user"
+            else "its scope names nobody"
+        )
         return Leak(row, "unseen", f"no chat sees it: {why}", 1.0, _told_in(row))
     if row.scope_type == "global" and not with_global:
         return None
@@ -172,8 +200,11 @@ def of(row: Item, names: Names, *, with_global: bool = True) -> Leak | None:
 
 def _naming(row: Item, names: Names) -> Leak | None:
     here = of_item(row)
-    for one in names.in_text(row.text):
-        if one.scope == here or here.scope_key in one.homes or one.homes & names.homes(here):
+    named = list(names.in_text(row.text))
+    known = [one for one in named if _at_home(one, here, names)]
+    meant = {_folded(one.name) for one in known}  # of several of one name the one who is known here
+    for one in named:
+        if _folded(one.name) in meant:
             continue
         who = "the chat" if one.scope.scope_type == "chat" else "the person"
         told = f"it names {who} {one.scope.name}"
@@ -187,6 +218,10 @@ def _naming(row: Item, names: Names) -> Leak | None:
             why, sure = f"{told}, and follows {here.name} into every chat", 0.6
         return Leak(row, "names", why, sure, one.scope.name)
     return None
+
+
+def _at_home(one: Somebody, here: Scope, names: Names) -> bool:
+    return one.scope == here or here.scope_key in one.homes or not one.homes.isdisjoint(names.homes(here))
 
 
 def _private(row: Item) -> Leak | None:

@@ -111,18 +111,26 @@ class Moving:
         with those. Raises NothingToDo where nothing can go, with the reason, and what `plan` does."""
         with self._store.deciding.alone():
             plan = self.plan(ids, scope, verb)
-            now = clock.iso(clock.now())
-            if verb == "copy":
-                changes, number = [self._copy(row, scope, now) for row in plan.goes], len(plan.goes)
-            else:
-                changes, number = self._moves(plan, now, merge=merge)
-            if not changes:
-                fix = "merge them" if plan.mergeable and verb == "move" else ""
-                raise NothingToDo(plan.notes[0] if plan.notes else f"nothing to {verb}", scope.name, fix)
+            changes, number = self._changes(plan, merge=merge)
             row = plan.goes[0] if plan.goes else plan.mergeable[0].item
             what = told(row.text) if number == 1 else counted(number, "item")
             operation = new_operation(f"items.{verb}", f"{verb} {what} to {scope.name}", changes)
             return self._perform(operation), plan
+
+    def changes(self, ids: Sequence[str], scope: Scope) -> list[Change]:
+        """What moves the items, merged where their words are there already, for who performs it. Raises as `do`."""
+        return self._changes(self.plan(ids, scope), merge=True)[0]
+
+    def _changes(self, plan: Plan, *, merge: bool) -> tuple[list[Change], int]:
+        now = clock.iso(clock.now())
+        if plan.verb == "copy":
+            changes, number = [self._copy(row, plan.scope, now) for row in plan.goes], len(plan.goes)
+        else:
+            changes, number = self._moves(plan, now, merge=merge)
+        if not changes:
+            fix = "merge them" if plan.mergeable and plan.verb == "move" else ""
+            raise NothingToDo(plan.notes[0] if plan.notes else f"nothing to {plan.verb}", plan.scope.name, fix)
+        return changes, number
 
     def _moves(self, plan: Plan, now: str, *, merge: bool) -> tuple[list[Change], int]:
         moved = {row.id: _placed(row, plan.scope, now) for row in plan.goes}

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from nanomem_tui.curation.decisions import SCOPE_HINT, TOLD, scope_fields
+from nanomem_tui.curation.decisions import TOLD
 from nanomem_tui.curation.progress import Progress
 from nanomem_tui.curation.queue import HELD
 from nanomem_tui.curation.values import KINDS, Decision, Finding, How
-from nanomem_tui.errors import BadInput, NanomemError
+from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.memory.forgetting import target_of
 from nanomem_tui.operations import Operation
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nanomem_tui.store.values import Row
     from nanomem_tui.workspace import Workspace
 
-SIGNS: Mapping[str, str] = {"secret": "!", "injection": "!", "conflict": "!"}
+SIGNS: Mapping[str, str] = {"secret": "!", "injection": "!", "leak": "!", "conflict": "!"}
 
 
 class InboxScreen(WorkspaceScreen[Finding]):
@@ -182,25 +182,10 @@ class InboxScreen(WorkspaceScreen[Finding]):
         await self._decide("snooze")
 
     def do_split(self) -> None:
-        """Move it to the scope that is asked for."""
-        from nanomem_tui.widgets.prompt import AskScreen
+        """Move it to the scope that is asked for, where it belongs first."""
+        from nanomem_tui.screens.inbox_move import ask_for_scope
 
-        rows = self.targets()
-        if not rows or rows[0].layer != "item" or rows[0].kind in HELD:
-            raise BadInput("only an item has a scope to move to", rows[0].id if rows else "")
-
-        def wrong(scope: str) -> str:
-            try:
-                scope_fields(scope.strip(), "")
-            except NanomemError as error:
-                return f"{error.what}: {SCOPE_HINT}"
-            return ""
-
-        async def move(scope: str | None) -> None:
-            if scope:
-                await self._take(rows, "split", How(scope=scope.strip()))
-
-        self.ask(AskScreen("Move to which scope", placeholder=SCOPE_HINT, wrong=wrong), move)
+        ask_for_scope(self, self.targets())
 
     async def do_all_like(self) -> None:
         """Decide alike on all that is like the row at the cursor."""
@@ -215,7 +200,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
         rows = self.targets()
 
         async def decide(_yes: bool = True) -> None:
-            await self._take(rows, decision)
+            await self.take(rows, decision)
             self.table.clear_selection()
 
         if len(rows) <= MANY:
@@ -247,7 +232,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
         async def save(text: str | None) -> None:
             if text:
-                await self._take([row], "edit", How(text=text))
+                await self.take([row], "edit", How(text=text))
 
         def wrong(text: str) -> str:
             if row.kind != "edit":
@@ -258,7 +243,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
         title = f"{verb} {row.ids[0]}{' with these words' if row.kind in HELD else ''}"
         self.ask(EditScreen(title, words, typed=proposed, wrong=wrong), save)
 
-    async def _take(self, rows: Sequence[Finding], decision: Decision, how: How | None = None) -> None:
+    async def take(self, rows: Sequence[Finding], decision: Decision, how: How | None = None) -> None:
         """Decide in a thread, then say what was done, and what had to stay."""
         going = {row.id for row in rows}
         shown = list(self.table.rows)

@@ -68,6 +68,8 @@ def keys(finding: Finding, key_of: KeyOf) -> Block:
     """The keys of what is offered, the proposed one first; each can be undone."""
     offered: Sequence[Decision] = tuple(dict.fromkeys((*finding.offers, "keep")))
     says = {**SAYS, **OF_CONFLICTS} if finding.kind == "conflict" else SAYS
+    if finding.kind == "leak" and finding.offers[0] == "split":
+        says = {**SAYS, "split": "takes it where it belongs"}
     told = [f"{key_of(ACTION_OF[one])} {says[one]}" for one in offered if key_of(ACTION_OF[one])]
     return Body(f"{', '.join(told)}; {key_of('undo')} undoes it.", "dim")
 

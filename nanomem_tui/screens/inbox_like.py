@@ -12,7 +12,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from nanomem_tui.curation.rules import BY_RULE, Rule, like
+from nanomem_tui.curation.rules import Rule, can_rule, like
 from nanomem_tui.curation.values import Decision, Finding
 from nanomem_tui.screens.inbox_detail import ACTION_OF, SAYS
 from nanomem_tui.screens.rows import LISTED
@@ -36,7 +36,7 @@ async def ask_for_all_like(screen: InboxScreen, row: Finding) -> None:
 
     found, has_words = await screen.console.in_thread(alike)
     ways: dict[Decision, None] = dict.fromkeys((*row.offers, "keep", "snooze"))
-    offered = [one for one in ways if one in BY_RULE and (one != "edit" or has_words)]
+    offered = [one for one in ways if can_rule(row, one) and (one != "edit" or has_words)]
     proposed = screen.decided if screen.decided in offered else offered[0]
     keys = {screen.key_of(ACTION_OF[one]): one for one in offered if screen.key_of(ACTION_OF[one])}
 

@@ -163,3 +163,26 @@ def test_a_rule_can_be_wider_be_for_later_or_for_once(workspace: Path, run: Run)
 
 def test_alone_it_tells_what_it_can_do(workspace: Path, run: Run) -> None:
     assert "--apply-rules" in run("triage").out
+
+
+def test_what_leaks_is_listed_and_goes_where_it_belongs_without_a_scope(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.curation.test_scopes import put
+
+    home = make_home(tmp_path)
+    monkeypatch.setenv("NANOMEM_WORKSPACE", str(home))
+    with open_workspace(home) as ws:
+        for name, chat in (("Ana", "-100987"), ("marko", "-200123")):
+            put(ws, f"at_{name}", f"telegram:{chat}", "hello", channel="telegram", chat_id=chat, sender_id=name)
+        put(ws, "job", "global", "Ana is looking for another job")
+    [leak] = run("triage", "list", "--kind", "leak", "--json").json
+    assert (leak["id"], leak["offers"][0]) == ("leak:job", "split")
+    assert run("triage", "split", "--kind", "leak", "--all", "--dry-run").code == 0
+    run("triage", "split", "--kind", "leak", "--all", "--yes")
+    assert run("memory", "show", "job", "--json").json["scope_key"] == "channel:telegram:user:Ana"
+    assert ids(run, "leak") == []
+    run("undo")
+    assert ids(run, "leak") == ["leak:job"]
+    run("triage", "snooze", "leak:job")
+    assert run("scopes", "leaks", "--json").json == []

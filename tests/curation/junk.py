@@ -24,7 +24,7 @@ from nanomem_tui.workspace import Workspace, open_workspace
 
 DATA = Path(__file__).resolve().parent / "junk_data"
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
-PARTS = ("danger", "restated", "dated", "idle", "good", "second")
+PARTS = ("danger", "restated", "dated", "idle", "good", "second", "leaks")
 HELD_OUT = ("held_out",)
 SESSIONS = ("telegram:501", "slack:C0ENG", "feishu:ou_nora", "cli:direct", "discord:887")
 """The sessions that are there; items name others too."""
@@ -78,7 +78,7 @@ def _lines(text: str) -> Iterator[tuple[str, str, Mapping[str, str]]]:
     kind, given = "", dict[str, str]()
     for line in text.splitlines():
         if line.startswith("# "):
-            kind, decide, fields = (part.strip() for part in line[2:].split("|"))
+            kind, decide, fields = (part.strip() for part in line[2:].split("|", 2))
             given = {"decide": decide.replace(" ", ","), **_fields(fields)}
         elif line.strip():
             words, _, own = line.partition(" @@ ")
@@ -95,11 +95,14 @@ def _made(number: int, line: tuple[str, str, Mapping[str, str]], word: str, sess
     key = fields.get("session", session)
     scope = fields.get("scope", "user" if fields["kind"] in ("preference", "fact") else "chat")
     channel, _, chat = key.partition(":")
+    sender = fields.get("sender", "nora")
+    whose = sender if "sender" in fields and scope == "user" else chat
+    place = "workspace:labelled:global" if scope == "global" else f"channel:{channel}:{scope}:{whose}"
     item = Item(
         id=f"ltm_{1_700_000_000_000 + number}_{number}", text=_filled(text, word), kind=fields["kind"],
         scope_type=scope,
-        scope_key=f"channel:{channel}:{scope}:{chat}", channel=channel, chat_id=chat, session_key=key,
-        sender_id="nora", source=fields["source"], source_role="user", created_at=made, updated_at=made,
+        scope_key=place, channel=channel, chat_id=chat, session_key=key,
+        sender_id=sender, source=fields["source"], source_role="user", created_at=made, updated_at=made,
         last_accessed_at=_ago(float(fields["used"])) if "used" in fields else None, hits=int(fields["hits"]),
         importance=float(fields.get("importance", 0.7)), pinned=fields.get("pinned") == "yes",
     )  # fmt: skip

@@ -74,6 +74,14 @@ def test_what_only_looks_like_a_name_does_not(ws: Workspace, where: str, text: s
     assert leak(ws, where, text) is None
 
 
+def test_of_two_of_one_name_the_one_who_is_known_here_is_meant(ws: Workspace) -> None:
+    for channel in ("slack", "feishu"):
+        put(ws, channel, f"{channel}:C1", "greeting", channel=channel, chat_id="C1", sender_id="Ana")
+    assert leak(ws, "slack:C1", "Ana is looking for another job") is None
+    assert leak(ws, "telegram:-100987", "Ana is looking for another job") is None
+    assert leak(ws, "telegram:-200123", "Ana is looking for another job") is not None
+
+
 def test_private_things_leak_where_every_chat_sees_them(ws: Workspace) -> None:
     told = {"channel": "telegram", "chat_id": "-100987", "sender_id": "Ana"}
     found = leak(ws, "global", "my landlord wants me out", **told)
@@ -90,9 +98,9 @@ def test_private_things_leak_where_every_chat_sees_them(ws: Workspace) -> None:
 def test_where_one_chat_only_is_known_nothing_leaks_to_anybody() -> None:
     told = {"channel": "telegram", "chat_id": "-100987", "session_key": "telegram:-100987"}
     mine = Item("one", "my dog is called Rex, and -100987 knows", scope_key="workspace:x:global", **told)  # type: ignore[arg-type]
-    assert leaks.find([mine], leaks.Names([mine])) == []
+    assert leaks.Look().find([mine], leaks.Names([mine])) == []
     other = mine._replace(id="two", text="tea", channel="slack", chat_id="C1", session_key="slack:C1")
-    assert [found.item.id for found in leaks.find([mine, other], leaks.Names([mine, other]))] == ["one"]
+    assert [found.item.id for found in leaks.Look().find([mine, other], leaks.Names([mine, other]))] == ["one"]
 
 
 def test_what_chats_do_not_see_does_not_leak(ws: Workspace) -> None:

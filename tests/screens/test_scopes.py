@@ -128,3 +128,24 @@ async def test_on_a_narrow_screen_nothing_is_lost(home: Path) -> None:
 def where(on: Console, key: str) -> str:
     """The scope key of an item now."""
     return on.app.ws.items.get(key).scope_key
+
+
+async def test_in_the_inbox_a_leak_is_taken_where_it_belongs_by_two_keys(home: Path) -> None:
+    async with console(home, "inbox") as on:
+        await on.until(lambda: "leak:told" in on.ids)
+        await on.at("leak:told")
+        await on.shows("Tells one chat of another", "S takes it where it belongs", "telegram:@Ana, in every chat")
+        await on.press("S")
+        await on.shows("Move Ana looks for another job", "telegram:@Ana", "where it belongs")
+        await on.press("enter")
+        await on.until(lambda: "leak:told" not in on.ids)
+        assert where(on, "told") == "channel:telegram:user:Ana"
+        await on.press("u")
+        await on.until(lambda: "leak:told" in on.ids)
+        await on.at("leak:told")
+        await on.press("plus")
+        await on.until(lambda: "leak:told" not in on.ids)
+        await on.press("1", "l")
+        await on.until(lambda: on.screen.SCREEN == "scopes" and on.screen.is_mounted and bool(on.screen.query("#list")))
+        await on.until(lambda: len(on.ids) > 8)
+        assert "names:told" not in on.ids

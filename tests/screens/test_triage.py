@@ -124,9 +124,9 @@ async def test_words_and_scope_are_mended_here(home: Path) -> None:
         await on.at(next(row.id for row in on.screen.table.rows if row.text == "junk e"))
         await on.press("S")
         on.app.screen.query_one(LineInput).value = "nowhere"
-        await on.press("enter")
-        await on.shows("no scope `nowhere`")
+        await on.shows("Nothing of that name.")
         on.app.screen.query_one(LineInput).value = "telegram:42"
+        await on.shows("the chat telegram:42")
         await on.press("enter")
         await on.until(lambda: "junk e" not in words(on))
         moved = {row.text: row.scope_key for row in on.app.ws.items.all()}

@@ -20,6 +20,7 @@ def finders(ws: Workspace) -> Sequence[Finder]:
     from nanomem_tui.curation.finders.duplicate import SaysTheSame
     from nanomem_tui.curation.finders.held import HeldBack
     from nanomem_tui.curation.finders.injection import ReadsLikeOrder
+    from nanomem_tui.curation.finders.leak import LeaksElsewhere
     from nanomem_tui.curation.finders.long import TooLong
     from nanomem_tui.curation.finders.orphan import FromGoneSession
     from nanomem_tui.curation.finders.restated import Restated
@@ -38,6 +39,7 @@ def finders(ws: Workspace) -> Sequence[Finder]:
         HeldBack(ws.waits),
         HoldsSecret(rows),
         ReadsLikeOrder(rows),
+        LeaksElsewhere(rows, ws.scopes),
         ContradictsAnother(ws.conflicts),
         SaysTheSame(ws.duplicates),
         restated,

@@ -135,7 +135,7 @@ class Rows:
         text = self.shown(row)
         return Finding(
             f"{kind}:{row.id}", kind, layer_of(row), (row.id,), text, why, row.created_at,
-            weight, _print(words(row), *judged), tuple(offers), scope, row.source,
+            weight, print_of(words(row), *judged), tuple(offers), scope, row.source,
         )  # fmt: skip
 
     def lasts(self, row: Item) -> bool:
@@ -170,6 +170,7 @@ def _secrets(text: str) -> list[Secret]:
     return secrets.find(text)
 
 
-def _print(*judged: object) -> str:
+def print_of(*judged: object) -> str:
+    """What changes when one of the things that were judged does."""
     body = "\n".join(map(str, judged))
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
