@@ -6,8 +6,8 @@ from nanomem_tui.actions.action import Action
 from nanomem_tui.conditions import writable
 
 ON_TRIAGE: tuple[Action, ...] = (
-    Action("snooze", ("Z",), "put off", "Put it off for a week; it is asked about again then.", "screen", ("inbox",),
-           headless="triage snooze ID", enabled=writable, footer=16),
+    Action("snooze", ("Z",), "put off", "Put it off for a week; it is asked about again then.", "screen",
+           ("inbox", "duplicates", "conflicts"), headless="triage snooze ID", enabled=writable, footer=16),
     Action("split", ("S",), "move scope", "Move it to the scope where it belongs: global, a chat or a person.",
            "screen", ("inbox", "items", "scopes", "conflicts"),
            headless="triage split ID --scope S", enabled=writable, footer=18,

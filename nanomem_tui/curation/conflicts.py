@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from nanomem_tui import clock
 from nanomem_tui.curation.contradiction import Rivals
 from nanomem_tui.curation.decisions import scope_fields
+from nanomem_tui.curation.marks import snoozed_until
 from nanomem_tui.curation.pairs import Pairs
 from nanomem_tui.curation.values import Finding
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
@@ -122,6 +123,13 @@ class Conflicts:
             self._checked(pairs)
             changes = self._marks.changes([finding_of(one) for one in pairs], "keep")
             return self._perform(new_operation("conflicts.keep-both", f"keep both: {_named(pairs)}", changes))
+
+    def snooze(self, pairs: Sequence[Contradiction], until: str = "") -> Operation:
+        """Put them off `until` then (UTC ISO; a week where it is empty). Raises as `supersede`."""
+        with self._store.deciding.alone():
+            self._checked(pairs)
+            changes = self._marks.changes([finding_of(one) for one in pairs], "snooze", until or snoozed_until())
+            return self._perform(new_operation("conflicts.snooze", f"put off {_named(pairs)}", changes))
 
     def split(self, pair: Contradiction, scope: str, side: Side = "older") -> Operation:
         """Both are so, each in its scope: one of them moves to `scope`. Raises BadInput for no scope, Refused for a

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nanomem_tui import clock
 from nanomem_tui.curation import shingles, value_guard
@@ -23,6 +23,7 @@ from nanomem_tui.curation.clusters import (
     of_one,
     stays,
 )
+from nanomem_tui.curation.marks import snoozed_until
 from nanomem_tui.curation.statements import key_of
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.memory.labels import told
@@ -143,14 +144,22 @@ class Duplicates:
 
     def keep(self, clusters: Sequence[Cluster]) -> Operation:
         """Say that they are no duplicates: asked again only when one of their texts changes. Raises NothingToDo."""
+        return self._marked("keep", clusters)
+
+    def snooze(self, clusters: Sequence[Cluster], until: str = "") -> Operation:
+        """Put them off `until` then (UTC ISO; a week where it is empty). Raises NothingToDo."""
+        return self._marked("snooze", clusters, until or snoozed_until())
+
+    def _marked(self, verb: Literal["keep", "snooze"], clusters: Sequence[Cluster], until: str = "") -> Operation:
         from nanomem_tui.curation.marks import Marks
 
         if not clusters:
             raise NothingToDo("no duplicates are named", "duplicates", "see `nanomem duplicates list`")
         with self._store.deciding.alone():
-            changes = Marks(self._store).changes([finding_of(one) for one in clusters], "keep")
+            changes = Marks(self._store).changes([finding_of(one) for one in clusters], verb, until)
             what = told(clusters[0].kept.text) if len(clusters) == 1 else counted(len(clusters), "cluster")
-            return self._perform(new_operation("duplicates.keep", f"keep all of {what}", changes))
+            label = f"keep all of {what}" if verb == "keep" else f"put off {what}"
+            return self._perform(new_operation(f"duplicates.{verb}", label, changes))
 
     def _decided(
         self, verb: str, clusters: Sequence[Cluster], stays: str, decide: Callable[[Items, Cluster], Operation]

@@ -23,6 +23,11 @@ SNOOZED = timedelta(days=7)
 """How long a finding is put off where nobody says how long."""
 
 
+def snoozed_until() -> str:
+    """Until when a finding is put off that is put off now (UTC ISO)."""
+    return clock.iso(clock.now() + SNOOZED)
+
+
 class Mark(NamedTuple):
     """What was decided about a finding that stays: its id and print, `keep`, `disable` or `snooze`, when, and until
     when (UTC ISO; empty: for good)."""
@@ -59,6 +64,11 @@ class Marks:
             self._marks = {mark.finding: mark for mark in map(self._mark, rows)}
             self._seen = counter
         return self._marks
+
+    def standing(self) -> frozenset[Mark]:
+        """Those that are not due again."""
+        now = clock.iso(clock.now())
+        return frozenset(mark for mark in self.all().values() if not mark.until or now < mark.until)
 
     def hidden(self, findings: Iterable[Finding]) -> list[Finding]:
         """Those that are kept or put off."""

@@ -13,11 +13,10 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock
 from nanomem_tui.curation import judged
 from nanomem_tui.curation.decisions import TOLD, changes_of, words
 from nanomem_tui.curation.judged import Judged
-from nanomem_tui.curation.marks import SNOOZED, Mark, Marks
+from nanomem_tui.curation.marks import Mark, Marks, snoozed_until
 from nanomem_tui.curation.progress import Progress, progress
 from nanomem_tui.curation.values import KINDS, Decider, Decision, Evidence, Finder, Finding, How
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
@@ -48,10 +47,11 @@ class Done(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What the finders found, in the order of the queue, and what they judged it on."""
+    """What the finders found, in the order of the queue, what they judged it on, and the marks that stood then."""
 
     found: Mapping[str, Finding]
     judged: Judged
+    marks: frozenset[Mark]
 
 
 class Triage:
@@ -90,12 +90,14 @@ class Triage:
         look = self._look
         if look is None or self._parted or judged.files_of(self._ws) != look.judged.files:
             return True
+        if not look.marks <= self._marks.standing():
+            return True  # what was put off is due, or was taken back
         return judged.is_new(look.judged, self._now(), self._settled)
 
     def look(self) -> None:
         """Ask every finder anew; may take seconds for 100,000 items."""
         with self._looking:
-            before = judged.judged(self._ws)
+            before, marks = judged.judged(self._ws), self._marks.standing()
             self._parted = False
             found: list[Finding] = []
             for finder in self._finders():
@@ -110,7 +112,7 @@ class Triage:
             found.sort(key=lambda one: one.since, reverse=True)
             found.sort(key=lambda one: (_ORDER.get(one.kind, len(_ORDER)), -round(one.weight, 1)))
             with self._lock:
-                self._look = Look({one.id: one for one in found}, before)
+                self._look = Look({one.id: one for one in found}, before, marks)
                 self._settled = {}
 
     def counts(self) -> dict[str, int]:
@@ -199,7 +201,7 @@ class Triage:
                 raise plan.left[0][1]
             done = tuple(plan.done)
             if decision in MARKED:
-                until = (how.until or clock.iso(clock.now() + SNOOZED)) if decision == "snooze" else ""
+                until = (how.until or snoozed_until()) if decision == "snooze" else ""
                 kept = [one for one in done if one.kind not in HELD or decision == "snooze"]
                 plan.changes += self._marks.changes(kept, decision, until)
             operation = self._operation(plan, beside, next_id or self._next(done))

@@ -137,6 +137,10 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
         """The newer stands, the older was never so."""
         await self._decide("toggle", "The older was wrong in", lambda conflicts, rows: conflicts.keep_new(rows))
 
+    async def do_snooze(self) -> None:
+        """Put it off for a week."""
+        await self._decide("snooze", "Put off", lambda conflicts, rows: conflicts.snooze(rows))
+
     async def _decide(self, action: str, verb: str, decide: Decide) -> None:
         """One pair or a few at once, many after a look at them."""
         rows = self.targets()

@@ -135,15 +135,22 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     async def do_accept(self) -> None:
         """Keep all: they are no duplicates."""
+        await self._mark("accept", "Keep all of", lambda duplicates, rows: duplicates.keep(rows))
+
+    async def do_snooze(self) -> None:
+        """Put it off for a week."""
+        await self._mark("snooze", "Put off", lambda duplicates, rows: duplicates.snooze(rows))
+
+    async def _mark(self, action: str, verb: str, mark: Callable[[Duplicates, Sequence[Cluster]], Operation]) -> None:
         rows = self.targets()
 
-        async def keep(_yes: bool = True) -> None:
-            await self._done(await self.change(lambda ws: ws.duplicates.keep(rows)))
+        async def do(_yes: bool = True) -> None:
+            await self._done(await self.change(lambda ws: mark(ws.duplicates, rows)))
 
         if len(rows) <= MANY:
-            await keep()
+            await do()
         else:
-            self._ask(f"Keep all of {counted(len(rows), 'cluster')}", rows, "", keep, "accept")
+            self._ask(f"{verb} {counted(len(rows), 'cluster')}", rows, "", do, action)
 
     async def do_merge(self) -> None:
         """Make one item of them: of the one at the cursor of the detail, else of the one proposed."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.memory.superseded import mark_of
 from tests.curation.lookers import look_for_junk
 from tests.screens.console import Console, console
@@ -90,3 +91,22 @@ async def test_one_moves_to_the_scope_that_is_typed(home: Path) -> None:
         await on.shows("(u undoes it)")
     with open_workspace(home) as ws:
         assert "channel:telegram:chat:7" in {item.scope_key for item in ws.items.all()}
+
+
+async def test_what_is_put_off_here_is_put_off_in_the_inbox_until_its_time_has_come(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # the finders as they are
+    async with console(home, "conflicts") as on:
+        await on.until(lambda: on.ids)
+        first = on.ids[0]
+        await on.press("Z")
+        await on.until(lambda: first not in on.ids)
+        await on.shows("put off ", "u undoes it")
+        triage = on.app.ws.triage
+        assert first not in {one.id for one in triage.findings(("conflict",))}
+        with clock.at(clock.now() + timedelta(days=8)):
+            assert first in {one.id for one in triage.findings(("conflict",))}
+        await on.press("u")
+        await on.until(lambda: first in on.ids)
+        assert first in {one.id for one in triage.findings(("conflict",))}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from tests.curation.lookers import look_for_junk
 from tests.screens.console import Console, console
 from tests.store.homes import make_home
@@ -158,3 +159,22 @@ async def test_an_item_tells_what_was_merged_into_it(home: Path) -> None:
         await on.press("m", "1")
         await on.at(kept)
         await on.shows("Merged from (3)", "0 hits", "Captured again in any of these words")
+
+
+async def test_what_is_put_off_here_is_put_off_in_the_inbox_until_its_time_has_come(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # the finders as they are
+    async with console(home, "duplicates") as on:
+        await on.until(lambda: on.ids)
+        first = on.ids[0]
+        await on.press("Z")
+        await on.until(lambda: first not in on.ids)
+        await on.shows("put off ", "u undoes it")
+        triage = on.app.ws.triage
+        assert first not in {one.id for one in triage.findings(("duplicate",))}
+        with clock.at(clock.now() + timedelta(days=8)):
+            assert first in {one.id for one in triage.findings(("duplicate",))}
+        await on.press("u")
+        await on.until(lambda: first in on.ids)
+        assert first in {one.id for one in triage.findings(("duplicate",))}
