@@ -29,7 +29,9 @@ KIND = "rule"
 BY_RULE: frozenset[Decision] = frozenset({"keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze"})
 """Decisions that can be made alike for many; an edit gives each the words that are proposed for it, a move takes each
 where it belongs."""
-_VARIES = re.compile(r"[“\"'‘«].*?[”\"'’»]|\S*[0-9]\S*|\b[a-z]+_[0-9a-z_]+\b")
+_VARIES = re.compile(
+    r"[“\"'‘«].*?[”\"'’»]|\S*[0-9*]\S*(?: (?:s|min|h|d|mon|y|days?|weeks?|months?|years?)\b)?|\b[a-z]+_[0-9a-z_]+\b"
+)
 
 
 class Rule(NamedTuple):
@@ -50,7 +52,7 @@ class Rule(NamedTuple):
             finding.kind == self.kind
             and self.scope_key in ("", finding.scope_key)
             and self.source in ("", finding.source)
-            and self.why in ("", pattern_of(finding.why))
+            and (not self.why or pattern_of(self.why) == pattern_of(finding.why))
             and (self.decision in finding.offers or self.decision in ("keep", "snooze"))
         )
 
@@ -66,7 +68,7 @@ _IS = frozenset({"waiting", "stale", "unused", "long", "orphan"})
 
 
 def pattern_of(why: str) -> str:
-    """A reason without what differs from one finding to the next: numbers, ids, names in quotation marks."""
+    """A reason without what differs from one finding to the next: numbers, how long, ids, names in quotation marks."""
     return re.sub(r"\*(?:[ ,]+\*)+", "*", _VARIES.sub("*", why)).strip()
 
 

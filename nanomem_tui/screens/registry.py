@@ -51,7 +51,7 @@ PLACES: Mapping[str, Place] = {
     "survival": Place("dream_survival", "SurvivalScreen", frozenset({"dream", "documents"})),
     "injections": Place("recall_log", "InjectionsScreen", frozenset({"items", "wal", "sessions"})),
     "inbox": Place("inbox", "InboxScreen", frozenset({"items", "lessons", "review", "documents", "records"})),
-    "scopes": Place("scopes", "ScopesScreen", frozenset({"items", "lessons", "sessions", "wal"})),
+    "scopes": Place("scopes", "ScopesScreen", frozenset({"items", "lessons", "sessions", "wal", "records"})),
     "rules": Place("rules", "RulesScreen", frozenset({"records"})),
     "duplicates": Place("duplicates", "DuplicatesScreen", frozenset({"items", "records"})),
     "conflicts": Place("conflicts", "ConflictsScreen", frozenset({"items", "lessons", "records"})),

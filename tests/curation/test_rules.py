@@ -122,3 +122,10 @@ def test_a_rule_decides_only_what_was_offered(home: Path) -> None:
         ws.items.add("same tea b")
         assert ws.triage.rules.meant(like(ws.triage.get("duplicate:tea"), "delete")) == []
         assert len(ws.triage.rules.meant(like(ws.triage.get("duplicate:tea"), "merge"))) == 1
+
+
+def test_how_long_ago_makes_no_other_reason() -> None:
+    ages = [f"never recalled in {age}, while 31 other items were" for age in ("9 d", "3 mon", "2 y", "5 h", "21 days")]
+    assert len({pattern_of(why) for why in ages}) == 1
+    old = "never recalled in * d, while * other items were"  # as a rule was kept before
+    assert pattern_of(old) == pattern_of(ages[1])

@@ -18,9 +18,10 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from nanomem_tui import config, paths
+from nanomem_tui import config, open_workspace, paths
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.app import NanomemApp
+from nanomem_tui.curation.rules import Rule, like
 from nanomem_tui.memory.checkpoint_log import Checkpointed, CheckpointLog
 from nanomem_tui.opening import Opening
 from tests.snapshots.test_screens import COLOURS, LOOKED_AT, Pictured
@@ -105,6 +106,14 @@ async def pictures(app: NanomemApp) -> str:
     return OPERATION.sub(lambda found: "op_" + "0" * (len(found[0]) - 3), text)
 
 
+def keep_rules(home: Path) -> None:
+    """Two rules, one of which is about something there now."""
+    with open_workspace(home) as ws:
+        found = ws.triage.findings()[-1]
+        ws.triage.rules.add(like(found, "keep")._replace(id="rule_1"))
+        ws.triage.rules.add(Rule("delete", "unused", why="never recalled in * days, while * were", id="rule_2"))
+
+
 @pytest.mark.parametrize("name", LOOKS)
 @pytest.mark.parametrize("screen", SCREENS)
 async def test_look(
@@ -114,6 +123,8 @@ async def test_look(
     monkeypatch.setenv("NANOMEM_CONTEXT_TOKENIZER", "estimate")
     timed = [Checkpointed(f"2026-03-01T{hour:02}:00:00+00:00", 4.0 + hour, 1, 3) for hour in range(6)]
     monkeypatch.setattr(CheckpointLog, "last", lambda *_: timed)
+    if screen == "rules":
+        keep_rules(pictured)
     found = paths.locate(pictured)
     opening = Opening(found, config.load(found))
     try:
