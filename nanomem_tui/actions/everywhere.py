@@ -32,6 +32,8 @@ EVERYWHERE: tuple[Action, ...] = (
            headless="log"),
     Action("go_moments", ("H",), "moments", "The memory as it was at any moment, what differs, and the way back.",
            "global", headless="moments list"),
+    Action("last_turn", (".",), "last turn", "The turn that ran last: what the agent was given before it answered, and "
+           "what it saved.", "global", headless="turn show"),
     Action("copy", ("y",), "copy", "Copy the text to your clipboard: by tmux or a program of this desktop, over SSH by "
            "the terminal itself; it is said which.", "global", enabled=with_row),
     Action("copy_to_file", (), "copy to file", "Copy the text to a file in nanomem's folder, where no clipboard can be "

@@ -15,6 +15,7 @@ from nanomem_tui import errors
 from nanomem_tui.cli import failures, output
 from nanomem_tui.cli.shared import MAX_INPUT, Group, json_object, pass_state
 from nanomem_tui.cli.state import State
+from nanomem_tui.cli.turns import list_turns, show_turn
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -88,6 +89,10 @@ def serve(state: State) -> None:
             output.json_line(answer)
             if last:
                 break
+
+
+turn.add_command(list_turns)
+turn.add_command(show_turn)
 
 
 def _answer_once(state: State, do: str) -> None:

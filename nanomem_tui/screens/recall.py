@@ -39,6 +39,7 @@ from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.regressions import Checked
+    from nanomem_tui.memory.scopes import Audience
     from nanomem_tui.screens.recall_pick import Asker
     from nanomem_tui.store.values import Item
     from nanomem_tui.widgets.document import Document
@@ -271,6 +272,11 @@ class RecallScreen(WorkspaceScreen[RecallRow]):
                 self.why_not(item.id)
 
         self.ask(item_screen(lambda: self.ws), chosen)
+
+    def ask_as(self, audience: Audience, text: str) -> None:
+        """Ask as somebody, as if `text` had been typed."""
+        self.ask_about(audience=audience)
+        self.query_one(AskBar).set_text(text)
 
     def why_not(self, item_id: str) -> None:
         """Ask about an item: it stays in the list, with its reason, whatever is asked next."""

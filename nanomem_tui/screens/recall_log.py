@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from nanomem_tui import clock
 from nanomem_tui.errors import NotFound
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.given import Given, given_of
 from nanomem_tui.screens.parts_screen import PartsScreen
 from nanomem_tui.screens.recall_rows import audience_words
 from nanomem_tui.screens.rows import when
 from nanomem_tui.screens.transcript import Preface
 from nanomem_tui.widgets.columns import Column, aged
-from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Spans, lay_out
+from nanomem_tui.widgets.diff import DiffLine, Hunk, spans_of
+from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Line, Span, Spans, lay_out
 from nanomem_tui.widgets.parts_view import Part
 from nanomem_tui.widgets.toast import say
 
 if TYPE_CHECKING:
     from nanomem_tui.app import NanomemApp
     from nanomem_tui.memory.injections import Injected
+    from nanomem_tui.screens.recall import RecallScreen
     from nanomem_tui.screens.wal import WalScreen
     from nanomem_tui.workspace import Workspace
 
@@ -33,30 +36,34 @@ TONES = {"given": "accent", "held": "warn"}
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """An item or a lesson of a turn, as it is now; `text` is empty when it is gone. `how`: given, saved, learned, or
-    held for a person, in the inbox."""
+class GivenPart:
+    """An item or a lesson of a turn: the words that the model had, and what became of them."""
 
-    what: str
-    id: str
-    text: str
-    how: str = "given"
+    of: Given
     stops: bool = True
 
     @property
     def key(self) -> str:
         """Its own among those of the turn."""
-        return f"{self.how} {self.what} {self.id}"
+        return f"{self.of.how} {self.of.what} {self.of.id}"
 
     def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
-        """What it is, and its text."""
-        text = (self.text, "") if self.text else ("(deleted since)", "warn")
-        block = Spans(((f"{self.how} {self.what}  ", TONES.get(self.how, "good")), text), 2)
-        return [*lay_out((block, Body(self.id, "dim", indent=2)), width, wrapped), ()]
+        """What it is, its words then and, where they are others, now."""
+        of = self.of
+        head = f"{of.how} {of.what}{', near in meaning' if of.near else ''}  "
+        known = of.then or of.text
+        text = (known, "") if known else ("(its words are not known any more)", "warn")
+        reworded = bool(of.then and of.text)
+        blocks: list[Block] = [Spans(((head, TONES.get(of.how, "good")), ("", "") if reworded else text), 2)]
+        if of.since:
+            blocks.append(Body(f"({of.since})", "warn", indent=2))
+        if reworded:
+            blocks += [Spans(((sign, tone), *spans), 4) for sign, tone, spans in _reworded(of)]
+        return [*lay_out((*blocks, Body(of.id, "dim", indent=2)), width, wrapped), ()]
 
     def plain(self) -> str:
-        """The text."""
-        return self.text or self.id
+        """The text as the model had it."""
+        return self.of.then or self.of.text or self.of.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +81,9 @@ class InjectionsScreen(PartsScreen["Injected"]):
     EMPTY = "No turn yet: the log begins with the first turn that an agent takes with our memory (nanomem attach)."
     HELP = (
         "Each real turn with the items and lessons that were put before the model, and what the turn saved, without "
-        "what it put into the inbox; the newest first. enter goes to its items, enter there to the item; o to what was "
-        "said. Signs: ! a turn without an end."
+        "what it put into the inbox; the newest first. The words are those that the model had; what was edited, "
+        "switched off or deleted since says so. enter goes to its items, enter there to the item; o to what was said, "
+        "A to what the same words would bring back now. Signs: ! a turn without an end."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "session": "text", "channel": "text", "sender": "text", "age": "age", "item": "text", "lesson": "text",
@@ -136,24 +144,7 @@ class InjectionsScreen(PartsScreen["Injected"]):
 
     def detail(self, row: Injected) -> Turned:
         """The turn, then each item and lesson as it is now."""
-        rows = self.ws.store.load("item")
-
-        def item(key: str) -> str:
-            found = rows.items.get(key)
-            return "" if found is None or found.is_deleted else found.text
-
-        def lesson(key: str) -> str:
-            found = rows.lessons.get(key)
-            return "" if found is None or found.is_deleted else f"{found.trigger}: {found.better_action}"
-
-        given = [Given("item", key, item(key)) for key in row.items]
-        given += [Given("lesson", key, lesson(key)) for key in row.lessons]
-        given += [Given("item", key, item(key), "saved") for key in row.saved]
-        given += [Given("lesson", key, lesson(key), "learned") for key in row.learned]
-        given += [
-            Given("lesson", key, lesson(key), "held") if key in rows.lessons else Given("item", key, item(key), "held")
-            for key in row.held
-        ]
+        given = map(GivenPart, given_of(self.ws, row))
         return Turned(row.turn, (Preface(tuple(_facts(row))), *given))
 
     def show_detail(self, detail: Any) -> None:
@@ -166,6 +157,25 @@ class InjectionsScreen(PartsScreen["Injected"]):
 
     # Actions
 
+    def show_newest(self) -> None:
+        """The turn that ran last, whatever the filter and wherever the cursor is."""
+        newest = self.ws.traces.injections.turns(1)
+        if newest:
+            self.reload()
+            self.show_row(newest[0].turn)
+
+    def do_asker(self) -> None:
+        """Ask Recall what the same person would be given for the same words now."""
+        from nanomem_tui.memory.scopes import Audience
+
+        row = self.table.cursor_row
+        if row is None:
+            return
+        self.console.go("recall")
+        recall = cast("RecallScreen", self.console.get_screen("recall"))
+        audience = Audience(row.channel or "", row.chat_id, row.sender_id)
+        recall.call_later(recall.ask_as, audience, row.user)
+
     def open_row(self, row: Injected) -> None:
         """Enter: to the first item of the turn."""
         super().open_row(row)
@@ -174,12 +184,13 @@ class InjectionsScreen(PartsScreen["Injected"]):
     def do_open(self) -> None:
         """Enter on an item or a lesson: to where it is."""
         part = self.view.current
-        if not isinstance(part, Given):
+        if not isinstance(part, GivenPart):
             return
-        if part.text and _waits(self.ws, part):
-            self.console.go("inbox", part.id)
-        elif part.text:
-            self.console.go(f"{part.what}s", part.id)
+        of = part.of
+        if of.text and _waits(self.ws, of):
+            self.console.go("inbox", of.id)
+        elif of.text:
+            self.console.go(f"{of.what}s", of.id)
         else:
             say(self, "It was deleted since; U is the ledger, which can bring it back", "warning")
 
@@ -212,6 +223,20 @@ def _waits(ws: Workspace, part: Given) -> bool:
     table = ws.store.snapshot.items if part.what == "item" else ws.store.snapshot.lessons
     row = table.get(part.id)
     return row is not None and not row.is_deleted and row.waits
+
+
+def _reworded(of: Given) -> Iterable[tuple[str, str, Sequence[Span]]]:
+    """The words of then and of now, what differs marked."""
+    lines = (DiffLine("-", of.then), DiffLine("+", of.text))
+    for line, spans in spans_of(Hunk(lines)):
+        yield f"{line.sign} ", "added" if line.sign == "+" else "removed", spans
+
+
+def show_last_turn(console: NanomemApp) -> None:
+    """Show the turn that ran last, at whose row the cursor then stands."""
+    console.go("injections")
+    screen = cast("InjectionsScreen", console.get_screen("injections"))
+    screen.call_later(screen.show_newest)
 
 
 def show_turns_of(console: NanomemApp, field: str, key: str) -> None:

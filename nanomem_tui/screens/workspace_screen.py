@@ -156,6 +156,12 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
         await copying.to_file(self)
 
+    def do_last_turn(self) -> None:
+        """To the turn that ran last."""
+        from nanomem_tui.screens.recall_log import show_last_turn
+
+        show_last_turn(self.console)
+
     def do_tour(self) -> None:
         """The lines for who is here for the first time."""
         from nanomem_tui.tour import FIRST, Tour
