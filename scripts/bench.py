@@ -32,10 +32,12 @@ FOLDER = ROOT / "benchmarks"
 KEPT = FOLDER / "figures.json"
 QUICK = {
     "cli_start": ["--runs", "7"],
+    "conflicts": ["--n", "5000"],
     "console": ["--items", "1000", "--runs", "2"],
     "duplicates": ["--n", "5000", "--floor", "1000"],
     "git_speed": ["--commits", "200"],
     "keeping_speed": ["--n", "1000", "10000", "--rounds", "3"],
+    "moments": ["--n", "5000", "--edits", "500"],
     "operational": ["--n", "2000", "--rounds", "3"],
     "recall": ["--quick"],
     "recall_speed": ["--n", "1000", "10000"],

@@ -214,6 +214,12 @@ ROWS: dict[str, list[Row]] = {
         ("diff, of the same", "0.05 ×", _git("diff")),
         ("log, of the same", "1 ×", _git("log")),
     ],
+    "moments": [
+        ("100,000 items as they were 10,000 edits ago / what differs from then", "–",
+         lambda found: f"{found['ours']['rows_s']:.2f} / {found['ours']['differ_s']:.2f} s"),
+        ("what differs, of the same operations read and decoded", "–",
+         lambda found: _times(found["ours"]["differ_of_floor"])),
+    ],
     "operational": [
         ("push of a metric / an event into operational memory, of JSON and one write", "–", _pushes),
         ("the same in µs", "10", _push_time),

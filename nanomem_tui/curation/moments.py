@@ -30,6 +30,8 @@ NAMES = "an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 
 _AGO = re.compile(r"(\d{1,6}) ?(m|min|h|d|w) ago")
 _DAY = re.compile(r"(today|yesterday)(?: (\d{1,2}):(\d{2}))?")
 _CHECKPOINT = re.compile(r"checkpoint -(\d{1,4})")
+MOST_WITH_FILES = 1_000
+"""Changes of an operation: one of more, an import, touched no file, and is not read whole to see that."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -241,7 +243,8 @@ class Moments:
     def _made_by(self, done: Operation) -> str:
         """The commit that an operation on files made, told by what it left: a version's time is in whole seconds, and
         it is made a little after its operation."""
-        left = {change.key: change.after for change in done.changes if change.layer == "file"}
+        changes = done.changes if len(done.changes) <= MOST_WITH_FILES else ()
+        left = {change.key: change.after for change in changes if change.layer == "file"}
         path = next((key for key in left if key in TRACKED_FILES), None)
         made = clock.parse(done.at)
         if path is None or made is None:

@@ -76,8 +76,8 @@ def operations_after(connection: sqlite3.Connection, workspace_id: str, seq: int
 
 
 def operation(connection: sqlite3.Connection, workspace_id: str, op_id: str) -> StoredOperation | None:
-    """One operation by its id, whole."""
-    found = _found(connection, f"{_WHOLE} WHERE o.workspace_id = ? AND o.id = ?", (workspace_id, op_id))
+    """One operation by its id."""
+    found = _found(connection, f"{_LIGHT} WHERE o.workspace_id = ? AND o.id = ?", (workspace_id, op_id))
     return found[0] if found else None
 
 
