@@ -2,10 +2,10 @@
 
     python benchmarks/moments.py [--n 100000] [--edits 10000] [--json FILE]
 
-The items came by one import, then each edit was an operation of its own. `list` are the fifty newest moments, `name` finds
-the import by its id, `rows` are all rows as they were right after it, `differ` what differs from then to now, `plan` what
-restoring all of it would change. The floor is what any way back has to do: the recorded operations since that moment
-read out of SQLite and decoded as JSON. All of it is processor time, the median of five.
+The items came by one import, then each edit was an operation of its own. `list` are the fifty newest moments, `name`
+finds the import by its id, `rows` are all rows as they were right after it, `differ` what differs from then to now,
+`plan` what restoring all of it would change. The floor is what any way back has to do: the operations recorded since
+that moment, read out of SQLite and decoded as JSON. All of it is processor time, the median of five.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Prints texts as they are stored, through the printers of this package.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,6 +79,7 @@ def list_moments(state: State, limit: int, offset: int) -> None:
 @kind_option
 @scope_option
 @id_option
+@click.option("--file", "path", type=Words(), help="Print this file as it was then: SOUL.md, USER.md, MEMORY.md.")
 @paged
 @pass_state
 def show(
@@ -88,19 +89,34 @@ def show(
     kind: str | None,
     scope: str | None,
     ids: Sequence[str],
+    path: str | None,
     limit: int | None,
     offset: int,
 ) -> None:
-    """What was there at a moment.
+    """What was there at a moment: rows, and where no rows are asked for SOUL, USER and MEMORY, too.
 
     \b
     Example:
       nanomem moments show "yesterday 18:00" --kind preference
+      nanomem moments show yesterday --file USER.md
     """
     with state.open() as ws:
         chosen = ws.moments.chosen(layer, kind, scope, ids)
         moment = ws.moments.named(when)
-        rows = [(place[0], row) for place, row in sorted(ws.moments.rows_at(moment).items()) if chosen.row(row)]
+        if path is not None:
+            _show_file(state, moment, path, ws.moments.texts(moment))
+            return
+        files, unread = ({}, None) if any(chosen) else _texts(ws, moment)
+        unknown = ""
+        try:
+            there = ws.moments.rows_at(moment)
+        except NotFound as error:
+            if not files:
+                raise
+            there, unknown = {}, f"Items, lessons and records: {error.what} ({error.fix})."
+    if unread is not None:
+        output.notes([f"Without the versions of the files. {unread.line()}"])
+    rows = [(place[0], row) for place, row in sorted(there.items()) if chosen.row(row)]
     shown = page(rows, limit, offset)
     columns = [
         Column("Layer", drop=1),
@@ -113,8 +129,13 @@ def show(
     body = {
         "moment": _moment_json(moment),
         "rows": [{"layer": name, **values.plain(row._asdict())} for name, row in shown],
+        "files": [{"path": name, "text": text} for name, text in files.items()],
+        "unknown": unknown or None,
     }
-    state.show(body, lambda: [*(table(columns, cells, output.terminal_width()) if cells else []), ending])
+    told = [f"{name}: {words.counted(len(text.splitlines()), 'line')}" for name, text in files.items()]
+    state.show(
+        body, lambda: [*(table(columns, cells, output.terminal_width()) if cells else []), unknown or ending, *told]
+    )
 
 
 @moments.command()
@@ -224,6 +245,25 @@ def restore(
             return
         done = ws.moments.restore(plan)
     tell(state, [done], body, dry_run=False)
+
+
+def _texts(ws: Workspace, moment: Moment) -> tuple[dict[str, str], NanomemError | None]:
+    """The files of then, or why they are not known."""
+    try:
+        return ws.moments.texts(moment), None
+    except NanomemError as error:
+        return {}, error
+
+
+def _show_file(state: State, moment: Moment, path: str, texts: Mapping[str, str]) -> None:
+    """Print one file of then. Raises NotFound."""
+    wanted = next((name for name in texts if path in (name, name.rpartition("/")[2])), None)
+    if wanted is None:
+        there = f"there were {', '.join(texts)}" if texts else "no version of the memory's files is known of then"
+        raise NotFound("no such file at that moment", path, there)
+    text = texts[wanted]
+    body = {"moment": _moment_json(moment), "path": wanted, "text": text}
+    state.show(body, lambda: text.rstrip("\n").split("\n"))
 
 
 def _files(ws: Workspace, ends: Sequence[Moment]) -> tuple[list[FileDiff], NanomemError | None]:

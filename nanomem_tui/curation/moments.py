@@ -226,6 +226,19 @@ class Moments:
         )
         return [one for one in found if one.before != one.after]
 
+    def texts(self, moment: Moment) -> dict[str, str]:
+        """SOUL, USER and MEMORY as they were at a moment, those that were there, by path; empty where no version was
+        kept. Raises DamagedGit."""
+        from nanomem_tui.dream.versions import NOW
+
+        commits = self._ws.dream.commits()
+        sha = self._version_at(moment, commits) if commits else ""
+        if sha == "":
+            return {}
+        texts = self._ws.dream.versions.text
+        found = {path: texts(NOW if sha is None else sha, path) for path in TRACKED_FILES}
+        return {path: text for path, text in found.items() if text is not None}
+
     def version(self, moment: Moment) -> str:
         """The SHA of the version of the memory's files that was there at a moment; empty for now and before the
         first."""

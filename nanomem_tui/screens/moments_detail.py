@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.screens.rows import in_pairs
 from nanomem_tui.text import one_line
+from nanomem_tui.widgets.diff import DiffLine, Hunk, Sign, spans_of
 from nanomem_tui.widgets.document import Block, Body, Heading, Spans
 
 if TYPE_CHECKING:
     from nanomem_tui.curation.rewinding import Difference
+    from nanomem_tui.store import merge
     from nanomem_tui.store.git_values import FileDiff
     from nanomem_tui.store.values import AnyRow
 
 SHOWN = 200  # rows
 LINES = 400  # of a file
 SILENT = frozenset({"updated_at", "key", "revision"})
+TONES = {"+": "added", "-": "removed"}
 SIGNS = {"added": ("+ ", "added"), "removed": ("- ", "removed"), "changed": ("~ ", "accent")}
 
 
@@ -41,8 +44,10 @@ def difference_blocks(found: Sequence[Difference], *, back: bool = False) -> lis
         for name in one.fields:
             label, before, after = in_pairs(name, getattr(old, name), getattr(new, name))
             if name not in SILENT and before != after:
-                blocks.append(Spans((("  - ", "removed"), (label, "dim"), (one_line(before, 300), "removed")), 4))
-                blocks.append(Spans((("  + ", "added"), (label, "dim"), (one_line(after, 300), "added")), 4))
+                lines = (DiffLine("-", one_line(before, 300)), DiffLine("+", one_line(after, 300)))
+                for line, spans in spans_of(Hunk(lines)):
+                    tone = TONES[line.sign]
+                    blocks.append(Spans(((f"  {line.sign} ", tone), (label, "dim"), *spans), 4))
     if len(found) > SHOWN:
         blocks.append(Body(f"… and {len(found) - SHOWN:,} more", "dim"))
     return blocks
@@ -53,11 +58,14 @@ def file_blocks(files: Sequence[FileDiff]) -> list[Block]:
     blocks: list[Block] = []
     for one in files:
         blocks.append(Heading(one.path))
-        lines = [line for hunk in one.hunks for line in hunk.lines if line.tag != "equal"]
-        signs = {"insert": ("+ ", "added"), "delete": ("- ", "removed")}
-        blocks += [
-            Spans((signs[line.tag], (one_line(line.text, 1000), signs[line.tag][1])), 2) for line in lines[:LINES]
-        ]
+        lines = [pair for hunk in one.hunks for pair in spans_of(_changed(hunk))]
+        blocks += [Spans(((f"{line.sign} ", TONES[line.sign]), *spans), 2) for line, spans in lines[:LINES]]
         if len(lines) > LINES:
             blocks.append(Body(f"… and {len(lines) - LINES:,} more lines", "dim"))
     return blocks
+
+
+def _changed(hunk: merge.Hunk) -> Hunk:
+    """The lines of a hunk that came or went."""
+    signs: dict[str, Sign] = {"insert": "+", "delete": "-"}
+    return Hunk(tuple(DiffLine(signs[x.tag], one_line(x.text, 1000)) for x in hunk.lines if x.tag in signs))

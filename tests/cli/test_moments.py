@@ -147,6 +147,22 @@ def test_files_differ_by_their_lines_between_two_versions_and_since_one(run: Run
     assert run("moments", "diff", newest, "--layer", "item").code == 2
 
 
+def test_the_files_of_a_moment_are_shown_as_they_were(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    older = run("moments", "list", "--json").json[3]["name"]
+    line = ["git", "-C", str(workspace), "show", f"{older}:USER.md"]
+    known = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    shown = run("moments", "show", older, "--json").json
+    assert {one["path"]: one["text"] for one in shown["files"]}["USER.md"] == known
+    assert "nothing is recorded of that time" in shown["unknown"]
+    assert run("moments", "show", older, "--file", "USER.md").out.rstrip("\n") == known.rstrip("\n")
+    (workspace / "USER.md").write_text("# By hand \x1b]0;x\x07\n")
+    assert "\x1b" not in run("moments", "show", "now", "--file", "USER.md").out
+    wrong = run("moments", "show", older, "--file", "OTHER.md")
+    assert wrong.code == 2
+    assert "SOUL.md, USER.md" in wrong.err
+
+
 def test_an_edited_file_is_in_the_moment_right_after_it(tmp_path: Path, run: Run, home: Callable[[str], Path]) -> None:
     workspace = home("nb035")
     before = (workspace / "USER.md").read_text()
