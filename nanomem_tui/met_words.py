@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-MOST_WORDS = 200_000
+MOST_WORDS = 30_000
+"""Words that are kept: most that are met once are a number or a name of one text, and would fill the memory."""
 
 
 class MetWords:

@@ -23,6 +23,7 @@ from nanomem_tui.curation.clusters import (
     of_one,
     stays,
 )
+from nanomem_tui.curation.groups import Groups, Node
 from nanomem_tui.curation.marks import snoozed_until
 from nanomem_tui.curation.statements import key_of
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 NEAR = 72.0
 """Per cent of the letters of two keys that agree, from which a person is asked."""
-Node = tuple[str, str]
-"""Scope key, and the key of a statement."""
 Like = tuple[float, value_guard.Verdict]
 """Per cent of the letters that agree, and what the guard says: `same` or `near`."""
 
@@ -63,10 +62,9 @@ class Duplicates:
         self._marks = marks
         self._lock = threading.Lock()
         self._changed: set[str] | None = None
-        self._rows: dict[str, Item] = {}
         self._nodes: dict[str, Node] = {}
-        self._members: dict[Node, list[str]] = {}
-        self._groups: defaultdict[tuple[str, tuple[str, ...]], set[str]] = defaultdict(set)
+        self._members: dict[Node, Item | list[Item]] = {}  # most statements are of one row: no list for each
+        self._groups = Groups()
         self._paired = False
         self._near: defaultdict[Node, dict[Node, Like]] = defaultdict(dict)
         self._agree: dict[Node, list[Cluster]] = {}
@@ -79,7 +77,7 @@ class Duplicates:
             self._update()
             self._pair()
             found = [*self._same(), *self._across(), *self._alike()]
-            rows = list(self._rows.values())
+            rows = [row for node in self._members for row in self._rows(node)] if self._meaning is not None else []
         if self._meaning is not None:
             found += _in_meaning(self._meaning, rows, found)
         return self._asked(found)
@@ -214,23 +212,20 @@ class Duplicates:
                     self._put(item)
             return
         for key, item in changed.items():
-            before = self._rows.get(key)
-            known = self._nodes[key][1] if before is not None and item and before.text == item.text else ""
-            self._drop(key)
+            before = self._drop(key)
+            known = before[1] if before is not None and item and before[0].text == item.text else ""
             node = self._put(item, known) if item is not None else None
-            if self._paired and node is not None and len(self._members[node]) == 1:
-                group = self._groups[node[0], shingles.telling(node[1])]
-                for other, score in shingles.near(node[1], list(group), NEAR):
+            if self._paired and node is not None and len(self._rows(node)) == 1:
+                for other, score in shingles.near(node[1], self._groups.of(node), NEAR):
                     self._link(node, (node[0], other), score)
 
     def _pair(self) -> None:
         """Find what is nearly the same among all there is; from then on only what changes is compared."""
         if self._paired:
             return
-        for (scope, _), keys in self._groups.items():
-            if len(keys) > 1:
-                for one, other, score in shingles.pairs(sorted(keys), NEAR):
-                    self._link((scope, one), (scope, other), score)
+        for scope, keys in self._groups.several():
+            for one, other, score in shingles.pairs(sorted(keys), NEAR):
+                self._link((scope, one), (scope, other), score)
         self._paired = True
 
     def _look(self) -> tuple[bool, Mapping[str, Item | None]]:
@@ -251,46 +246,57 @@ class Duplicates:
         if not key:
             return None
         node = (item.scope_key, key)
-        self._nodes[item.id], self._rows[item.id] = node, item
+        self._nodes[item.id] = node
         self._agree.pop(node, None)
-        if node in self._members:
-            self._members[node].append(item.id)
-            return node
-        self._members[node] = [item.id]
-        self._groups[node[0], shingles.telling(key)].add(key)
+        before = self._members.get(node)
+        if before is None:
+            self._members[node] = item
+            self._groups.add(node)
+        elif isinstance(before, list):
+            before.append(item)
+        else:
+            self._members[node] = [before, item]
         return node
 
-    def _drop(self, key: str) -> None:
+    def _drop(self, key: str) -> tuple[Item, str] | None:
+        """Leave a row out of the view: it as it was, and the key of its text; None where it was not in it."""
         node = self._nodes.pop(key, None)
         if node is None:
-            return
-        del self._rows[key]
-        self._members[node].remove(key)
+            return None
+        rows = self._rows(node)
+        was = next(row for row in rows if row.id == key)
         self._agree.pop(node, None)
-        if self._members[node]:
-            return
-        del self._members[node]
-        self._groups[node[0], shingles.telling(node[1])].discard(node[1])
-        for other in self._near.pop(node, {}):
-            self._near[other].pop(node, None)
+        if len(rows) > 1:
+            self._members[node] = [row for row in rows if row is not was]
+        else:
+            del self._members[node]
+            self._groups.discard(node)
+            for other in self._near.pop(node, {}):
+                self._near[other].pop(node, None)
+        return was, node[1]
 
     def _link(self, one: Node, other: Node, score: float) -> None:
         """Two statements that are alike, unless the guard parts them."""
-        texts = [self._rows[min(self._members[node])].text for node in (one, other)]
+        texts = [min(self._rows(node), key=lambda row: row.id).text for node in (one, other)]
         verdict, _ = value_guard.judge(*texts)
         if verdict != "different":
             self._near[one][other] = self._near[other][one] = score, verdict
 
     # -- clusters -----------------------------------------------------------------------------------------------
 
+    def _rows(self, node: Node) -> Sequence[Item]:
+        """The rows of a statement."""
+        found = self._members.get(node)
+        return found if isinstance(found, list) else [] if found is None else [found]
+
     def _of(self, node: Node) -> list[Item]:
         """The rows of a statement, the one to stay first."""
-        return sorted((self._rows[key] for key in self._members.get(node, ())), key=stays, reverse=True)
+        return sorted(self._rows(node), key=stays, reverse=True)
 
     def _same(self) -> Iterator[Cluster]:
         """Statements of one key, each with those that no guard parts from the first."""
-        for node, ids in self._members.items():
-            if len(ids) > 1:
+        for node, members in self._members.items():
+            if isinstance(members, list) and len(members) > 1:
                 if node not in self._agree:
                     self._agree[node] = [cluster_of(rows, "same") for rows in agreeing(self._of(node))]
                 yield from self._agree[node]

@@ -16,7 +16,7 @@ from nanomem_tui.errors import CorruptDatabase
 from nanomem_tui.operations import Change, LaterChanges, Operation
 from nanomem_tui.store.reader import fetched
 
-LARGE = 1_000
+LARGE = 100
 """Changes beyond which the body of an operation is not read before somebody asks for it."""
 
 _TAIL = 16_384

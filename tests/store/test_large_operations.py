@@ -107,3 +107,19 @@ def test_it_is_taken_back_and_done_again(ws: Workspace) -> None:
     assert again.items.get("row_7").text == "seven"
     assert again.items.count()["total"] == MANY
     again.close()
+
+
+def test_a_list_of_imports_reads_nothing_of_what_they_touched(tmp_path: Path) -> None:
+    with open_workspace(tmp_path) as ws:
+        for start in range(0, 600, 200):
+            rows = [Item(id=f"ltm_{start + n}", text="word " * 200) for n in range(200)]
+            ws.perform(new_operation("import", "import", [change_of("item", None, row) for row in rows]))
+        ws.flush()
+        tracemalloc.start()
+        try:
+            assert len(ws.store.journal.log(50)) >= 3
+            assert ws.triage.progress(0).decided == 0
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < 300_000  # bytes; the rows are twice that

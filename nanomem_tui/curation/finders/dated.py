@@ -37,7 +37,7 @@ class DateHasPassed:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._looked = -1
-        self._seen: dict[str, tuple[str, str]] = {}
+        self._seen: dict[str, Item] = {}
         self._told: dict[str, tuple[relative.Told, ...]] = {}
 
     def find(self) -> Iterable[Finding]:
@@ -71,9 +71,9 @@ class DateHasPassed:
         return found
 
     def _of(self, row: Item) -> tuple[relative.Told, ...]:
-        moment = max(row.created_at, row.updated_at)
         seen = self._seen.get(row.id)
-        if seen is None or seen[1] != moment or (seen[0] is not row.text and seen[0] != row.text):
+        if seen is not row and (seen is None or _judged_on(seen) != _judged_on(row)):
+            moment = max(row.created_at, row.updated_at)
             may_tell = row.kind != "preference" and relative.may_tell(row.text)
             day = _day(moment[:19]) if may_tell else None
             found = relative.told(row.text, day, of_rule=row.kind in RULES) if day else ()
@@ -81,7 +81,8 @@ class DateHasPassed:
                 self._told[row.id] = found
             else:
                 self._told.pop(row.id, None)
-            self._seen[row.id] = row.text, moment
+        if seen is not row:
+            self._seen[row.id] = row
         return self._told.get(row.id, ())
 
     def evidence(self, finding: Finding) -> Sequence[Evidence]:
@@ -110,6 +111,10 @@ class DateHasPassed:
             return None
         after = row._replace(text=words, updated_at=clock.iso(clock.now()))
         return [change_of("item", row, fact_fields.with_value(after))]
+
+
+def _judged_on(row: Item) -> tuple[str, str, str]:
+    return row.text, max(row.created_at, row.updated_at), row.kind
 
 
 def absolute(row: Item) -> str:

@@ -15,7 +15,8 @@ CLEAN, OPEN, HIDDEN = 0, 1, 2
 """What a text may hold: nothing, an order in words that can be read, an order that is hidden."""
 _JOINS, _LONE, _PAIRS = 4, 8, 16
 """A word that is part of a sign of several words, that holds a letter by itself, that ends in pairs of hex digits."""
-_MOST_WORDS = 200_000
+_MOST_WORDS = 30_000
+"""Words that are kept: a number of its own in each text would fill the memory."""
 _ENCODED = re.compile(r"[a-z0-9+/_=-]{12}|[%&\\]|0x", re.IGNORECASE)
 """What may hide a text: a long run of letters and digits, a code of a character."""
 _ALONE = re.compile(r"(?<![^\W_])[^\W_](?![^\W_])")
