@@ -11,18 +11,19 @@ from typing import Any, TypeVar
 from nanomem_tui.errors import BadInput
 from nanomem_tui.memory.filters import FIELDS, Filter, Kind, Search, fold, parse
 from nanomem_tui.memory.item_words import is_foreign, scope_of, source_of
+from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.store.fact_fields import fact_of
 from nanomem_tui.store.values import Item, Lesson
 
 Row = TypeVar("Row")
 
 ITEM_FIELDS: Mapping[str, Kind] = {
-    **FIELDS, "foreign": "switch", "conflict": "switch",
+    **FIELDS, "foreign": "switch", "conflict": "switch", "superseded": "switch",
     "domain": "text", "category": "text", "key": "text",  # of items that are facts
 }  # fmt: skip
 LESSON_FIELDS: Mapping[str, Kind] = {
     "id": "text", "scope": "text", "session": "text", "source": "text", "age": "age", "hits": "number",
-    "confidence": "number", "enabled": "switch", "faded": "switch",
+    "confidence": "number", "enabled": "switch", "faded": "switch", "superseded": "switch",
 }  # fmt: skip
 _OF_FACTS = frozenset({"domain", "category", "key"})
 
@@ -41,6 +42,8 @@ def item_field(row: Item, name: str) -> Any:
         return is_foreign(row)
     if name == "conflict":
         return "conflict" in row.meta
+    if name == "superseded":
+        return mark_of(row) is not None
     if name in _OF_FACTS:
         fact = fact_of(row)
         return getattr(fact, name) if fact is not None else None
@@ -55,6 +58,8 @@ def lesson_field(row: Lesson, name: str, effective: Callable[[Lesson], float], f
         return row.session_key
     if name == "confidence":
         return effective(row)
+    if name == "superseded":
+        return mark_of(row) is not None
     return faded(row) if name == "faded" else getattr(row, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nanomem_tui.memory.item_words import is_foreign, scope_of, source_of
+from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.columns import Column, aged
 
@@ -33,11 +34,12 @@ def item_columns() -> tuple[Column[Item], ...]:
 
 
 def sign_of(item: Item) -> str:
-    """The state of an item in one character, the one that matters most: ! conflict, - disabled, = foreign, ^ pinned."""
+    """The state of an item in one character, the one that matters most: ! conflict, < superseded, - disabled, =
+    foreign, ^ pinned."""
     if "conflict" in item.meta_json:
         return "!"
     if not item.enabled:
-        return "-"
+        return "-" if mark_of(item) is None else "<"
     if is_foreign(item):
         return "="
     return "^" if item.pinned else ""

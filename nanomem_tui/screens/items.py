@@ -42,8 +42,8 @@ class ItemsScreen(RowsScreen[Item]):
     NOUN = "item"
     EMPTY = "No items yet. The agent has stored nothing for long; a writes the first one."
     HELP = (
-        "What the agent believes for long. Signs before a row: - disabled, ! in conflict, ^ pinned, "
-        "= of another system and read-only."
+        "What the agent believes for long. Signs before a row: - disabled, < superseded (superseded:yes finds those), "
+        "! in conflict, ^ pinned, = of another system and read-only."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = ITEM_FIELDS
 

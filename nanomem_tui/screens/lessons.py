@@ -9,6 +9,7 @@ from nanomem_tui.actions import BY_NAME
 from nanomem_tui.memory import efficacy, superseded
 from nanomem_tui.memory.fields import LESSON_FIELDS, lesson_field, lesson_text
 from nanomem_tui.memory.filters import Kind
+from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.operations import Operation
 from nanomem_tui.screens.rows import RowsScreen, when
 from nanomem_tui.screens.text_form import TextForm
@@ -33,7 +34,7 @@ class LessonsScreen(RowsScreen[Lesson]):
     EMPTY = "No lessons yet. The agent writes one when it is corrected."
     HELP = (
         "What the agent learned to do otherwise. Sure: its confidence now, one less for each week without use. One "
-        "that faded (~) is kept and not told to the agent any more; faded:yes finds those."
+        "that faded (~) is kept and not told to the agent any more; faded:yes finds those. < is superseded by another."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = LESSON_FIELDS
 
@@ -84,6 +85,8 @@ class LessonsScreen(RowsScreen[Lesson]):
         """The state of a row in one character."""
         if "conflict" in row.meta:
             return "!"
+        if mark_of(row) is not None:
+            return "<"
         return {"off": "-", "faded": "~"}.get(self._state(row), "")
 
     def dimmed(self, row: Lesson) -> bool:

@@ -110,3 +110,18 @@ async def test_what_is_put_off_here_is_put_off_in_the_inbox_until_its_time_has_c
         await on.press("u")
         await on.until(lambda: first in on.ids)
         assert first in {one.id for one in triage.findings(("conflict",))}
+
+
+async def test_a_list_tells_what_is_superseded_from_what_is_switched_off(demo: Path) -> None:
+    with open_workspace(demo) as ws:
+        pair = ws.conflicts.all()[0]
+        ws.conflicts.supersede([pair])
+        _, off, _ = ws.items.add("Switched off by hand")
+        ws.items.set_enabled([off.id], enabled=False)
+    async with console(demo, "items") as on:
+        on.screen.filter_by("superseded:yes")
+        await on.until(lambda: on.ids == [pair.older.id])
+        assert on.screen.sign(on.screen.table.cursor_row) == "<"
+        on.screen.filter_by("enabled:no superseded:no")
+        await on.until(lambda: off.id in on.ids and pair.older.id not in on.ids)
+        assert on.screen.sign(next(row for row in on.screen.table.rows if row.id == off.id)) == "-"
