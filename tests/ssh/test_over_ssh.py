@@ -155,6 +155,7 @@ async def test_leaving_gives_the_terminal_back_as_it_was(demo: Path, server_of: 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("server_of", ["asyncssh"], indirect=True)
 async def test_an_idle_console_sends_nothing_for_minutes(demo: Path, server_of: ServerOf) -> None:
     async with server_of(demo, NANOMEM_FLUSH_INTERVAL_SECONDS="1") as server, login(server) as session:
         await settled(session)

@@ -10,6 +10,7 @@ import pytest
 from textual import events
 
 from nanomem_tui import open_workspace
+from nanomem_tui.screens.registry import PLACES
 from tests.screens.console import PATIENCE, console
 from tests.terminal.watched import WatchedApp
 
@@ -78,3 +79,23 @@ async def test_random_keys_look_the_same_in_a_terminal_that_others_wrote(tmp_pat
     (tmp_path / "memory").mkdir()  # that terminal drops what follows a joiner, so no demonstration here
     app = await play(with_wide_text(tmp_path, *PLAIN_WIDE), 300, 5, WithPeers)
     assert app.frames > 100
+
+
+@pytest.mark.slow
+async def test_no_screen_writes_anything_while_nothing_happens(demo: Path) -> None:
+    loud: list[str] = []
+    async with console(demo, "items", (160, 45), WatchedApp) as shown:
+        app = shown.app
+        assert isinstance(app, WatchedApp)
+        for name in PLACES:
+            app.go(name)
+            await app.settled(PATIENCE)
+            app.clear_notifications()
+            for _ in range(3):  # what follows what was read may come late, once
+                before = app.frames
+                await asyncio.sleep(2.2)  # more than two looks at the workspace
+                if app.frames == before:
+                    break
+            else:
+                loud.append(name)
+    assert loud == []
