@@ -42,6 +42,7 @@ QUICK = {
     "recall": ["--quick"],
     "recall_speed": ["--n", "1000", "10000"],
     "records_meaning": ["--n", "2000", "--rounds", "30"],
+    "scopes": ["--n", "5000"],
     "service_speed": ["--n", "2000", "--rounds", "60"],
     "store_speed": ["--n", "5000", "--rounds", "2"],
     "tiers": ["--n", "5000", "--rounds", "50"],

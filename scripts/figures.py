@@ -179,6 +179,25 @@ def _rates(*names: str) -> Callable[[Figures], str]:
     return lambda found: " / ".join(_times(found[rate][name] / found[rate]["bare echo"]) for name in names)
 
 
+def _by_size(name: str) -> Callable[[Figures], str]:
+    """Seconds at each number of items, and of one pass over the rows."""
+
+    def told(found: Figures) -> str:
+        rows = found["ms"].values()
+        return " · ".join(f"{row[name] / 1000:.2f} s ({_times(row[name] / row['floor'])})" for row in rows)
+
+    return told
+
+
+def _all_and_again(found: Figures) -> str:
+    return f"{found['ours']['all_s']:.1f} / {found['ours']['again_s']:.3f} s"
+
+
+def _held_out(found: Figures) -> str:
+    row = found["quality"]["held_out"]
+    return f"{row['precision']:.3f} / {row['recall']:.3f}"
+
+
 def _git(name: str) -> Callable[[Figures], str]:
     """On a repository of loose objects, as an agent leaves one, beside nanobot's own store."""
     return lambda found: _times(found["loose"][name]["ours"] / found["loose"][name]["nanobot"])
@@ -266,6 +285,24 @@ ROWS: dict[str, list[Row]] = {
         ("LoCoMo sessions with `[vector]`, hit@5 / hit@10", ".94 / .97", _hybrid_sessions),
         ("the ten nearest of 20,000 facts, of bare numpy", "1.2 ×", _nearest),
         ("a fact added and found by its meaning, of its embedding", "1.2 ×", _added),
+    ],
+    "triage": [
+        (f"first look of the queue's own finders, {SIZES} items (of one pass over the rows)", "5 s at 100k",
+         _by_size("first look")),
+        (f"the same again after 200 changes, {SIZES}", "1.5 s at 100k", _by_size("second look")),
+    ],
+    "duplicates": [
+        ("all duplicates of 100,000 items, from nothing / after a change", "20 / 0.5 s", _all_and_again),
+        ("labelled pairs that were not seen before: precision of what is offered, recall", ".98 / –", _held_out),
+    ],
+    "conflicts": [
+        ("all contradictions of 100,000 items, from nothing / after a change", "–", _all_and_again),
+        ("labelled pairs that were not seen before: precision, recall", "–", _held_out),
+    ],
+    "scopes": [
+        (f"the matrix of scopes, {SIZES} items (of one pass over the rows)", "0.5 s at 100k", _by_size("matrix")),
+        (f"what leaks, {SIZES}, from nothing", "2 s at 100k", _by_size("leaks")),
+        (f"the same after 200 changes, {SIZES}", "0.5 s at 100k", _by_size("leaks again")),
     ],
     "turn_speed": [
         (f"a change in RAM with its ledger line, {SIZES}, of JSON and one write", "3 ×", _floors("update in RAM")),

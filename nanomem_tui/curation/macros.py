@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui.curation.decisions import TOLD
+from nanomem_tui.curation.finding_fields import FINDING_FIELDS, finding_field, finding_text
+from nanomem_tui.curation.values import Decision, Finding, How
 from nanomem_tui.errors import BadInput, NanomemError, NothingToDo, Refused
 from nanomem_tui.memory import fields
+from nanomem_tui.memory.scope_names import of_key
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.store.habits import Macro, Step
 from nanomem_tui.store.values import ROW_LAYERS, Item, Lesson
@@ -38,6 +42,12 @@ _VALUES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 """The actions that a macro can hold, by screen, with the fields that they set."""
+INBOX = "inbox"
+_DECISIONS: Mapping[str, Decision] = {
+    "accept": "keep", "reject": "reject", "merge": "merge", "toggle": "disable", "delete": "delete", "split": "split",
+    "snooze": "snooze",
+}  # fmt: skip
+"""The decisions of the inbox that a macro can hold, by action. To give other words is none: they are of one row."""
 
 
 class Planned(NamedTuple):
@@ -60,13 +70,15 @@ class Plan(NamedTuple):
 
 def can_hold(screen: str, action: str) -> bool:
     """Whether a macro can hold that action."""
-    return action in _VALUES.get(screen, {})
+    return action in (_DECISIONS if screen == INBOX else _VALUES.get(screen, {}))
 
 
 def recorded(action: str, screen: str, rows: str, query: str, operation: Operation) -> Step | None:
     """The step that did `operation`; None for what a macro cannot hold, also an edit that gave rows different words."""
     if not can_hold(screen, action):
         return None
+    if screen == INBOX:
+        return Step(action, screen, rows, query, _moved(operation) if action == "split" else {})
     wanted = _VALUES[screen][action]
     changes = [change for change in operation.changes if change.layer == _LAYERS[screen] and change.after]
     if not changes:
@@ -80,10 +92,24 @@ def recorded(action: str, screen: str, rows: str, query: str, operation: Operati
     return Step(action, screen, rows, query, values)
 
 
+def _moved(operation: Operation) -> dict[str, Any]:
+    """To which scope the items of an operation went; empty where each went where it belongs."""
+    places = {
+        of_key(str(change.after.get("scope_type")), str(change.after["scope_key"])).name
+        for change in operation.changes
+        if change.layer == "item" and change.after and "scope_key" in change.after
+    }
+    return {"scope": places.pop()} if len(places) == 1 else {}
+
+
 def told(step: Step) -> str:
     """A step in words."""
     verb = step.action
-    if step.action == "toggle":
+    if step.screen == INBOX:
+        verb = TOLD[_DECISIONS[step.action]] if step.action in _DECISIONS else step.action
+        if step.action == "split":
+            verb = f"move to {step.values['scope']}" if step.values.get("scope") else "move where it belongs"
+    elif step.action == "toggle":
         verb = "enable" if step.values.get("enabled") else "disable"
     elif step.action == "pin" and not step.values.get("pinned"):
         verb = "unpin"
@@ -165,9 +191,19 @@ def _ids(ws: Workspace, step: Step, rows: Sequence[str]) -> list[str]:
         return list(rows)
     if step.rows != SHOWN:
         return step.rows.split()
+    if step.screen == INBOX:
+        return [one.id for one in _findings(ws, step)]
     if step.screen == "lessons":
         return [row.id for row in _lessons(ws, step.filter)]
     return [row.id for row in _items(ws, step)]
+
+
+def _findings(ws: Workspace, step: Step) -> Sequence[Finding]:
+    """The findings that a filter lets through and about which the decision can be made."""
+    from nanomem_tui.curation.queue import fits
+
+    rows = [one for one in ws.triage.findings() if fits(one, _DECISIONS[step.action], several=True)]
+    return fields.chosen(rows, step.filter, FINDING_FIELDS, finding_text, finding_field)
 
 
 def _items(ws: Workspace, step: Step) -> Sequence[Item]:
@@ -187,7 +223,14 @@ def _lessons(ws: Workspace, query: str) -> Sequence[Lesson]:
 
 
 def _do(screen: str) -> Callable[[Workspace, Step, list[str]], Operation]:
+    if screen == INBOX:
+        return _on_inbox
     return _on_lessons if screen == "lessons" else _on_items
+
+
+def _on_inbox(ws: Workspace, step: Step, ids: list[str]) -> Operation:
+    how = How(scope=str(step.values.get("scope") or "") or None)
+    return ws.triage.take(ws.triage.named(ids), _DECISIONS[step.action], how).operation
 
 
 def _on_items(ws: Workspace, step: Step, ids: list[str]) -> Operation:

@@ -111,7 +111,7 @@ class Scopes:
         with self._looking:
             if self._leaks[0] != counter:
                 names = leaks.Names(self._living(), self._heard())
-                rows = [row for row in self._ws.items.all() if row.enabled]
+                rows = [row for row in self._living() if row.enabled]
                 self._leaks = counter, self._look.find(rows, names, with_global=self.with_global)
             return self._leaks[1]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from nanomem_tui.curation.decisions import TOLD
+from nanomem_tui.curation.finding_fields import FINDING_FIELDS, finding_field, finding_text
 from nanomem_tui.curation.progress import Progress
 from nanomem_tui.curation.queue import HELD
 from nanomem_tui.curation.values import KINDS, Decision, Finding, How
@@ -50,10 +51,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
         "looked at. Each key decides on the row at the cursor, or on those selected, and goes on to the next; u undoes "
         "any of it. & decides alike on all that is like this. What you keep is asked about again only when it changes."
     )
-    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
-        "is": "text", "why": "text", "scope": "text", "source": "text", "age": "age", "kind": "text", "sure": "number",
-        "id": "text",
-    }  # fmt: skip
+    FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = FINDING_FIELDS
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,15 +93,11 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     def search_text(self, row: Finding) -> str:
         """Words are searched in the text and in the reason."""
-        return f"{row.text}\n{row.why}"
+        return finding_text(row)
 
     def field(self, row: Finding, name: str) -> Any:
         """The fields of the filter language; `is` is the kind of the finding, or item, lesson or edit."""
-        values = {
-            "is": {row.kind, row.layer}, "kind": row.kind, "why": row.why, "age": row.since, "scope": row.scope_key,
-            "source": row.source, "sure": row.weight, "id": {row.id, *row.ids},
-        }  # fmt: skip
-        return values[name]
+        return finding_field(row, name)
 
     def sign(self, row: Finding) -> str:
         """What is dangerous; everything else only asks."""
@@ -132,7 +126,8 @@ class InboxScreen(WorkspaceScreen[Finding]):
             shown, total = self.shown(), len(self.listing.rows)
             left = f"{shown:,} of {total:,}" if shown != total else f"{total:,} left"
             selected = len(self.table.selected)
-            parts = [left, f"{selected:,} selected" if selected else "", done]
+            looks = "looking" if self._loading else ""
+            parts = [left, f"{selected:,} selected" if selected else "", done, looks, *self.also_said()]
             self.query_one(TitleBar).set_right(" · ".join(filter(None, parts)))
 
     def _show_view(self, view: View[Finding]) -> None:

@@ -14,6 +14,8 @@ from nanomem_tui.errors import BadInput, Conflict, NothingToDo, Refused
 from nanomem_tui.rehearsal import Rehearsal
 from nanomem_tui.store.habits import Macro, Step
 from nanomem_tui.workspace import Workspace, open_workspace
+from tests.curation.lookers import look_for_junk
+from tests.memory.test_inbox import hold
 from tests.store.homes import make_home
 
 
@@ -131,3 +133,88 @@ def test_a_step_reads_as_words() -> None:
         (Step("fields", "items", "selection", "", {"kind": "fact"}), "set kind fact: the selected rows"),
     ):
         assert macros.told(step) == f"{words} of items"
+
+
+@pytest.fixture
+def junk(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """Two items of junk in the queue, two that say the same, and one thing held back."""
+    look_for_junk(monkeypatch)
+    for text in ("junk one", "junk two", "same tea a", "same tea b"):
+        ws.items.add(text)
+    hold(ws)
+    return ws
+
+
+def queue(ws: Workspace, *kinds: str) -> list[str]:
+    return [one.id for one in ws.triage.findings(kinds or None)]
+
+
+DECISIONS = (
+    ("accept", "keep"), ("toggle", "disable"), ("delete", "delete"), ("reject", "reject"), ("snooze", "snooze"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("action", "decision"), DECISIONS)
+def test_a_decision_on_what_a_filter_lets_through_is_made_again(junk: Workspace, action: str, decision: str) -> None:
+    operation = junk.triage.decide(junk.triage.findings(("long",)), decision)  # type: ignore[arg-type]
+    step = recorded(action, "inbox", "shown", "is:long", operation)
+    assert step == Step(action, "inbox", "shown", "is:long", {})
+    junk.undo()
+    junk.items.add("junk three")
+    before, items = queue(junk), state(junk)
+    made = plan(junk, Macro("junk", (step,)))
+    assert (queue(junk), state(junk)) == (before, items), "a plan changes nothing"
+    run(junk, made)
+    assert queue(junk, "long") == []
+    assert set(queue(junk)) == {one for one in before if not one.startswith("long:")}
+    junk.undo()
+    assert (queue(junk), state(junk)) == (before, items)
+
+
+def test_a_decision_on_the_row_at_the_cursor_is_made_on_the_row_that_is_named(junk: Workspace) -> None:
+    first, second = queue(junk, "long")
+    step = recorded("accept", "inbox", "cursor", "", junk.triage.decide(junk.triage.named([first]), "keep"))
+    assert step is not None
+    assert macros.told(step) == "keep: the row at the cursor of inbox"
+    macro = Macro("fine", (step,))
+    with pytest.raises(BadInput, match="for the row at the cursor"):
+        plan(junk, macro)
+    run(junk, plan(junk, macro, [second]))
+    assert queue(junk, "long") == []
+    with pytest.raises(Refused, match="nothing of that id wants a person"):
+        plan(junk, macro, [second])
+
+
+def test_what_is_held_back_is_accepted_again_by_a_macro(junk: Workspace) -> None:
+    [held] = queue(junk, "waiting")
+    step = recorded("accept", "inbox", "shown", "is:waiting", junk.triage.decide(junk.triage.named([held]), "keep"))
+    assert step is not None
+    junk.undo()
+    run(junk, plan(junk, Macro("trust", (step,))))
+    assert queue(junk, "waiting") == []
+
+
+def test_a_move_of_the_inbox_holds_the_scope(junk: Workspace) -> None:
+    found = junk.triage.findings(("long",))
+    step = recorded("split", "inbox", "shown", "is:long", junk.triage.decide(found, "split", scope="telegram:42"))
+    assert step is not None
+    assert macros.told(step) == "move to telegram:42: all that “is:long” lets through of inbox"
+    junk.undo()
+    run(junk, plan(junk, Macro("there", (step,))))
+    moved = {row.text: row.scope_key for row in junk.items.all()}
+    assert moved["junk one"] == moved["junk two"] == "channel:telegram:chat:42"
+
+
+def test_an_inbox_step_and_an_item_step_are_one_change(junk: Workspace) -> None:
+    before = state(junk), queue(junk)
+    steps = (Step("toggle", "inbox", "shown", "is:long"), Step("pin", "items", "shown", "junk", {"pinned": True}))
+    run(junk, plan(junk, Macro("both", steps)))
+    assert all(row.pinned and not row.enabled for row in junk.items.all() if "junk" in row.text)
+    junk.undo()
+    assert (state(junk), queue(junk)) == before
+
+
+def test_no_words_are_given_by_a_macro_of_the_inbox(junk: Workspace) -> None:
+    assert not macros.can_hold("inbox", "edit")
+    with pytest.raises(Refused, match="no macro can do `edit` on inbox"):
+        plan(junk, Macro("words", (Step("edit", "inbox", "shown", "is:long"),)))
