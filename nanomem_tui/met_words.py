@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import re
 
-MOST_WORDS = 30_000
-"""Words that are kept: most that are met once are a number or a name of one text, and would fill the memory."""
+MOST_WORDS = 20_000
+_DIGIT = re.compile(r"\d")
+
+
+def is_worth_knowing(word: str, known: int) -> bool:
+    """Whether a word that was judged is kept, where so many are known: one with a number in it hardly comes again."""
+    return known < MOST_WORDS and len(word) < 24 and _DIGIT.search(word) is None
 
 
 class MetWords:
@@ -24,9 +29,9 @@ class MetWords:
         words = text.split()
         if self._plain.issuperset(words):
             return False
-        strange = set(words) - self._plain
-        told = {word for word in strange if self._telling.search(word)}
-        if len(self._plain) > MOST_WORDS:
-            self._plain = set()
-        self._plain |= strange - told
-        return bool(told)
+        for word in set(words) - self._plain:
+            if self._telling.search(word):
+                return True
+            if is_worth_knowing(word, len(self._plain)):
+                self._plain.add(word)
+        return False

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.curation import judged
+from nanomem_tui.curation import judged, queue_plan
 from nanomem_tui.curation.decisions import TOLD, changes_of, words
 from nanomem_tui.curation.judged import Judged
 from nanomem_tui.curation.marks import Mark, Marks, snoozed_until
 from nanomem_tui.curation.progress import Progress, progress
+from nanomem_tui.curation.queue_plan import Plan
 from nanomem_tui.curation.values import KINDS, Decider, Decision, Evidence, Finder, Finding, How
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.memory import labels
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from nanomem_tui.curation.rules import Rules
     from nanomem_tui.workspace import Workspace
 
-HELD = frozenset({"waiting", "edit"})
+HELD = queue_plan.HELD
 """The kinds that are not remembered yet: to keep one is to accept it."""
 MARKED: frozenset[Decision] = frozenset({"keep", "snooze", "disable"})
 """Decisions after which the thing is still there: that it was decided on has to be remembered."""
@@ -47,11 +48,13 @@ class Done(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What the finders found, in the order of the queue, what they judged it on, and the marks that stood then."""
+    """What the finders found, in the order of the queue, what they judged it on, and the marks that stood then;
+    `whole`: all finders were asked."""
 
     found: Mapping[str, Finding]
     judged: Judged
     marks: frozenset[Mark]
+    whole: bool = True
 
 
 class Triage:
@@ -88,7 +91,7 @@ class Triage:
     def is_old(self) -> bool:
         """Whether there is something that nobody has looked at yet."""
         look = self._look
-        if look is None or self._parted or judged.files_of(self._ws) != look.judged.files:
+        if look is None or not look.whole or self._parted or judged.files_of(self._ws) != look.judged.files:
             return True
         if not look.marks <= self._marks.standing():
             return True  # what was put off is due, or was taken back
@@ -96,6 +99,20 @@ class Triage:
 
     def look(self) -> None:
         """Ask every finder anew; may take seconds for 100,000 items."""
+        for _ in self._looked():
+            pass
+
+    def coming(self) -> Iterator[list[Finding]]:
+        """As `findings`, without what is held back, each kind as soon as it was looked for: what is dangerous first."""
+        if not self.is_old:
+            yield [one for one in self.known() if one.kind not in HELD]
+            return
+        for found in self._looked():
+            hidden = {one.id for one in self._marks.hidden(found)}
+            yield [one for one in found if one.id not in hidden]
+
+    def _looked(self) -> Iterator[list[Finding]]:
+        """Ask every finder anew; what each finds, in the order of the queue. The look counts once all were asked."""
         with self._looking:
             before, marks = judged.judged(self._ws), self._marks.standing()
             self._parted = False
@@ -105,14 +122,17 @@ class Triage:
                     continue  # what is held back is asked for each time
                 name = ", ".join(finder.kinds)
                 try:
-                    found += finder.find()
+                    some = _in_order(finder.find())
                     self._problems.pop(name, None)
                 except NanomemError as error:
                     self._problems[name] = Problem(f"nothing could be found ({error.what})", name, fix=error.fix)
-            found.sort(key=lambda one: one.since, reverse=True)
-            found.sort(key=lambda one: (_ORDER.get(one.kind, len(_ORDER)), -round(one.weight, 1)))
+                    continue
+                found += some
+                if self._look is None or not self._look.whole:  # what is there can be decided on already
+                    self._look = Look({one.id: one for one in _in_order(found)}, before, marks, whole=False)
+                yield some
             with self._lock:
-                self._look = Look({one.id: one for one in found}, before, marks)
+                self._look = Look({one.id: one for one in _in_order(found)}, before, marks)
                 self._settled = {}
 
     def counts(self) -> dict[str, int]:
@@ -192,7 +212,7 @@ class Triage:
         if how.text is not None and len(wanted) > 1:
             raise BadInput("one text for several findings", f"{len(wanted)} findings", "decide on them one by one")
         with self._ws.store.deciding.alone():
-            plan = _Plan(decision, how, several=len(wanted) > 1)
+            plan = Plan(decision, how, several=len(wanted) > 1)
             standing = self._current(wanted)
             for one in wanted:
                 plan.attempt(one, partial(self._changes, one, decision, how, standing, several=plan.several))
@@ -226,7 +246,7 @@ class Triage:
         own = finder.changes(one, decision, how) if isinstance(finder, Decider) else None
         return changes_of(self._ws, one, decision, how) if own is None else own
 
-    def _operation(self, plan: _Plan, beside: Sequence[Change], next_id: str) -> Operation:
+    def _operation(self, plan: Plan, beside: Sequence[Change], next_id: str) -> Operation:
         meta = {**plan.meta, "decided": len(plan.done), "next": next_id}
         if plan.label and not plan.changes and not beside:
             return new_operation(plan.kind, plan.label, plan.of_held, meta=meta)
@@ -286,7 +306,8 @@ class Triage:
 
     def _current(self, wanted: Sequence[Finding]) -> Mapping[str, Finding]:
         """Those of the wanted that stand, as they are now, by id; looks first where nobody did."""
-        if self._look is None:
+        look = self._look
+        if look is None or not (look.whole or all(one.id in look.found or one.kind in HELD for one in wanted)):
             self.look()
         found: list[Finding] = []
         if any(one.kind in HELD for one in wanted):
@@ -313,6 +334,11 @@ def fits(finding: Finding, decision: Decision, *, several: bool = False) -> bool
     return decision in ON_ROWS and finding.layer in judged.LAYERS
 
 
+def _in_order(found: Iterable[Finding]) -> list[Finding]:
+    newest = sorted(found, key=lambda one: one.since, reverse=True)
+    return sorted(newest, key=lambda one: (_ORDER.get(one.kind, len(_ORDER)), -round(one.weight, 1)))
+
+
 def _named(name: str, found: Sequence[Finding]) -> Finding:
     ways: Sequence[Callable[[Finding], bool]] = (
         lambda one: one.id == name,
@@ -327,54 +353,3 @@ def _named(name: str, found: Sequence[Finding]) -> Finding:
             listed = ", ".join(one.id for one in near[:3])
             raise BadInput(f"{len(near)} findings are meant by that", name, f"one of {listed}")
     raise NotFound("nothing of that id wants a person", name, "see `nanomem triage list`")
-
-
-class _Plan:
-    """What a decision about several findings comes to: changes, each thing once, and what has to stay."""
-
-    def __init__(self, decision: Decision, how: How, *, several: bool) -> None:
-        self.decision = decision
-        self.several = several
-        self.changes: list[Change] = []
-        self.of_held: list[Change] = []
-        self.done: list[Finding] = []
-        self.left: list[tuple[Finding, NanomemError]] = []
-        self.meta: dict[str, Any] = {}
-        self.kind = self.label = ""
-        self._how = how
-        self._touched: dict[tuple[str, str], Change] = {}
-        self._held: dict[str, Finding] = {}
-
-    def attempt(self, finding: Finding, plan: Callable[[], Sequence[Change]]) -> None:
-        """Add what `plan` says of a finding, or leave the finding with the reason."""
-        try:
-            changes = plan()
-            fresh = [change for change in changes if self._touched.get((change.layer, change.key)) != change]
-            if any((change.layer, change.key) in self._touched for change in fresh):
-                raise Refused("another of these touches the same thing", finding.id, "decide on it again")
-        except NanomemError as error:
-            self.left.append((finding, error))
-            return
-        if finding.kind in HELD and self.decision != "snooze":
-            self._held[finding.ids[0]] = finding
-            return
-        self.done.append(finding)
-        self.changes += fresh
-        self._touched |= {(change.layer, change.key): change for change in fresh}
-
-    def held(self, ws: Workspace) -> None:
-        """Add what is held back: accepted or rejected, all together."""
-        if not self._held:
-            return
-        verb = "reject" if self.decision == "reject" else "accept"
-        try:
-            planned = ws.waits.planned(verb, list(self._held), self._how.text)
-        except NanomemError as error:
-            self.left += [(one, error) for one in self._held.values()]
-            return
-        self.of_held, self.meta = planned.changes, planned.meta
-        self.left += [(self._held[row.id], error) for row, error in planned.left]
-        self.done += [self._held[row.id] for row in planned.rows]
-        alone = len(planned.plans) == 1
-        self.kind = planned.plans[0].kind if alone else f"inbox.{verb}"
-        self.label = planned.plans[0].label if alone else f"{verb} {counted(len(planned.rows), 'thing')} of the inbox"

@@ -162,22 +162,26 @@ class Look:
 
     def __init__(self) -> None:
         self._known: tuple[Mapping[Scope, frozenset[str]], bool] = ({}, False)
-        self._judged: dict[str, tuple[Item, Leak | None]] = {}
+        self._rows: dict[str, Item] = {}
+        self._leaks: dict[str, Leak] = {}
 
     def find(self, items: Sequence[Item], names: Names, *, with_global: bool = True) -> list[Leak]:
         """The leaks among items that live and are switched on, the worst first. `with_global`: chats see what is
         global."""
         known = names.known(), with_global
-        before = self._judged if known == self._known else {}
-        judged: dict[str, tuple[Item, Leak | None]] = {}
+        before = self._rows if known == self._known else {}
+        rows: dict[str, Item] = {}
+        found: dict[str, Leak] = {}
         for row in items:
-            one = before.get(row.id)
-            same = one is not None and one[0] is row
-            judged[row.id] = one if one is not None and same else (row, of(row, names, with_global=with_global))
-        self._known, self._judged = known, judged
+            leak = self._leaks.get(row.id) if before.get(row.id) is row else of(row, names, with_global=with_global)
+            rows[row.id] = row
+            if leak is not None:
+                found[row.id] = leak
+        self._known, self._rows, self._leaks = known, rows, found
         order = list(LEAKS)
-        found = [leak for _, leak in judged.values() if leak is not None]
-        return sorted(found, key=lambda leak: (order.index(leak.kind), -leak.sure, leak.item.created_at, leak.item.id))
+        return sorted(
+            found.values(), key=lambda leak: (order.index(leak.kind), -leak.sure, leak.item.created_at, leak.item.id)
+        )
 
 
 def of(row: Item, names: Names, *, with_global: bool = True) -> Leak | None:

@@ -41,6 +41,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     SCREEN = "inbox"
     FLASHES = False  # what a person decides on goes, and that is said
+    EACH_PAGE = True  # what is dangerous is there at once, and decided on while the rest is looked for
     EMPTY = (
         "Nothing wants you. What reads like an order or a secret or was not sure enough is held back here; "
         "what says the same, contradicts, grew old or was never used is found here."
@@ -77,13 +78,17 @@ class InboxScreen(WorkspaceScreen[Finding]):
         return row.ids[0] if row.kind in HELD else row.id
 
     def load(self) -> Iterable[Sequence[Finding]]:
-        """What is held back at once, then all that is found; and how far the person has come."""
+        """What is held back at once, then each kind as it is found; and how far the person has come."""
         triage = self.ws.triage
         held = triage.known(HELD)
+        number = len(held)
+        self._progress = triage.progress(number)
         yield held
-        found = [one for one in triage.findings() if one.kind not in HELD]
-        self._progress = triage.progress(len(held) + len(found))
-        yield found
+        for found in triage.coming():
+            number += len(found)
+            yield found
+        self._progress = triage.progress(number)
+        yield ()
 
     def nothing(self) -> str:
         """That nothing is left, and how much was done."""

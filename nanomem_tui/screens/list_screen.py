@@ -39,6 +39,7 @@ class ListScreen(Screen[None], Generic[Row]):
     EMPTY: ClassVar[str] = "Nothing here yet."
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = FIELDS
     FLASHES: ClassVar[bool] = True  # whether rows that others changed stand out, and one that went away is told of
+    EACH_PAGE: ClassVar[bool] = False  # whether the first load shows each of its pages, not the first alone
 
     class RowsLoaded(Message):
         """From the loading thread: rows so far, and whether that is all."""
@@ -182,7 +183,7 @@ class ListScreen(Screen[None], Generic[Row]):
                     return
                 first = not rows and not before
                 rows.extend(page)
-                if first:
+                if first or (self.EACH_PAGE and page and not before):
                     self.post_message(self.RowsLoaded(turn, list(rows), False, frozenset(), frozenset()))
             ids = frozenset(self.row_id(row) for row in rows)
             changed = {self.row_id(row) for row in rows if before and before.get(self.row_id(row)) != row}

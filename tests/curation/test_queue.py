@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -225,3 +226,36 @@ def test_progress_counts_what_stands_and_knows_where_to_go_on(home: Path) -> Non
         assert ws.triage.progress()[::3] == (1, two.id)
     with open_workspace(home) as ws:
         assert ws.triage.progress().next == two.id, "the next session goes on there"
+
+
+def test_what_was_found_first_is_decided_on_while_the_rest_is_looked_for(
+    home: Path, lookers: list[Looker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        kinds = ("orphan",)
+
+        def find(self) -> list[Finding]:
+            looking.set()
+            assert go_on.wait(20), "the decision waited for the look"
+            return []
+
+    with open_workspace(home) as ws:
+        made = ws.triage._finders()
+        monkeypatch.setattr(ws.triage, "_made", (*made, Slow()))
+        pages: list[list[Finding]] = []
+        worker = threading.Thread(target=lambda: pages.extend(ws.triage.coming()))
+        worker.start()
+        assert looking.wait(20)
+        found = [one for one in ws.triage.known() if one.kind == "long"]
+        assert len(found) == 3
+        ws.triage.decide(found[:1], "disable")
+        assert len([one for one in ws.triage.known() if one.kind == "long"]) == 2
+        go_on.set()
+        worker.join()
+        assert [one.kind for page in pages for one in page] == ["duplicate"] + ["long"] * 3
+        assert len(ws.triage.findings(("long",))) == 2
+        assert [page for page in ws.triage.coming() if page] == [
+            [one for one in ws.triage.findings() if one.kind not in ("waiting", "edit")]
+        ]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from nanomem_tui.met_words import MOST_WORDS
+from nanomem_tui.met_words import is_worth_knowing
 from nanomem_tui.stemming import stem
 from nanomem_tui.tokens import fold
 
@@ -134,9 +134,9 @@ class _Strange(dict[str, int]):
         self._judge = judge
 
     def __missing__(self, word: str) -> int:
-        if len(self) > MOST_WORDS:
-            self.clear()
-        self[word] = judged = self._judge(word)
+        judged = self._judge(word)
+        if is_worth_knowing(word, len(self)):
+            self[word] = judged
         return judged
 
 

@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from nanomem_tui.memory import injection
+from nanomem_tui.met_words import is_worth_knowing
 
 CLEAN, OPEN, HIDDEN = 0, 1, 2
 """What a text may hold: nothing, an order in words that can be read, an order that is hidden."""
 _JOINS, _LONE, _PAIRS = 4, 8, 16
 """A word that is part of a sign of several words, that holds a letter by itself, that ends in pairs of hex digits."""
-_MOST_WORDS = 30_000
-"""Words that are kept: a number of its own in each text would fill the memory."""
 _ENCODED = re.compile(r"[a-z0-9+/_=-]{12}|[%&\\]|0x", re.IGNORECASE)
 """What may hide a text: a long run of letters and digits, a code of a character."""
 _ALONE = re.compile(r"(?<![^\W_])[^\W_](?![^\W_])")
@@ -75,14 +74,12 @@ class Sieve:
         return HIDDEN if found & HIDDEN else found & OPEN
 
     def _learned(self, word: str) -> int:
-        if len(self._clean) + len(self._others) > _MOST_WORDS:
-            self._clean.clear()
-            self._others.clear()
         known = self._judged(word)
-        if known:
-            self._others[word] = known
-        else:
-            self._clean.add(word)
+        if is_worth_knowing(word, len(self._clean) + len(self._others)):
+            if known:
+                self._others[word] = known
+            else:
+                self._clean.add(word)
         return known
 
     def _judged(self, word: str) -> int:
