@@ -33,7 +33,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     SCREEN = "conflicts"
     BEHIND = "inbox"
-    FLASHES = False  # what a person decides on goes, and that is said
+    TELLS_GONE = False  # what a person decides on goes, and that is said
     EMPTY = "Nothing contradicts anything that the same chat is given."
     HELP = (
         "Two memories that one chat may be given and that cannot both be so: another value of what has one at a time, "

@@ -36,7 +36,7 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     SCREEN = "duplicates"
     BEHIND = "inbox"
-    FLASHES = False  # what a person decides on goes, and that is said
+    TELLS_GONE = False  # what a person decides on goes, and that is said
     EMPTY = "No duplicates: no two items of a scope say the same."
     HELP = (
         "Items that say what another one says. Signs before a row: = the same words, which may be merged without a "

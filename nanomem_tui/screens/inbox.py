@@ -40,7 +40,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
     """The queue of findings."""
 
     SCREEN = "inbox"
-    FLASHES = False  # what a person decides on goes, and that is said
+    TELLS_GONE = False  # what a person decides on goes, and that is said
     EACH_PAGE = True  # what is dangerous is there at once, and decided on while the rest is looked for
     EMPTY = (
         "Nothing wants you. What reads like an order or a secret or was not sure enough is held back here; "

@@ -38,7 +38,8 @@ class ListScreen(Screen[None], Generic[Row]):
     SCREEN: ClassVar[str] = ""
     EMPTY: ClassVar[str] = "Nothing here yet."
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = FIELDS
-    FLASHES: ClassVar[bool] = True  # whether rows that others changed stand out, and one that went away is told of
+    FLASHES: ClassVar[bool] = True  # whether rows that others changed stand out for a moment
+    TELLS_GONE: ClassVar[bool] = True  # whether it is said, too, that the row at the cursor went away
     EACH_PAGE: ClassVar[bool] = False  # whether the first load shows each of its pages, not the first alone
 
     class RowsLoaded(Message):
@@ -309,7 +310,7 @@ class ListScreen(Screen[None], Generic[Row]):
 
     @on(LineTable.RowGone)
     def _row_gone(self, event: LineTable.RowGone) -> None:
-        if self.FLASHES and not self.listing.filter and self.is_gone(event.row_id):
+        if self.FLASHES and self.TELLS_GONE and not self.listing.filter and self.is_gone(event.row_id):
             say(self, "The row at the cursor is gone: it was deleted or merged.")
 
     # Actions of a list

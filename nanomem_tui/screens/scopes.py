@@ -86,7 +86,7 @@ class ScopesScreen(WorkspaceScreen[Place]):
 
     SCREEN = "scopes"
     BEHIND = "items"
-    FLASHES = False  # what was moved goes to another row, and that is said
+    TELLS_GONE = False  # what was moved goes to another row, and that is said
     EMPTY = "No items, and no chat is known yet."
     HELP = (
         "Who sees what. Signs before a row: ! something that leaks (an item that tells one chat of another, something "
