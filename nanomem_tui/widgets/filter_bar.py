@@ -8,6 +8,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.css.scalar import Scalar
 from textual.message import Message
 from textual.widgets import Input
 
@@ -124,8 +125,9 @@ class FilterBar(Horizontal):
         """Say something about the query beside it: totals, or what was not understood."""
         said = self.query_one("#filter-said", LineBar)
         shown = f" {one_line(text, max(self.app.size.width * 3 // 5 - 2, 1))} " if text else ""
-        if said.styles.width is None or said.styles.width.value != max(cell_width(shown), 1):
-            said.styles.width = max(cell_width(shown), 1)
+        width = Scalar.from_number(max(cell_width(shown), 1))
+        if said.styles.width != width:  # another style is another layout
+            said.styles.width = width
         said.set_parts([(shown, tone)])
 
     @on(Input.Changed)

@@ -49,7 +49,7 @@ async def test_esc_goes_back_first_and_then_puts_the_tour_away(demo: Path) -> No
 
 async def test_the_walk_tells_of_an_item_that_is_given_to_the_agent(demo: Path) -> None:
     async with console(demo, "inbox", (100, 30)) as on:
-        await on.shows("! injection", "tells the model to drop its instructions")
+        await on.shows("! injection")
         found = next(one for one in on.app.ws.triage.findings(("injection",)))
         item = on.app.ws.items.get(found.ids[0])
         assert item.enabled
