@@ -69,7 +69,10 @@ _IS = frozenset({"waiting", "stale", "unused", "long", "orphan"})
 
 def pattern_of(why: str) -> str:
     """A reason without what differs from one finding to the next: numbers, how long, ids, names in quotation marks."""
-    return re.sub(r"\*(?:[ ,]+\*)+", "*", _VARIES.sub("*", why)).strip()
+    found = ""
+    while why != found:  # a reason that is a pattern already is its own
+        found, why = why, re.sub(r"\*(?:[ ,]+\*)+", "*", _VARIES.sub("*", why)).strip()
+    return found
 
 
 def can_rule(finding: Finding, decision: Decision) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from nanomem_tui import open_workspace
+from nanomem_tui import demo, open_workspace
 from nanomem_tui.curation.rules import like, pattern_of
 from nanomem_tui.curation.values import Finding
 from nanomem_tui.errors import BadInput, NotFound, NothingToDo
@@ -129,3 +131,20 @@ def test_how_long_ago_makes_no_other_reason() -> None:
     assert len({pattern_of(why) for why in ages}) == 1
     old = "never recalled in * d, while * other items were"  # as a rule was kept before
     assert pattern_of(old) == pattern_of(ages[1])
+
+
+@given(
+    st.lists(st.sampled_from(["36 d,", "while", "20", "items", "“a”", "*", "*,", ",", "x_1", "never", "d"])).map(
+        " ".join
+    )
+)
+def test_the_pattern_of_a_pattern_is_itself(why: str) -> None:
+    assert pattern_of(pattern_of(why)) == pattern_of(why)
+
+
+def test_each_finding_is_among_those_that_its_own_rule_means(tmp_path: Path) -> None:
+    with open_workspace(demo.build(tmp_path)) as ws:
+        found = ws.triage.findings()
+        assert len({one.kind for one in found}) > 5
+        for one in found:
+            assert one.id in {meant.id for meant in ws.triage.rules.meant(like(one, "keep"))}, one.why

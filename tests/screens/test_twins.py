@@ -82,7 +82,7 @@ TWINS = (
     Twin("toggle", "inbox", ("x",), "triage disable {0}"),
     Twin("delete", "inbox", ("d",), "triage delete {0} --yes"),
     Twin("snooze", "inbox", ("Z",), "triage snooze {0}"),
-    Twin("merge", "inbox", ("m", "y"), "triage merge {0} --yes", 1),
+    Twin("merge", "inbox", ("m", "y"), "triage merge {0} --yes", 2),
     Twin("merge", "duplicates", ("m",), "duplicates merge {0}"),
     Twin("toggle", "duplicates", ("x",), "duplicates disable {0}"),
     Twin("delete", "duplicates", ("d",), "duplicates delete {0} --yes"),
@@ -93,7 +93,7 @@ TWINS = (
     Twin("snooze", "conflicts", ("Z",), "triage snooze {0}"),
     Twin("reject", "conflicts", ("minus",), "conflicts keep-old {0}"),
     Twin("split", "items", ("S", Typed("telegram:20417"), "enter"), "scopes move {0} --to telegram:20417"),
-    Twin("all_like", "inbox", ("ampersand", "d", "y"), "triage like {0} delete --yes", 12),
+    Twin("all_like", "inbox", ("ampersand", "d", "y"), "triage like {0} delete --yes", 13),
 )  # fmt: skip
 
 SHOWS = {

@@ -15,7 +15,6 @@ import pytest
 from rich.style import Style
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
-from textual.pilot import Pilot
 from textual.strip import Strip
 
 from nanomem_tui import config, open_workspace, paths
@@ -25,6 +24,7 @@ from nanomem_tui.curation.rules import Rule, like
 from nanomem_tui.memory.checkpoint_log import Checkpointed, CheckpointLog
 from nanomem_tui.opening import Opening
 from tests.snapshots.test_screens import COLOURS, LOOKED_AT, Pictured
+from tests.snapshots.waiting import steady
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,8 @@ LOOKS: dict[str, dict[str, str]] = {
 }
 
 
-OPERATION = re.compile(r"op_\d+_\d+_\d+")
+ID = 18  # digits
+OPERATION = re.compile(r"(op_\d+_\d+_\d+)( *)")
 """An id that holds the number of a process."""
 
 
@@ -78,16 +79,6 @@ def in_text(strips: Sequence[Strip], letters: dict[Style, str]) -> list[str]:
     return lines
 
 
-async def steady(app: NanomemApp, pilot: Pilot[Any]) -> None:
-    """Wait until the screen stays as it is: a detail is read a moment after its row was chosen."""
-    seen, same = "", 0
-    while same < 3:
-        await app.settled()
-        await pilot.pause(0.04)
-        now = app.screen_text()
-        same, seen = (same + 1 if now == seen else 0), now
-
-
 async def pictures(app: NanomemApp) -> str:
     """The screen at every size, and the legend of its styles."""
     letters: dict[Style, str] = {}
@@ -103,7 +94,7 @@ async def pictures(app: NanomemApp) -> str:
             await steady(app, pilot)
             lines += [f"{size[0]}x{size[1]}", *in_text(app.screen._compositor.render_strips(), letters)]
     text = "\n".join([*lines, *(f"{letter} {style}" for style, letter in letters.items())]) + "\n"
-    return OPERATION.sub(lambda found: "op_" + "0" * (len(found[0]) - 3), text)
+    return OPERATION.sub(lambda found: ("op_" + "0" * ID).ljust(len(found[0])), text)  # of no pid's length
 
 
 def keep_rules(home: Path) -> None:

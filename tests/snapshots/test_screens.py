@@ -19,6 +19,7 @@ from nanomem_tui.memory.injections import Injected
 from nanomem_tui.opening import Opening
 from nanomem_tui.widgets.bars import Status
 from tests.snapshots.conftest import MOMENT
+from tests.snapshots.waiting import steady
 
 pytestmark = pytest.mark.slow
 
@@ -81,8 +82,7 @@ def after(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
             await pilot.press(key)
             await app.settled()
         app.look()  # the status bar knows what was read by now
-        await app.settled()
-        await pilot.pause()
+        await steady(app, pilot)
 
     return run
 
