@@ -100,10 +100,11 @@ class TextView(Moves, ScrollView, can_focus=True):
         if width != self._laid_out_at:
             self._laid_out_at = width
             self._lines = self.lay_out(width - 1, self.wrapped)
-        # All texts that fit count as one line: another height means a layout of the screen, and they need none; nor
-        # does the pane need a scrollbar when it becomes smaller.
+        # In a pane all texts that fit count as one line: another height means a layout of the screen, and they need
+        # none; nor does the pane need a scrollbar when it becomes smaller. In a dialog the text makes the height.
         height = len(self._lines)
-        self.virtual_size = Size(width, height if height > self.size.height else 1)
+        counts = height > self.size.height or (self.styles.height is not None and self.styles.height.is_auto)
+        self.virtual_size = Size(width, height if counts else 1)
 
     def on_resize(self) -> None:
         """Lay out for the new size."""

@@ -357,3 +357,13 @@ async def test_a_filter_over_what_fits_needs_no_scrollbar(demo: Path) -> None:
             await on.pilot.pause(0.2)
             assert not on.screen.table.show_vertical_scrollbar
             assert not on.screen.query_one("#detail", TextView).show_vertical_scrollbar
+
+
+async def test_a_dialog_is_as_high_as_what_it_says_and_stays_so(demo: Path) -> None:
+    async with console(demo, "inbox", (80, 24)) as on:
+        await on.press("G", "ampersand")
+        await on.shows("All like this", "and the rule is kept", "yes, decide so")
+        for _ in range(5):
+            await on.pilot.pause(0.05)
+            shown = on.app.screen.query_one(Preview)
+            assert shown.size.height == len(shown.lines) > 3
