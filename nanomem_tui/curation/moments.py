@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
 
 NAMES = "an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 2h ago), checkpoint -3 or now"
-_AGO = re.compile(r"(\d{1,6}) ?(m|min|h|d|w) ago")
+_AGO = re.compile(r"(\d{1,6}) ?(m|mins?|minutes?|h|hours?|d|days?|w|weeks?) ago")
 _DAY = re.compile(r"(today|yesterday)(?: (\d{1,2}):(\d{2}))?")
 _CHECKPOINT = re.compile(r"checkpoint -(\d{1,4})")
 MOST_WITH_FILES = 1_000
 """Changes of an operation: one of more, an import, touched no file, and is not read whole to see that."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
-_UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 class Moment(NamedTuple):
@@ -353,7 +353,7 @@ def _change(one: Difference, present: AnyRow | None) -> Change:
 def _time(text: str) -> datetime | None:
     try:
         if found := _AGO.fullmatch(text):
-            return clock.now() - timedelta(**{_UNITS[found[2]]: int(found[1])})
+            return clock.now() - timedelta(**{_UNITS[found[2][0]]: int(found[1])})
         if found := _DAY.fullmatch(text):
             day = clock.now().astimezone() - timedelta(days=found[1] == "yesterday")
             hour, minute = (int(found[2]), int(found[3])) if found[2] else (0, 0)

@@ -76,8 +76,7 @@ class Triage:
     def findings(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
         """What wants a person, the most dangerous kind first, without what was kept or put off. Looks anew where rows
         or files changed that nobody has judged yet."""
-        if self.is_old:
-            self.look()
+        self.look(only_old=True)
         return self.known(kinds, limit)
 
     def known(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
@@ -97,9 +96,12 @@ class Triage:
             return True  # what was put off is due, or was taken back
         return judged.is_new(look.judged, self._now(), self._settled)
 
-    def look(self) -> None:
-        """Ask every finder anew; may take seconds for 100,000 items."""
-        for _ in self._looked():
+    def look(self, *, only_old: bool = False) -> None:
+        """Ask every finder anew, or `only_old` if something is there that nobody has looked at; may take seconds for
+        100,000 items. Whoever comes while another looks waits for that look."""
+        if only_old and not self.is_old:
+            return
+        for _ in self._looked(only_old=only_old):
             pass
 
     def coming(self) -> Iterator[list[Finding]]:
@@ -107,13 +109,15 @@ class Triage:
         if not self.is_old:
             yield [one for one in self.known() if one.kind not in HELD]
             return
-        for found in self._looked():
+        for found in self._looked(only_old=False):
             hidden = {one.id for one in self._marks.hidden(found)}
             yield [one for one in found if one.id not in hidden]
 
-    def _looked(self) -> Iterator[list[Finding]]:
+    def _looked(self, *, only_old: bool) -> Iterator[list[Finding]]:
         """Ask every finder anew; what each finds, in the order of the queue. The look counts once all were asked."""
         with self._looking:
+            if only_old and not self.is_old:
+                return  # another looked meanwhile
             before, marks = judged.judged(self._ws), self._marks.standing()
             self._parted = False
             found: list[Finding] = []

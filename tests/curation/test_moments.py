@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui import open_workspace
+from nanomem_tui import clock, open_workspace
 from nanomem_tui.curation.moments import Moment
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow
@@ -166,7 +167,13 @@ def test_moments_are_named_by_time_by_checkpoint_and_by_operation(ws: Workspace)
     assert [one.now.text for one in ws.moments.diff(last)] == ["Drinks coffee"]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("name", ["", "soon", "2026-13-40", "-5h ago", "checkpoint", "99:99"])
+@pytest.mark.parametrize("names", [("2 weeks ago", "2w ago", "14 days ago"), ("9 minutes ago", "9m ago", "9 min ago")])
+def test_a_time_ago_is_said_in_short_or_in_full(ws: Workspace, names: tuple[str, ...]) -> None:
+    with clock.at(datetime(2026, 11, 20, 12, tzinfo=UTC)):
+        assert len({ws.moments.named(name).at for name in names}) == 1
+
+
+@pytest.mark.parametrize("name", ["", "soon", "2 heeks ago", "2026-13-40", "-5h ago", "checkpoint", "99:99"])
 def test_what_names_no_moment_is_refused_with_what_would(ws: Workspace, name: str) -> None:
     with pytest.raises(BadInput, match="names no moment"):
         ws.moments.named(name)

@@ -211,6 +211,31 @@ def test_a_decision_asks_no_finder_again_and_what_is_new_does(home: Path, looker
         assert looker.asked == 2
 
 
+def test_two_who_ask_at_once_wait_for_one_look(
+    home: Path, lookers: list[Looker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, met = threading.Barrier(2), threading.Event()
+    with open_workspace(home) as ws:
+        is_old = type(ws.triage).is_old.fget
+
+        def asked_by_both(triage: object) -> bool:
+            old = is_old(triage)
+            if not met.is_set():
+                both.wait(20)  # neither begins before both have seen that the last look is old
+                met.set()
+            return old
+
+        monkeypatch.setattr(type(ws.triage), "is_old", property(asked_by_both))
+        found: list[int] = []
+        workers = [threading.Thread(target=lambda: found.append(len(ws.triage.findings()))) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        [looker] = [one for one in lookers if one.ws is ws]
+        assert (looker.asked, found[0]) == (1, found[1])
+
+
 def test_progress_counts_what_stands_and_knows_where_to_go_on(home: Path) -> None:
     with open_workspace(home) as ws:
         assert ws.triage.progress() == (0, 0.0, 6, "")
