@@ -27,9 +27,10 @@ def layer_of(ws: Workspace, name: str) -> Layer:
     if name == "file":
         return ws.documents
     if name == "session":
+        from nanomem_tui.formats.agent_home import named_folders
         from nanomem_tui.memory.session_layer import SessionLayer
 
-        return SessionLayer(ws.layout.sessions_dir, ws.paths.backups, ws.agent)
+        return SessionLayer(named_folders(ws.paths, ws.layout), ws.paths.backups, ws.agent)
     if name == "history":
         from nanomem_tui.store.history_file import HistoryLayer
 

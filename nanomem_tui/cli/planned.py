@@ -88,7 +88,7 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
         yield f"{name}{_document(before)} → {_document(after)}"
         yield from _lines_changed(before, after)
     elif change.layer == "session":
-        yield f"{name}{_messages(before)} → {_messages(after)}"
+        yield f"{name}{_transcript(before)} → {_transcript(after)}"
     elif change.layer == "hunk" and change.key.startswith("rejected"):
         yield f"{name}{'no longer' if after is None else 'is'} remembered as rejected"
     elif change.layer == "hunk" and change.key.startswith("unread"):
@@ -199,8 +199,10 @@ def _lines_changed(before: Mapping[str, Any] | None, after: Mapping[str, Any] | 
         yield f"  … and {counted(len(lines) - SHOWN, 'more line')}"
 
 
-def _messages(value: Mapping[str, Any] | None) -> str:
-    return counted(int((value or {}).get("messages", 0)), "message")
+def _transcript(value: Mapping[str, Any] | None) -> str:
+    if value is None:
+        return "no file"
+    return f"{counted(int(value.get('messages', 0)), 'message')} in {value.get('path')}"
 
 
 def shown_value(value: Any) -> str:

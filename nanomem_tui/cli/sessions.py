@@ -28,14 +28,18 @@ from nanomem_tui.text import one_line
 
 if TYPE_CHECKING:
     from nanomem_tui.formats.sessions import Message, Session
+    from nanomem_tui.memory.session_rescue import Rescue
     from nanomem_tui.memory.sessions import SessionCompaction, SessionInfo, TranscriptHit
     from nanomem_tui.operations import Operation
     from nanomem_tui.workspace import Workspace
 
 
+NONE = "The agent finds this session, or there is none of that key; `nanomem session list` shows them all."
+
+
 @click.group("session", cls=Group)
 def session() -> None:
-    """The agent's conversations: read, search, compact.
+    """The agent's conversations: read, search, compact, bring back.
 
     \b
     Example:
@@ -255,3 +259,61 @@ def _plan_lines(plans: Sequence[SessionCompaction]) -> list[str]:
         for plan in plans
     ]
     return ["Would compact:", *table(columns, cells, output.terminal_width())]
+
+
+@session.command()
+@click.argument("key", type=Words(), required=False, shell_complete=completing("sessions"))
+@decided
+@pass_state
+def rescue(state: State, key: str | None, yes: bool, dry_run: bool) -> int:
+    """Bring back conversations that the agent no longer finds: an upgrade left their files the names of old releases.
+
+    Where the agent began another conversation under the same key meanwhile, the old messages go in front of it.
+    Refused while an agent runs on this workspace. `nanomem undo` takes it back.
+
+    \b
+    Example:
+      nanomem session rescue --dry-run
+      nanomem session rescue --yes
+    """
+    from nanomem_tui.memory import session_rescue
+
+    with state.open() as ws:
+        found = [one for one in session_rescue.rescues(ws) if key in (None, one.key)]
+        preview: dict[str, Any] = {"sessions": [{"id": one.key, **values.plain(one)} for one in found]}
+        can = [one for one in found if not one.refused]
+        if not found:
+            state.show({"operation": None, **preview}, ["The agent finds every session." if key is None else NONE])
+            return 0 if key is None else 1
+        if can:
+            question = f"Bring back {words.counted(len(can), 'session')}?"
+            if not agreed(state, preview, _rescue_lines(found), question, yes=yes, dry_run=dry_run):
+                return 0
+        elif dry_run:
+            state.show({"operation": None, **preview}, _rescue_lines(found))
+            return errors.Refused.exit_code
+        op = session_rescue.rescue(ws, [one.path for one in found])
+    left = [f"Left as it is: {one.key} ({one.refused})" for one in found if one.refused]
+    state.show({"operation": values.operation(op), **preview}, [f"{op.label} (`nanomem undo` takes it back).", *left])
+    return 0
+
+
+def _rescue_lines(found: Sequence[Rescue]) -> list[str]:
+    columns = [
+        Column("Session", least=24),
+        Column("Messages", right=True),
+        Column("File", least=20, limit=48),
+        Column("Becomes", least=20, limit=60, drop=1),
+        Column("Refused", limit=60, least=16, optional=True),
+    ]
+    cells = [
+        (
+            one.key,
+            str(one.messages),
+            one.path.rpartition("/")[2],
+            f"the first of {words.counted(one.messages + one.joined, 'message')} there" if one.joined else one.name,
+            one.refused,
+        )
+        for one in found
+    ]
+    return ["Would bring back:", *table(columns, cells, output.terminal_width())]

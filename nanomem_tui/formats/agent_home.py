@@ -88,14 +88,23 @@ def workspace_id(paths: Paths) -> str | None:
 
 def session_folders(paths: Paths, layout: Layout) -> tuple[Path, ...]:
     """The folders that may hold transcripts of this workspace: where the agent looks, then those of older releases."""
-    candidates = [layout.sessions_dir, paths.workspace / "sessions"]
-    if paths.home is not None:
-        candidates.append(paths.home / "sessions")
     folders: list[Path] = []
-    for folder in candidates:
+    for folder in named_folders(paths, layout).values():
         if folder is not None and folder.is_dir() and not any(_same(folder, known) for known in folders):
             folders.append(folder)
     return tuple(folders)
+
+
+def named_folders(paths: Paths, layout: Layout) -> dict[str, Path | None]:
+    """The same by the names that recorded changes know them by: "" is where the agent looks."""
+    home = paths.home / "sessions" if paths.home is not None else None
+    return {"": layout.sessions_dir, "workspace": paths.workspace / "sessions", "home": home}
+
+
+def folder_name(paths: Paths, layout: Layout, folder: Path) -> str:
+    """The name of one of those folders."""
+    known = named_folders(paths, layout).items()
+    return next(name for name, path in known if path is not None and _same(path, folder))
 
 
 def has_session_files(paths: Paths, layout: Layout) -> bool:

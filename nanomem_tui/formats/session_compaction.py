@@ -114,6 +114,15 @@ def uncompact(
     return b"".join((*_head_lines(head, (archived, consolidated)), *lines, *rest))
 
 
+def in_front(data: bytes, earlier: bytes) -> bytes:
+    """`data` with the messages of an `earlier` transcript in front of its own. Its metadata stays; an offset that it
+    has not moved yet is that of the earlier one, any other points at the message that it pointed at."""
+    head, body = _split(parse_jsonl(earlier, ""))
+    archived, consolidated = _offsets(head, len(body))
+    old = (archived or consolidated or 0, consolidated or archived or 0)
+    return uncompact(data, b"".join(map(_line, body)), *old)
+
+
 def _split(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     """The lines about the session, and the lines of its messages, readable or not."""
     head: list[Record] = []

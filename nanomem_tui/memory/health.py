@@ -174,7 +174,7 @@ def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:
 def _session(info: SessionInfo, where: str) -> Iterator[Problem]:
     if info.hidden_reason and NO_METADATA not in info.hidden_reason:
         what = f"the agent does not find session {info.key}: {info.hidden_reason}"
-        yield Problem(what, where, None, "nothing is lost; it can be read and searched here", "warning")
+        yield Problem(what, where, None, "`nanomem session rescue` brings it back; it can be read here", "warning")
     if info.other_keys:
         others = ", ".join(info.other_keys)
         what = f"may hold messages of {others} too: an old release gave both keys this file"

@@ -2,17 +2,21 @@
 
 A value is `{"path": name in the sessions folder, "sha256": of the bytes, "blob": their name in the backups,
 "messages": n}`; the one after a compaction also has `"keep"`, what was asked for, and `"force": true` when a person
-insisted. Where little of a file changes, `"splices"` stand for the blob: what makes these bytes of those on the other
-side. Owns the protocol beside an agent: refused while one runs or while a turn in flight has its checkpoint,
-compared and swapped under the agent's own lock, which is held for the rename alone.
+insisted. A file in a folder of an older release has that folder's name as `"folder"`; where the places before and after
+differ, the file moves as it is. Where little of a file changes, `"splices"` stand for the blob: what makes these bytes
+of those on the other side.
+
+Owns the protocol beside an agent: refused while one runs or while a turn in flight has its checkpoint, compared and
+swapped under the agent's own lock, which is held for the rename alone.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +34,18 @@ LOCK_NAME = ".session-files.lock"
 INSIST = "stop the agent first, or insist with --force"
 LOCK_WAIT = 2.0
 """Seconds to wait for the agent's lock, which it holds for milliseconds."""
+NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+"""What a file system says that cannot give a file a second place."""
 
 
 class SessionLayer:
-    """Checks and applies changes of transcripts in one folder; `agent` tells whether an agent runs now."""
+    """Checks and applies changes of transcripts; `agent` tells whether an agent runs now. `folders`: where they lie, by
+    the names of `agent_home.named_folders`."""
 
     name = "session"
 
-    def __init__(self, folder: Path | None, backups: Path, agent: Callable[[], Presence]) -> None:
-        self._folder = folder
+    def __init__(self, folders: Mapping[str, Path | None], backups: Path, agent: Callable[[], Presence]) -> None:
+        self._folders = folders
         self._backups = backups
         self._agent = agent
 
@@ -49,16 +56,29 @@ class SessionLayer:
             path = self._path(change)
             owners.refuse_foreign(path, change.key)
             self._refuse(change, path)
-            self._bytes_after(change, path)
+            if (new := self._new_path(change)) is not None:
+                owners.refuse_foreign(new, change.key)
+                self._is_moved(change, path, new)
+            else:
+                self._bytes_after(change, path)
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any transcript is what its change makes of it."""
-        return any(_sha256(_current(self._path(change))) == (change.after or {}).get("sha256") for change in changes)
+        return any(
+            _sha256(_current(self._new_path(change) or self._path(change))) == (change.after or {}).get("sha256")
+            for change in changes
+        )
 
     def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
         """Make every `after` true; what is already as it should be stays untouched."""
         for change in changes:
             path = self._path(change)
+            if (new := self._new_path(change)) is not None:
+                if not self._is_moved(change, path, new):
+                    self._refuse(change, path)
+                    with _os_errors(path):
+                        self._move(path, new)
+                continue
             if _sha256(_current(path)) == (change.after or {}).get("sha256"):
                 continue
             self._refuse(change, path)
@@ -68,11 +88,52 @@ class SessionLayer:
                 self._swap(path, stamp, data)
 
     def _path(self, change: Change) -> Path:
-        name = str((change.before or change.after or {}).get("path", ""))
+        return self._place(change.before or change.after or {})
+
+    def _new_path(self, change: Change) -> Path | None:
+        """Where the file goes, None where it stays."""
+        if change.before is None or change.after is None:
+            return None
+        new = self._place(change.after)
+        return new if new != self._path(change) else None
+
+    def _place(self, value: Value) -> Path:
+        name = str(value.get("path", ""))
         plain = os.path.basename(name) == name and not name.startswith(".") and name.endswith(".jsonl")
-        if self._folder is None or not plain:
+        folder = self._folders.get(str(value.get("folder", "")))
+        if folder is None or not plain:
             raise BadInput("not a session file of this workspace", name)
-        return self._folder / name
+        return folder / name
+
+    def _is_moved(self, change: Change, path: Path, new: Path) -> bool:
+        """Whether the file is at its new place, and there alone. Raises Conflict when neither place is as it was."""
+        there, wanted = _sha256(_current(new)), (change.after or {}).get("sha256")
+        here = _sha256(_current(path))
+        if here is None and there == wanted:
+            return True
+        if here is None:
+            raise Conflict("the session is gone" if there is None else "the session changed since", change.key)
+        if here != (change.before or {}).get("sha256"):
+            raise Conflict("the session changed since", change.key, "look at it again and repeat the change")
+        if there not in (None, wanted):
+            raise Conflict("there is such a session already", change.key)
+        return False
+
+    def _move(self, path: Path, new: Path) -> None:
+        """Give a file its new place. It has both for a moment, so that a kill leaves it in one of them at least."""
+        with self._locked():
+            if _current(new) is None:
+                try:
+                    os.link(path, new, follow_symlinks=False)
+                except OSError as error:
+                    if error.errno not in NO_LINKS:
+                        raise
+                    write_atomic(new, read_file(path), like=path)
+                sync_folder(new.parent)
+            elif _current(new) != _current(path):
+                raise Conflict("there is such a session already", str(new))
+            os.unlink(path)
+        sync_folder(path.parent)
 
     def _refuse(self, change: Change, path: Path) -> None:
         if (change.after or {}).get("force"):
@@ -126,7 +187,8 @@ class SessionLayer:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """The agent's own lock, where its release has one; never made by us."""
-        lock = self._folder / LOCK_NAME if self._folder else None
+        folder = self._folders.get("")
+        lock = folder / LOCK_NAME if folder else None
         if lock is None or not lock.exists():
             yield
             return

@@ -120,6 +120,11 @@ class Sessions:
         file = self._file(key, path)
         return parse_session(read_file(file.path), self._paths.relative(file.path), key)
 
+    def summaries(self) -> builtins.list[tuple[SessionFile, Summary, str]]:
+        """Every transcript file, the newest first, what is listed of it, why it cannot be read ("": it can)."""
+        files = newest_first(session_files(self._paths, self._layout))
+        return [(file, *self._summary(file)) for file in files]
+
     def unreadable(self) -> builtins.list[Problem]:
         """The transcripts that cannot be read at all: nobody knows what is in them."""
         found = [(file, self._summary(file)[1]) for file in session_files(self._paths, self._layout) if not file.link]

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.formats.agent_home import detect
+from nanomem_tui.formats.agent_home import detect, named_folders
 from nanomem_tui.formats.sessions import key_to_name, parse_session
 from nanomem_tui.memory import reading
 from nanomem_tui.memory.session_layer import SessionLayer
@@ -31,7 +31,7 @@ class Desk:
         self.paths = locate(home)
         self.layout = detect(self.paths)
         self.agent = Presence()
-        self.layer = SessionLayer(self.layout.sessions_dir, self.paths.backups, lambda: self.agent)
+        self.layer = SessionLayer(named_folders(self.paths, self.layout), self.paths.backups, lambda: self.agent)
         self.sessions = Sessions(self.paths, self.layout, self.perform, lambda: self.agent)
 
     def perform(self, operation):

@@ -1,0 +1,135 @@
+"""Bringing back sessions that an agent no longer finds: each gets the file name that the agent of today looks for.
+
+nanobot 0.3.5 moves the transcripts of older releases to its own folder and leaves them their old names, which it then
+never lists or loads. A transcript is renamed by the key in its metadata line. Where the agent has begun another one
+under that key meanwhile, they become one, the old messages first. Owns what is planned; `session_layer` does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.errors import BadInput, NothingToDo, Refused
+from nanomem_tui.formats.agent_home import folder_name
+from nanomem_tui.formats.keep import text_of
+from nanomem_tui.formats.session_compaction import in_front
+from nanomem_tui.formats.session_names import MAX_NAME, key_to_name
+from nanomem_tui.memory.reading import read_file
+from nanomem_tui.memory.session_files import NO_METADATA, SessionFile, Summary, hidden_reason, key_of
+from nanomem_tui.memory.session_layer import refusal
+from nanomem_tui.operations import Change, Operation, new_operation
+from nanomem_tui.store import blobs
+from nanomem_tui.store.atomic import sha256
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+
+class Rescue(NamedTuple):
+    """What can be done for one transcript that the agent does not find. `path` is absolute, `name` what its file will
+    be called; `joined` messages of another transcript of that key follow its own. `refused` says why nothing can be
+    done now, "" when it can."""
+
+    key: str
+    path: str
+    name: str
+    messages: int
+    reason: str
+    joined: int = 0
+    refused: str = ""
+
+
+class _Plan(NamedTuple):
+    """What is told, the file that the transcript has now, and the one that it is joined to."""
+
+    told: Rescue
+    file: SessionFile
+    other: SessionFile | None
+
+
+def rescues(ws: Workspace) -> list[Rescue]:
+    """What `rescue` would do for each transcript that the agent does not find, refused ones too."""
+    return [plan.told for plan in _plans(ws)]
+
+
+def rescue(ws: Workspace, paths: Collection[str] | None = None) -> Operation:
+    """Bring back what the agent does not find (only `paths`, when given), as one operation that can be undone.
+
+    Raises Refused while an agent runs, NothingToDo when the agent finds every session.
+    """
+    found = [plan for plan in _plans(ws) if paths is None or plan.told.path in paths]
+    plans = [plan for plan in found if not plan.told.refused]
+    if not plans and found:
+        agent = ws.agent()
+        raise Refused(found[0].told.refused, found[0].told.key, "stop the agent first" if agent.running else "")
+    if not plans:
+        raise NothingToDo("the agent finds every session", "")
+    changes = [change for plan in plans for change in _changes(ws, plan)]
+    return ws.perform(new_operation("session.rescue", f"rescue {counted(len(plans), 'session')}", changes))
+
+
+def _plans(ws: Workspace) -> list[_Plan]:
+    """One for each transcript that is not found. Where agents look by the old names, none is lost."""
+    layout = ws.layout
+    if layout.session_naming != "base64url" or layout.sessions_dir is None:
+        return []
+    found, agent = ws.sessions.summaries(), ws.agent()
+    visible = {
+        key_of(file.path.name, summary.header): (file, summary.messages)
+        for file, summary, unreadable in found
+        if not unreadable and file.current and not hidden_reason(file, summary.header, layout)
+    }
+    plans: list[_Plan] = []
+    taken: set[str] = set()
+    for file, summary, unreadable in found:
+        reason = unreadable or hidden_reason(file, summary.header, layout)
+        if not reason or NO_METADATA in reason:
+            continue
+        key = key_of(file.path.name, summary.header)
+        other, joined = visible.get(key, (None, 0))
+        refused = unreadable or _refused(file, summary, key, taken) or refusal(file.path, agent)
+        refused = refused or (refusal(other.path, agent) if other is not None else "")
+        taken.add(key)
+        name = "" if refused else key_to_name(key)
+        told = Rescue(key, str(file.path), name, summary.messages, reason, joined, refused)
+        plans.append(_Plan(told, file, other))
+    return plans
+
+
+def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
+    """What brings one transcript back: a new name, or its messages in front of those of the other and its file gone.
+    The bytes of files that go or change are kept in the backups."""
+    one, file, other = plan
+    data = read_file(file.path)
+    old = {"path": file.path.name, "sha256": sha256(data), "messages": one.messages}
+    if folder := folder_name(ws.paths, ws.layout, file.path.parent):
+        old["folder"] = folder
+    if other is None:
+        return [Change("session", one.key, old, {"path": one.name, "sha256": old["sha256"], "messages": one.messages})]
+    later = read_file(other.path)
+    whole = in_front(later, data)
+    backups = ws.paths.backups
+    before = {"path": other.path.name, "sha256": sha256(later), "blob": blobs.put(backups, later)}
+    after = {"path": other.path.name, "sha256": sha256(whole), "blob": blobs.put(backups, whole)}
+    return [
+        Change(
+            "session", one.key, {**before, "messages": one.joined}, {**after, "messages": one.joined + one.messages}
+        ),
+        Change("session", f"{one.key} ({file.path.name})", {**old, "blob": blobs.put(backups, data)}, None),
+    ]
+
+
+def _refused(file: SessionFile, summary: Summary, key: str, taken: set[str]) -> str:
+    if file.link:
+        return "a link, which is not followed"
+    if not text_of((summary.header or {}).get("key")):
+        return "it does not say whose it is: no metadata line with a key"
+    if key in taken:
+        return "another transcript of that key comes first; ask again after it"
+    try:
+        name = key_to_name(key)
+    except BadInput as error:
+        return error.what
+    return "its key is too long for a file name" if len(name) > MAX_NAME else ""

@@ -1,0 +1,58 @@
+"""`nanomem session rescue`: what is told before, what is done, and how it is refused."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def upgraded(home: Callable[[str], Path], samples: Path) -> Path:
+    """The sessions folder of an agent that took over those of an old release under their old names."""
+    workspace = home("nb035")
+    [folder] = [path.parent for path in (workspace.parent / "sessions").glob("*/.workspace")]
+    for path in (samples / "v0_1_5" / "home" / ".nanobot" / "workspace" / "sessions").iterdir():
+        shutil.copy2(path, folder)
+    return folder
+
+
+def test_what_would_be_done_is_told_and_nothing_is(run: Run, upgraded: Path) -> None:
+    before = sorted(path.name for path in upgraded.iterdir())
+    told = run("session", "rescue", "--dry-run")
+    assert told.code == 0
+    assert "telegram_4300129.jsonl" in told.out
+    assert sorted(path.name for path in upgraded.iterdir()) == before
+    assert len(run("session", "rescue", "--dry-run", "--json").json["sessions"]) == 8
+
+
+def test_all_come_back_and_undo_takes_it_back(run: Run, upgraded: Path) -> None:
+    hidden = "the agent does not find session"
+    assert "session rescue" in run("doctor").out
+    done = run("session", "rescue", "--yes")
+    assert (done.code, done.out.splitlines()[0]) == (0, "rescue 8 sessions (`nanomem undo` takes it back).")
+    assert hidden not in run("doctor").out
+    assert run("session", "rescue").out == "The agent finds every session.\n"
+    assert run("undo").code == 0
+    assert hidden in run("doctor").out
+
+
+def test_one_is_named(run: Run, upgraded: Path) -> None:
+    assert run("session", "rescue", "discord:4400132", "--yes", "--json").json["sessions"][0]["id"] == "discord:4400132"
+    assert len(run("session", "rescue", "--dry-run", "--json").json["sessions"]) == 7
+    assert run("session", "rescue", "cli:nobody", "--yes").code == 1
+
+
+def test_a_turn_in_flight_holds_its_session_back(run: Run, upgraded: Path) -> None:
+    (upgraded / "discord_4400132.checkpoint.json").write_text("{}")
+    done = run("session", "rescue", "--yes")
+    assert "rescue 7 sessions" in done.out
+    assert "Left as it is: discord:4400132 (a turn in flight" in done.out
+    alone = run("session", "rescue", "--yes")
+    assert alone.code == 2
+    assert "turn in flight" in alone.err
+    assert run("session", "rescue", "--dry-run").code == 2

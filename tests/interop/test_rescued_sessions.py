@@ -1,0 +1,52 @@
+"""The real agent loses the sessions of an old release, and finds every one after a rescue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.memory import session_rescue
+from tests.conftest import NO_SAMPLES, need, samples_archive
+from tests.interop.real_agent import PEER, Agent
+
+pytestmark = pytest.mark.interop
+
+
+@pytest.fixture
+def upgraded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Agent:
+    """A home of 0.1.5 that 0.3.5 has opened once."""
+    need(PEER.exists(), "no agent to drive: run `make peers`")
+    need(samples_archive() is not None, NO_SAMPLES)
+    copy: Callable[[str], Path] = request.getfixturevalue("sample_copy")
+    agent = Agent(copy("v0_1_5"))
+    monkeypatch.setenv("HOME", str(agent.home))
+    config = agent.home / ".nanobot" / "config.json"
+    config.write_text(json.dumps({"agents": {"defaults": {"workspace": str(agent.workspace)}}}))
+    agent.run("sessions")
+    return agent
+
+
+def test_eight_of_eight_come_back(upgraded: Agent) -> None:
+    assert upgraded.sessions() == {}
+    with open_workspace(upgraded.workspace) as ws:
+        messages = {one.key: one.messages for one in session_rescue.rescues(ws)}
+        assert len(messages) == 8
+        session_rescue.rescue(ws)
+    found = upgraded.sessions()
+    assert {key: len(row["messages"]) for key, row in found.items()} == messages
+
+
+def test_what_was_said_since_the_upgrade_stays_behind_the_old_messages(upgraded: Agent) -> None:
+    upgraded.run("turn", "are you there?", "--session", "telegram:4300129", script=[{"text": "yes"}])
+    assert len(upgraded.sessions()["telegram:4300129"]["messages"]) == 2
+    with open_workspace(upgraded.workspace) as ws:
+        [one] = [one for one in session_rescue.rescues(ws) if one.joined]
+        session_rescue.rescue(ws)
+    assert len(upgraded.sessions()) == 8
+    assert len(upgraded.sessions()["telegram:4300129"]["messages"]) == one.messages + 2
+    upgraded.run("turn", "and now?", "--session", "telegram:4300129", script=[{"text": "still"}])
+    assert len(upgraded.sessions()["telegram:4300129"]["messages"]) == one.messages + 4
