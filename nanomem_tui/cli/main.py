@@ -54,6 +54,7 @@ _COMMANDS = {
     "undo": "nanomem_tui.cli.ledger:undo",
     "redo": "nanomem_tui.cli.ledger:redo",
     "lifecycle": "nanomem_tui.cli.lifecycle:lifecycle",
+    "backup": "nanomem_tui.cli.backup:backup",
     "doctor": "nanomem_tui.cli.doctor:doctor",
     "config": "nanomem_tui.cli.config:config",
     "attach": "nanomem_tui.cli.attach:attach",

@@ -30,6 +30,7 @@ from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths, workspace_id
+from nanomem_tui.store import backup
 from nanomem_tui.store.presence import Presence, look, since
 from nanomem_tui.store.swap import KEPT
 from nanomem_tui.text import counted
@@ -73,6 +74,7 @@ def examine(
         lambda: health_store.repository(paths, agent),
         lambda: health_store.databases(paths),
         lambda: health_store.own_folder(paths),
+        lambda: filter(None, [backup.interrupted(paths)]),
         lambda: health_store.unwritable(paths, layout),
         lambda: health_store.full_disk(paths),
         *more,

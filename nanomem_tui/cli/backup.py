@@ -1,0 +1,237 @@
+"""`nanomem backup`: the whole memory in one file, checked, and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nanomem_tui import errors
+from nanomem_tui.cli import output, values, words
+from nanomem_tui.cli.shared import Group, Words, agreed, decided, pass_state
+from nanomem_tui.cli.state import State
+from nanomem_tui.cli.tables import Column, table
+
+if TYPE_CHECKING:
+    from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.paths import Paths
+    from nanomem_tui.store.backup import Made, Restored
+
+SHOWN = 12
+"""Files of a plan that are named; the rest are counted."""
+
+
+def _in(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--in", "folder", type=Words(), metavar="FOLDER", help="Where the backups lie (default: nanomem-backups)."
+    )(command)
+
+
+@click.group("backup", cls=Group)
+def backup() -> None:
+    """The whole memory in one file: workspace, sessions, databases, configuration. While everything runs.
+
+    A backup holds what the agent knows, and the keys in its configuration: it is readable by you alone. Each builds on
+    the one before, so that only what changed is written.
+
+    \b
+    Example:
+      nanomem backup make
+      nanomem backup restore latest --dry-run
+    """
+
+
+@backup.command("make")
+@_in
+@click.option("--whole", is_flag=True, help="Build on no other backup: a file that stands alone.")
+@click.option("--everything", is_flag=True, help="Also what else lies in the agent's workspace.")
+@pass_state
+def make_backup(state: State, folder: str | None, whole: bool, everything: bool) -> None:
+    """Make a backup now, beside the memory or in another folder, and read it back.
+
+    \b
+    Example:
+      nanomem backup make --in /mnt/usb --whole
+    """
+    from nanomem_tui.store import backup as backups
+
+    paths, layout = _found(state)
+    with output.Progress() as progress:
+        made = backups.make(
+            paths, layout, _folder(paths, folder), whole=whole, everything=everything,
+            progress=lambda done, of: progress("backing up: file", done, of),
+        )  # fmt: skip
+    state.show(_made(made), lambda: _made_lines(made))
+
+
+def _made_lines(made: Made) -> list[str]:
+    left = [f"Left out: {path} ({why})" for path, why in made.left_out]
+    rest = [f"and {words.counted(len(left) - SHOWN, 'more')}"] if len(left) > SHOWN else []
+    size = f"{words.size(made.size)}, {words.size(made.stored)} written"
+    return [
+        f"{words.counted(made.files, 'file')}, {size}: {made.path}",
+        *([f"It builds on {made.base}."] if made.base else []),
+        *left[:SHOWN],
+        *rest,
+    ]
+
+
+@backup.command("list")
+@_in
+@pass_state
+def list_backups(state: State, folder: str | None) -> None:
+    """The backups that are there, the newest first.
+
+    \b
+    Example:
+      nanomem backup list
+    """
+    from nanomem_tui.store import backup as backups
+
+    paths, _ = _found(state)
+    found = backups.listed(_folder(paths, folder))
+    columns = [
+        Column("Backup", least=24), Column("Made"), Column("Files", right=True), Column("Size", right=True),
+        Column("Written", right=True), Column("Builds on", drop=1),
+        Column("Note", limit=60, least=16, optional=True),
+    ]  # fmt: skip
+    cells = [
+        (
+            one.path.name, words.when(one.made_at) if one.made_at else "", str(one.files), words.size(one.size),
+            words.size(one.stored), one.base, one.problem or one.reason,
+        )
+        for one in found
+    ]  # fmt: skip
+    none = [f"No backup in {_folder(paths, folder)} yet; `nanomem backup make` makes one."]
+    state.show([_made(one) for one in found], lambda: table(columns, cells, output.terminal_width()) if found else none)
+
+
+@backup.command("check")
+@click.argument("name", type=Words(), default="latest")
+@_in
+@pass_state
+def check_backup(state: State, name: str, folder: str | None) -> int:
+    """Read a whole backup: every piece, every file, every database. Exit code 1 when anything is wrong.
+
+    \b
+    Example:
+      nanomem backup check latest
+    """
+    from nanomem_tui.store import backup as backups
+
+    path = _named(state, name, folder)
+    manifest, problems = backups.check(path)
+    told = {"id": path.name, "files": len(manifest.entries), "size": manifest.size}
+    whole = f"{path.name} is whole: {words.counted(len(manifest.entries), 'file')}, {words.size(manifest.size)}."
+    state.show(
+        {**told, "problems": [values.problem(one) for one in problems]},
+        lambda: [one.text() for one in problems] or [whole],
+    )
+    return 1 if problems else 0
+
+
+@backup.command("restore")
+@click.argument("name", type=Words())
+@click.option("--to", "place", type=Words(), metavar="FOLDER", help="A new place, instead of where the memory is now.")
+@click.option("--with-others", is_flag=True, help="Also where other workspaces share the database, and go back too.")
+@click.option("--force", is_flag=True, help="Also while an agent runs, which may write its own copies back.")
+@_in
+@decided
+@pass_state
+def restore_backup(
+    state: State,
+    name: str,
+    place: str | None,
+    with_others: bool,
+    force: bool,
+    folder: str | None,
+    yes: bool,
+    dry_run: bool,
+) -> None:
+    """Bring a backup back: to a new place, or in place after a backup of what is there now.
+
+    In place, what came since stays, but for our own folder and the references of the repository. Refused while an
+    agent runs, or another nanomem.
+
+    \b
+    Example:
+      nanomem backup restore latest --to ~/looked-at
+      nanomem backup restore 20261123-190000 --dry-run
+    """
+    from nanomem_tui.store import backup as backups
+
+    path = Path(name).expanduser() if place and Path(name).expanduser().is_file() else _named(state, name, folder)
+    if place is not None:
+        if dry_run:
+            manifest, problems = backups.check(path)
+            told = f"Would write {words.counted(len(manifest.entries), 'file')} to {place}."
+            state.show({"files": len(manifest.entries)}, [told, *(one.text() for one in problems)])
+            return
+        done = backups.restore_to(path, Path(place))
+        state.show(_restored(done), [f"{words.counted(len(done.changed), 'file')} written to {place}."])
+        return
+    paths, layout = _found(state)
+    from nanomem_tui.store.presence import look
+
+    agent = look(paths, layout.sessions_dir)
+    if agent.running and not force:
+        raise errors.Refused(f"{agent.what} runs (process {agent.pid})", "", "stop the agent first, or --to FOLDER")
+    plan = backups.restore_plan(paths, layout, path)
+    if not (plan.changed or plan.removed):
+        state.show(_restored(plan), [f"Everything is as in {path.name}."])
+        return
+    if not agreed(state, _restored(plan), _plan_lines(plan), f"Restore {path.name}?", yes=yes, dry_run=dry_run):
+        return
+    done = backups.restore(paths, layout, path, others=with_others)
+    undo = done.undo.name if done.undo is not None else ""
+    lines = [
+        f"{words.counted(len(done.changed), 'file')} restored, {len(done.removed):,} taken away.",
+        f"`nanomem backup restore {undo}` takes it back.",
+    ]
+    state.show(_restored(done), lines)
+
+
+def _plan_lines(plan: Restored) -> list[str]:
+    return [
+        *_named_lines("Would write", plan.changed),
+        *_named_lines("Would take away", plan.removed),
+        *_named_lines("Came since and stays", plan.stays),
+    ]
+
+
+def _named_lines(title: str, names: Sequence[str]) -> Iterable[str]:
+    shown = [f"{title}: {name}" for name in names[:SHOWN]]
+    return [*shown, f"  and {words.counted(len(names) - SHOWN, 'more file')}"] if len(names) > SHOWN else shown
+
+
+def _found(state: State) -> tuple[Paths, Layout]:
+    from nanomem_tui import paths
+    from nanomem_tui.formats.agent_home import detect
+
+    found = paths.locate(state.workspace)
+    return found, detect(found)
+
+
+def _folder(paths: Paths, folder: str | None) -> Path:
+    from nanomem_tui.store.backup_files import folder_of
+
+    return Path(folder).expanduser().absolute() if folder else folder_of(paths)
+
+
+def _named(state: State, name: str, folder: str | None) -> Path:
+    from nanomem_tui.store import backup as backups
+
+    if folder:
+        return backups.named(Path(folder).expanduser(), name)
+    return backups.named(_folder(_found(state)[0], None), name)
+
+
+def _made(made: Made) -> dict[str, Any]:
+    return {"id": made.path.name, **values.plain(made)}
+
+
+def _restored(done: Restored) -> dict[str, Any]:
+    told: dict[str, Any] = values.plain(done)
+    return told

@@ -1,0 +1,399 @@
+"""Backups of a whole memory: made while everything runs, listed, checked, and brought back.
+
+A backup in place is preceded by one of what is there, so that a restore can be taken back as well. What came since
+stays, but for what would speak against the state of then: our own folder and the references of the repository.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
+from nanomem_tui.formats.agent_home import Layout
+from nanomem_tui.paths import Paths, user_settings, workspace_id
+from nanomem_tui.store import atomic, backup_files, owners
+from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
+from nanomem_tui.store.backup_files import SETTINGS, base_of, folder_of
+from nanomem_tui.store.ledger import SUFFIX as LEDGER
+
+RESTORING = "restoring.json"
+"""Lies beside the backups while one is brought back; what is left of it says that it was interrupted."""
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+Progress = Callable[[int, int], None]
+
+
+class Made(NamedTuple):
+    """One backup in a list. `size` in bytes of what it holds, `stored` of its own file; `base`: what it builds on,
+    `reason`: why nanomem made it by itself."""
+
+    path: Path
+    made_at: str
+    files: int
+    size: int
+    stored: int
+    base: str
+    reason: str
+    left_out: tuple[tuple[str, str], ...]
+    problem: str = ""
+
+
+class Restored(NamedTuple):
+    """What a restore did, or would do: files written and taken away, by their path, and those that came since and stay.
+    `undo` is the backup of what was there before."""
+
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    stays: tuple[str, ...]
+    undo: Path | None = None
+
+
+def make(
+    paths: Paths, layout: Layout, folder: Path | None = None, *,
+    whole: bool = False, everything: bool = False, reason: str = "", progress: Progress = lambda _done, _all: None,
+) -> Made:  # fmt: skip
+    """Write a backup and return it; every piece was read back. It builds on the newest one there, unless `whole`.
+
+    Raises the errors of `from_os_error`; then nothing of it is left.
+    """
+    target = folder or folder_of(paths)
+    base, known = _newest(target) if not whole else ("", frozenset[str]())
+    path = _free(target)
+    left_out: list[tuple[str, str]] = []
+    found = backup_files.found(paths, layout, lambda *one: left_out.append(one), everything=everything)
+    found = [one for one in found if not one[1].is_relative_to(target)]
+    writer = Writer(path, known)
+    try:
+        entries: list[Entry] = []
+        for number, (name, file) in enumerate(found):
+            progress(number, len(found))
+            try:
+                entry = backup_files.taken(file, name, writer.piece)
+            except NanomemError as error:
+                left_out.append((name, error.what))
+                continue
+            entries += [entry] if entry is not None else []
+        inside = paths.workspace.relative_to(base_of(paths)).as_posix()
+        manifest = Manifest(
+            clock.iso(clock.now()), "" if inside == "." else inside, workspace_id(paths), str(base_of(paths)),
+            tuple(entries), base, reason, tuple(left_out),
+        )  # fmt: skip
+        writer.close(manifest)
+    except OSError as error:
+        raise from_os_error(error, "making a backup") from error
+    finally:
+        writer.abandon()
+    for problem in _damaged(path):
+        raise BadInput(f"the backup did not come out right: {problem.what}", str(path), "remove it and try again")
+    return _made(path)
+
+
+def listed(folder: Path) -> list[Made]:
+    """Every backup in a folder, the newest first; one that cannot be read says why."""
+    try:
+        files = sorted(folder.glob(f"*{SUFFIX}"), reverse=True)
+    except OSError as error:
+        raise from_os_error(error, "listing backups") from error
+    return [_made(path) for path in files]
+
+
+def named(folder: Path, name: str) -> Path:
+    """The backup that a person names: a path, a name in the folder, or `latest`, the newest that a person made.
+
+    Raises NotFound.
+    """
+    if name == "latest":
+        newest = next((one for one in listed(folder) if not (one.problem or one.reason)), None)
+        if newest is None:
+            raise NotFound("no backup yet", str(folder), "`nanomem backup make` makes one")
+        return newest.path
+    inside = [folder / name, folder / f"{name}{SUFFIX}"] if os.path.basename(name) == name else []
+    for path in (*inside, Path(name).expanduser()):
+        if path.is_file():
+            return path
+    raise NotFound("no such backup", name, "`nanomem backup list` shows those that are there")
+
+
+def check(path: Path) -> tuple[Manifest, list[Problem]]:
+    """What a backup holds, and what is wrong with it: every piece is read, every file put together, every database
+    opened. Raises BadInput or NotFound when it cannot be opened at all."""
+    with Archive(path) as archive:
+        return archive.manifest, list(_problems(archive, archive.manifest.entries))
+
+
+def restore_to(path: Path, place: Path) -> Restored:
+    """Bring a backup back into a new folder, which becomes the agent's home (or the workspace, where it had no home).
+
+    The agent's configuration and the folder of its sessions name the new place. Raises BadInput for a damaged backup,
+    Refused where something is there.
+    """
+    place = place.expanduser().absolute()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise Refused("something is there already", str(place), "name a folder that is empty or does not exist")
+    with Archive(path) as archive:
+        _refuse_damaged(archive)
+        atomic.make_folder(place)
+        manifest = archive.manifest
+        for entry in manifest.entries:
+            name = "settings/config.toml" if entry.path == SETTINGS else entry.path
+            _write(archive, entry, place / name, place)
+        old, new = (str(Path(start) / manifest.workspace) for start in (manifest.place, place))
+        _move_config(place / "config.json", old, new)
+        for marker in place.glob("sessions/*/.workspace"):
+            atomic.write_atomic(marker, f"{new}\n".encode())
+        return Restored(tuple(entry.path for entry in manifest.entries), (), ())
+
+
+def restore_plan(paths: Paths, layout: Layout, path: Path) -> Restored:
+    """What `restore` would do. Raises BadInput for a damaged backup, Refused for one of another place."""
+    with Archive(path) as archive:
+        return _plan(paths, layout, archive)
+
+
+def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -> Restored:
+    """Bring a backup back in place, after one of what is there. Killed at any step, it is done again to the end.
+
+    `others`: also where the database holds other workspaces, which go back too. Raises Refused beside another process
+    of nanomem, BadInput for a damaged backup. Whether an agent runs, the caller has looked at.
+    """
+    _refuse_beside(paths)
+    shared = _others(paths)
+    if shared and not others:
+        what = f"the database holds the memory of {', '.join(shared)} as well, which would go back too"
+        raise Refused(what, str(paths.database), "add --with-others when that is what you want")
+    with Archive(path) as archive:
+        _refuse_damaged(archive)
+        plan = _plan(paths, layout, archive)
+        safe = make(paths, layout, reason=f"before {path.name} was restored").path
+        marker = folder_of(paths) / RESTORING
+        atomic.write_atomic(marker, json.dumps({"archive": str(path), "before": safe.name}).encode())
+        base, entries = base_of(paths), {entry.path: entry for entry in archive.manifest.entries}
+        for name in plan.removed:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(base / name)
+        for name in plan.changed:
+            target = user_settings() if name == SETTINGS else base / name
+            _write(archive, entries[name], target, target.parent if name == SETTINGS else base)
+        os.unlink(marker)
+        atomic.sync_folder(marker.parent)
+        return plan._replace(undo=safe)
+
+
+def interrupted(paths: Paths) -> Problem | None:
+    """That a restore did not come to its end, and what to do."""
+    marker = folder_of(paths) / RESTORING
+    try:
+        told = json.loads(marker.read_bytes())
+        archive, before = str(told["archive"]), str(told["before"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    fix = f"`nanomem backup restore {archive}` finishes it, `nanomem backup restore {before}` takes it back"
+    return Problem("a restore was interrupted: some files are of then, others of now", str(marker), None, fix)
+
+
+def _newest(folder: Path) -> tuple[str, frozenset[str]]:
+    for one in listed(folder):
+        with contextlib.suppress(NanomemError), Archive(one.path) as archive:
+            return one.path.name, archive.names
+    return "", frozenset()
+
+
+def _free(folder: Path) -> Path:
+    while True:
+        path = folder / f"{f'{clock.now():%Y%m%d-%H%M%S-%f}'[:-3]}{SUFFIX}"
+        if not os.path.lexists(path):
+            return path
+        time.sleep(0.001)
+
+
+def _made(path: Path) -> Made:
+    try:
+        with Archive(path) as archive:
+            found = archive.manifest
+        stored = path.stat().st_size
+        count = len(found.entries)
+        return Made(path, found.made_at, count, found.size, stored, found.base, found.reason, found.left_out)
+    except (NanomemError, OSError) as error:
+        return Made(path, "", 0, 0, 0, "", "", (), getattr(error, "what", "") or str(error))
+
+
+def _damaged(path: Path) -> Iterator[Problem]:
+    """What is wrong with the pieces of an archive that was just written."""
+    with Archive(path) as archive:
+        for name in sorted({name for entry in archive.manifest.entries for name in entry.pieces}):
+            try:
+                archive.piece(name)
+            except BadInput as error:
+                yield Problem(error.what, error.where)
+
+
+def _problems(archive: Archive, entries: tuple[Entry, ...]) -> Iterator[Problem]:
+    from hashlib import sha256
+
+    for entry in entries:
+        digest, size = sha256(), 0
+        try:
+            with tempfile.NamedTemporaryFile(suffix=".db") as copy:
+                for data in archive.data(entry):
+                    digest.update(data)
+                    size += len(data)
+                    if entry.database:
+                        copy.write(data)
+                if (digest.hexdigest(), size) != (entry.sha256, entry.size):
+                    yield Problem("a file is not what it was", entry.path, None, "take another backup")
+                elif entry.database:
+                    copy.flush()
+                    yield from _unsound(Path(copy.name), entry)
+        except NanomemError as error:
+            yield Problem(error.what, entry.path, None, error.fix)
+
+
+def _unsound(copy: Path, entry: Entry) -> Iterator[Problem]:
+    """What SQLite says against a database."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            [(told,)] = connection.execute("PRAGMA quick_check(1)").fetchall()
+    except sqlite3.Error as error:
+        told = str(error)
+    if told != "ok":
+        fix = "the database was damaged already when the backup was made; an older backup may be whole"
+        yield Problem(f"the database is damaged: {told}", entry.path, None, fix)
+
+
+def _refuse_damaged(archive: Archive) -> None:
+    """Raise BadInput where the bytes of then are not there any more. A database that was damaged then is as it was."""
+    plain = tuple(entry._replace(database=False) for entry in archive.manifest.entries)
+    for problem in _problems(archive, plain):
+        raise BadInput(f"the backup is damaged: {problem.what}", problem.where, "nothing was changed; take another one")
+
+
+def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
+    manifest, base = archive.manifest, base_of(paths)
+    if manifest.workspace_id != workspace_id(paths) and paths.data.exists():
+        what = f"a backup of another memory, of {manifest.place}"
+        raise Refused(what, str(archive.path), "bring it back to a place of its own: --to FOLDER")
+    if base / manifest.workspace != paths.workspace:
+        raise Refused("a backup with another name of the workspace", manifest.workspace, "use --to FOLDER")
+    then = {entry.path: entry for entry in manifest.entries}
+    now = [name for name, _ in backup_files.found(paths, layout, lambda _path, _why: None)]
+    changed = [name for name, entry in then.items() if _is_changed(_target(base, name), entry)]
+    for name in changed:
+        if name != SETTINGS:
+            _refuse_links(base / name, base)
+    own = f"{paths.data.relative_to(base).as_posix()}/"
+    since = [name for name in now if name not in then]
+    kept = (f"{own}quarantine/", f"{own}backups/")
+    removed = [
+        name
+        for name in since
+        if _is_reference(name) or (name.startswith(own) and (not name.startswith(kept) or name.endswith(".db")))
+    ]
+    stays = sorted(set(since) - set(removed) - {name for name in since if name.endswith(_SIDE_FILES)})
+    return Restored(tuple(changed), tuple(removed), tuple(stays))
+
+
+def _target(base: Path, name: str) -> Path:
+    return user_settings() if name == SETTINGS else base / name
+
+
+def _is_changed(path: Path, entry: Entry) -> bool:
+    beside = entry.database and any(os.path.exists(f"{path}{side}") for side in _SIDE_FILES)
+    return beside or _digest(path) != entry.sha256
+
+
+def _is_reference(name: str) -> bool:
+    inside = f"/{name}".partition("/.git/")[2]
+    return inside.startswith("refs/") or inside in ("packed-refs", "index")
+
+
+def _digest(path: Path) -> str:
+    from hashlib import file_digest
+
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _write(archive: Archive, entry: Entry, target: Path, base: Path) -> None:
+    """Put one file in its place, whole or not at all; never through a link."""
+    _refuse_links(target, base)
+    atomic.make_folder(target.parent)
+    temporary = target.with_name(f".{target.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            for data in archive.data(entry):
+                file.write(data)
+            file.flush()
+            owners.settle(file.fileno(), target)
+            os.fchmod(file.fileno(), entry.mode & 0o777)
+            os.fsync(file.fileno())
+        os.utime(temporary, ns=(entry.mtime_ns, entry.mtime_ns))
+        if entry.database:  # what lies beside it belongs to the one that goes
+            for side in _SIDE_FILES:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(f"{target}{side}")
+        os.replace(temporary, target)
+        atomic.sync_folder(target.parent)
+    except OSError as error:
+        error.filename = str(target)
+        raise from_os_error(error, f"writing {target.name}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def _refuse_links(target: Path, base: Path) -> None:
+    """Raise Refused where the way to a file leads through a link."""
+    for folder in (target, *target.parents):
+        if folder == base:
+            return
+        if folder.is_symlink():
+            raise Refused("a link is in the way, which is not followed", str(folder), "remove it and try again")
+
+
+def _move_config(path: Path, old: str, new: str) -> None:
+    """Let the agent's configuration name the new workspace where it named the old one."""
+    try:
+        config = json.loads(path.read_bytes())
+        defaults = config["agents"]["defaults"]
+        if os.path.realpath(os.path.expanduser(defaults["workspace"])) != os.path.realpath(old):
+            return
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    defaults["workspace"] = new
+    atomic.write_atomic(path, json.dumps(config, ensure_ascii=False, indent=2).encode())
+
+
+def _others(paths: Paths) -> list[str]:
+    """The names of other workspaces whose memory is in the same database."""
+    ids = paths.own_id.parent
+    try:
+        return sorted(file.name for file in ids.iterdir() if file != paths.own_id and file.is_file())
+    except OSError:
+        return []
+
+
+def _refuse_beside(paths: Paths) -> None:
+    """Raise Refused where another process has the memory open: what it knows would be written over the old state."""
+    for path in sorted(paths.ledger.rglob(f"*{LEDGER}")) if paths.ledger.is_dir() else ():
+        if path.parent.name == "kept":
+            continue
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                if not atomic.try_lock(handle):
+                    what = f"another nanomem has this memory open (process {path.name.split('-')[1]})"
+                    raise Refused(what, str(path), "close it first")
+            finally:
+                os.close(handle)

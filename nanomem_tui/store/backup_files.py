@@ -1,0 +1,165 @@
+"""What belongs to a memory, and how each file of it is read while an agent and other processes write.
+
+Ledgers come first, databases after them: what is moved from one to the other meanwhile is in both, never in neither.
+References of a git repository come before its objects. Databases are copied by SQLite, what is rewritten in place is
+read until it stands still. Links, pipes, sockets and devices are named and left out. Changes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nanomem_tui.errors import NanomemError, from_os_error
+from nanomem_tui.formats.agent_home import Layout
+from nanomem_tui.formats.foreign_databases import open_read_only
+from nanomem_tui.paths import Paths, user_settings
+from nanomem_tui.store import atomic
+from nanomem_tui.store.backup_archive import PIECE, Entry
+from nanomem_tui.store.reader import open_database
+
+FOLDER = "nanomem-backups"
+SETTINGS = "@user/config.toml"
+"""Where the settings of the person lie in an archive: they are outside the base."""
+_OF_HOME = ("config.json", "memory.db", "memory", "llm_usage.sqlite3")
+_OF_WORKSPACE = (".gitignore", ".nanobot", "memory", "prompts", "skills", "cron", "sessions")
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+_SMALL = 4 << 20
+_ATTEMPTS = 5
+LeftOut = Callable[[str, str], None]
+
+
+def base_of(paths: Paths) -> Path:
+    """What the paths in an archive are relative to: the agent's home, else the workspace."""
+    return paths.home or paths.workspace
+
+
+def folder_of(paths: Paths) -> Path:
+    """Where backups go unless a person names a place."""
+    return paths.data.with_name(FOLDER)
+
+
+def found(paths: Paths, layout: Layout, left_out: LeftOut, *, everything: bool = False) -> list[tuple[str, Path]]:
+    """(path in the archive, file) of all that belongs to the memory, in the order in which it has to be read.
+    `everything`: also what else lies in the workspace."""
+    base = base_of(paths)
+    tops = [paths.data, *(paths.workspace / name for name in _OF_WORKSPACE), *paths.git_dirs]
+    if everything:
+        tops.append(paths.workspace)
+    elif paths.workspace.is_dir():
+        tops += sorted(paths.workspace.glob("*.md"))
+    if paths.home is not None:
+        tops += [paths.home / name for name in _OF_HOME]
+        old = paths.home / "sessions"
+        tops += sorted(old.glob("*.jsonl")) if old.is_dir() else []
+    if layout.sessions_dir is not None:
+        tops.append(layout.sessions_dir)
+    taken: dict[str, Path] = {}
+    for top in tops:
+        if not top.is_relative_to(base):
+            left_out(str(top), "it lies outside the agent's home")
+            continue
+        for path in _files(top, left_out):
+            taken.setdefault(path.relative_to(base).as_posix(), path)
+    if user_settings().is_file():
+        taken[SETTINGS] = user_settings()
+    own = paths.data.relative_to(base).as_posix()
+    return sorted(taken.items(), key=lambda one: (_rank(one[0], own), one[0]))
+
+
+def _files(top: Path, left_out: LeftOut) -> Iterator[Path]:
+    try:
+        mode = os.lstat(top).st_mode
+    except OSError:
+        return
+    if top.name == FOLDER or top.name.endswith((".nanomem-tmp", ".lock")):
+        return
+    if stat.S_ISREG(mode):
+        yield top
+    elif not stat.S_ISDIR(mode):
+        left_out(str(top), "a link" if stat.S_ISLNK(mode) else "no regular file")
+    else:
+        try:
+            names = sorted(os.listdir(top))
+        except OSError as error:
+            left_out(str(top), f"it cannot be read ({error.strerror})")
+            return
+        for name in names:
+            yield from _files(top / name, left_out)
+
+
+def _rank(path: str, own: str) -> int:
+    if path.startswith(f"{own}/"):
+        return 1 if path.endswith(".db") else 0
+    if "/.git/" in f"/{path}":
+        return 3 if "/objects/" in path else 2
+    return 1 if path.endswith((".db", ".sqlite3")) else 2
+
+
+def taken(path: Path, name: str, keep: Callable[[bytes], str]) -> Entry | None:
+    """The entry of one file, whose pieces `keep` has got; None when it is gone, or is part of a database beside it.
+    Raises what says why it cannot be read."""
+    side = next((end for end in _SIDE_FILES if name.endswith(end)), "")
+    if side and path.with_name(path.name.removesuffix(side)).exists():
+        return None
+    try:
+        found = os.lstat(path)
+        if _is_database(path):
+            with _database_copy(path) as copy:
+                return _entry(copy, name, found, keep)._replace(database=True)
+        return _entry(path, name, found, keep)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise from_os_error(error, f"reading {path.name}") from error
+
+
+def _is_database(path: Path) -> bool:
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        return path.suffix in (".db", ".sqlite3", ".sqlite") and file.read(16) == b"SQLite format 3\0"
+
+
+@contextlib.contextmanager
+def _database_copy(path: Path) -> Iterator[Path]:
+    """A consistent copy, page by page as they lie; of a damaged database its bytes."""
+    with tempfile.TemporaryDirectory(prefix="nanomem-") as folder:
+        copy = Path(folder) / path.name
+        reading = open_database if path.name in ("nanomem.db", "tiers.db") else open_read_only
+        try:
+            with reading(path) as source, contextlib.closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+                target.execute("PRAGMA journal_mode").fetchall()
+        except (NanomemError, sqlite3.Error):
+            yield path
+            return
+        yield copy
+
+
+def _entry(path: Path, name: str, found: os.stat_result, keep: Callable[[bytes], str]) -> Entry:
+    from hashlib import sha256
+
+    pieces: list[str] = []
+    size, digest = 0, sha256()
+    for data in _pieces(path):
+        pieces.append(keep(data))
+        digest.update(data)
+        size += len(data)
+    return Entry(name, stat.S_IMODE(found.st_mode), found.st_mtime_ns, size, digest.hexdigest(), tuple(pieces))
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """The file as it stood at one moment: a small one is read until it is still, a long one up to where it ended."""
+    if os.lstat(path).st_size <= _SMALL:
+        data = atomic.read_stable(path)
+        yield from (data[start : start + PIECE] for start in range(0, len(data), PIECE))
+        return
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+        left = os.fstat(file.fileno()).st_size
+        while left > 0 and (data := file.read(min(PIECE, left))):
+            left -= len(data)
+            yield data

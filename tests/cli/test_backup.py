@@ -1,0 +1,100 @@
+"""`nanomem backup`: made, listed, checked, brought back; what is refused, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.store import presence
+from nanomem_tui.store.presence import Presence
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def made(run: Run, ramfirst: Path) -> Path:
+    """A backup of a home of a RAM-first agent."""
+    run("memory", "add", "--text", "Prefers trains")
+    return Path(run("backup", "make", "--json").json["path"])
+
+
+def test_none_yet_is_said(run: Run, ramfirst: Path) -> None:
+    assert "`nanomem backup make` makes one" in run("backup", "list").out
+    assert run("backup", "list", "--json").json == []
+    assert run("backup", "restore", "latest", "--yes").code == 2
+    assert not (ramfirst.parent / "nanomem-backups").exists()
+
+
+def test_it_is_listed_and_whole(run: Run, made: Path) -> None:
+    [told] = run("backup", "list", "--json").json
+    assert (told["id"], told["base"], told["problem"]) == (made.name, "", "")
+    checked = run("backup", "check")
+    assert (checked.code, checked.out.split(":")[0]) == (0, f"{made.name} is whole")
+    assert made.name in run("backup", "list").out
+
+
+def test_a_torn_one_is_named_and_hinders_no_other(run: Run, made: Path, tmp_path: Path) -> None:
+    whole = made.read_bytes()
+    made.with_name("19990101-000000-000.nanomem-backup").write_bytes(whole[: len(whole) // 2])
+    assert "or a damaged one" in run("backup", "list").out
+    assert run("backup", "check").code == 0
+    bad = run("backup", "check", "19990101-000000-000")
+    assert (bad.code, bad.out, len(bad.err.splitlines())) == (2, "", 1)
+
+
+def test_a_flipped_bit_is_found_and_nothing_is_restored(run: Run, made: Path) -> None:
+    data = bytearray(made.read_bytes())
+    data[len(data) // 3] ^= 1
+    made.write_bytes(data)
+    assert run("backup", "check").code in (1, 2)
+    run("memory", "add", "--text", "Since")
+    assert run("backup", "restore", made.name, "--yes").code == 2
+    assert "Since" in run("memory", "list").out
+
+
+def test_in_place_and_back_again(run: Run, made: Path) -> None:
+    run("memory", "add", "--text", "Since")
+    plan = run("backup", "restore", "latest", "--dry-run")
+    assert "Would write: nanomem/nanomem.db" in plan.out
+    assert "Since" in run("memory", "list").out
+    assert run("backup", "restore", "latest").code == 2  # nobody to ask
+    done = run("backup", "restore", "latest", "--yes")
+    assert done.code == 0
+    assert "Since" not in run("memory", "list").out
+    assert "Prefers trains" in run("memory", "list").out
+    back = done.out.splitlines()[1].split("`")[1].removeprefix("nanomem ").split()
+    assert run(*back, "--yes").code == 0
+    assert "Since" in run("memory", "list").out
+    assert f"before {made.name} was restored" in run("backup", "list").out
+
+
+def test_beside_an_agent_it_is_refused(run: Run, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "look", lambda *_args, **_options: Presence(True, 4711, "nanobot gateway", False))
+    refused = run("backup", "restore", "latest", "--yes")
+    assert (refused.code, "nanobot gateway runs (process 4711)" in refused.err) == (2, True)
+
+
+def test_elsewhere_even_where_there_is_no_memory(run: Run, made: Path, tmp_path: Path) -> None:
+    copy = tmp_path / made.name
+    copy.write_bytes(made.read_bytes())
+    assert "Would write" in run("backup", "restore", copy, "--to", tmp_path / "new", "--dry-run").out
+    assert not (tmp_path / "new").exists()
+    assert run("--workspace", tmp_path / "no", "backup", "restore", copy, "--to", tmp_path / "new").code == 0
+    assert "Prefers trains" in run("memory", "list", "--workspace", tmp_path / "new" / "workspace").out
+    again = run("backup", "restore", copy, "--to", tmp_path / "new")
+    assert (again.code, "something is there already" in again.err) == (2, True)
+
+
+def test_another_folder_holds_them_where_a_person_wants(run: Run, made: Path, tmp_path: Path) -> None:
+    other = tmp_path / "disk"
+    told = run("backup", "make", "--in", other, "--json").json
+    assert (Path(told["path"]).parent, told["base"]) == (other, "")
+    assert len(run("backup", "list", "--in", other, "--json").json) == 1
+    assert run("backup", "check", "--in", other).code == 0
+
+
+def test_an_interrupted_restore_is_told_by_the_doctor(run: Run, made: Path) -> None:
+    made.with_name("restoring.json").write_text('{"archive": "A", "before": "B"}')
+    told = run("doctor")
+    assert told.code == 1
+    assert "`nanomem backup restore A` finishes it, `nanomem backup restore B` takes it back" in told.out
