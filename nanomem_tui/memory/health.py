@@ -70,7 +70,7 @@ def examine(
         lambda: _token_log(paths),
         lambda: Notes(paths).problems(),
         lambda: agent_settings(paths)[1],
-        lambda: _left_behind(paths, layout),
+        lambda: left_behind(paths, layout),
         lambda: health_store.repository(paths, agent),
         lambda: health_store.databases(paths),
         lambda: health_store.own_folder(paths),
@@ -233,7 +233,7 @@ def _token_log(paths: Paths) -> Iterable[Problem]:
     return llm_usage.read(path, paths.relative(path)).problems if path is not None else ()
 
 
-def _left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
+def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
     since = time.time() - LEFT_BEHIND
     for folder in (paths.workspace, paths.memory, *session_folders(paths, layout)):
         try:

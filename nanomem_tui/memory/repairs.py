@@ -1,0 +1,221 @@
+"""What the doctor can put right by itself: each with its cause, what is done, and how it is done without losing a byte.
+
+What cannot be read goes to the quarantine as it was, files that hinder others are moved there, and nothing is deleted.
+The agent's own files are left alone while one runs. Whoever calls this makes a backup first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.errors import NanomemError, Problem, from_os_error
+from nanomem_tui.formats.agent_home import session_folders
+from nanomem_tui.formats.history import parse_cursor, parse_history
+from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, SUFFIX
+from nanomem_tui.memory import health, session_rescue
+from nanomem_tui.memory.reading import read_file, regular_files
+from nanomem_tui.store import atomic
+from nanomem_tui.text import counted
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+
+class Repair(NamedTuple):
+    """One thing that can be put right: what is wrong where, what is done, and `do`, which does it. `held`: why it has
+    to wait, "" when it need not."""
+
+    what: str
+    where: str
+    how: str
+    do: Callable[[], object]
+    held: str = ""
+
+
+def repairs(ws: Workspace) -> list[Repair]:
+    """Everything that can be put right now, or once the agent has stopped. Changes nothing."""
+    found = [*_lines(ws), *_documents(ws), *_cursors(ws), *_sidecars(ws), *_locks(ws), *_sessions(ws)]
+    agent = ws.agent()
+    if agent.running:
+        found = [one._replace(held=f"{agent.what} runs (process {agent.pid})") for one in found]
+    return [*found, *_left_behind(ws), *_modes(ws)]
+
+
+def mend(found: list[Repair]) -> list[tuple[Repair, str]]:
+    """Put right what need not wait; each with why it could not be done, "" when it was. A failure stops no other."""
+    done: list[tuple[Repair, str]] = []
+    for one in found:
+        if one.held:
+            continue
+        try:
+            one.do()
+            done.append((one, ""))
+        except NanomemError as error:
+            done.append((one, error.what))
+        except OSError as error:
+            done.append((one, error.strerror or str(error)))
+    return done
+
+
+def _lines(ws: Workspace) -> Iterator[Repair]:
+    """Files of lines: what is no line of JSON hinders the agent, which then reads none of them or cannot go on."""
+    paths = ws.paths
+    for path in (paths.history, paths.lessons, paths.ltm_audit, paths.lessons_audit):
+        data = _bytes(path)
+        bad = [number for number, line in enumerate(data.split(b"\n"), 1) if line.strip() and not _is_object(line)]
+        where = paths.relative(path)
+        if bad:
+            verb = "goes" if len(bad) == 1 else "go"
+            how = f"the file as it is is kept in the quarantine, and {counted(len(bad), 'line')} {verb} from it"
+            yield Repair(f"{counted(len(bad), 'line')} that cannot be read", where, how, partial(_drop, ws, path, data))
+        elif data and not data.endswith(b"\n"):
+            how = "a newline is added: what is written next would be lost with the last line"
+            yield Repair("no newline at the end", where, how, partial(_write, path, data, data + b"\n"))
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line.decode("utf-8-sig")), dict)
+    except ValueError:
+        return False
+
+
+def _drop(ws: Workspace, path: Path, data: bytes) -> None:
+    atomic.quarantine(ws.paths.quarantine, path.name, data)
+    good = [line for line in data.split(b"\n") if _is_object(line)]
+    _write(path, data, b"".join(line + b"\n" for line in good))
+
+
+def _write(path: Path, before: bytes, after: bytes) -> None:
+    atomic.write_atomic(path, after, expected=atomic.sha256(before))
+
+
+def _documents(ws: Workspace) -> Iterator[Repair]:
+    for path in (ws.paths.soul, ws.paths.user, ws.paths.memory_md):
+        data = _bytes(path)
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            what = f"not UTF-8 at byte {error.start:,}: every turn of the agent fails"
+            how = "the file as it is is kept in the quarantine; bytes that are no text become �"
+            yield Repair(what, ws.paths.relative(path), how, partial(_decode, ws, path, data))
+
+
+def _decode(ws: Workspace, path: Path, data: bytes) -> None:
+    atomic.quarantine(ws.paths.quarantine, path.name, data)
+    _write(path, data, data.decode("utf-8", "replace").encode())
+
+
+def _cursors(ws: Workspace) -> Iterator[Repair]:
+    """The counters of the archive: where they do not fit it, the agent loses entries, or pays for them again."""
+    paths = ws.paths
+    entries, _ = parse_history(_bytes(paths.history), "")
+    latest = max((entry.cursor for entry in entries), default=0)
+    if entries and (given := _bytes(paths.cursor)) and (parse_cursor(given) or 0) < latest:
+        told = given.decode("utf-8", "replace").strip()[:20]
+        yield _counter(ws, paths.cursor, f"“{told}” is behind the archive, which goes to {latest}", latest)
+    if not paths.dream_cursor.exists():
+        return
+    dreamt = parse_cursor(_bytes(paths.dream_cursor))
+    last = max(latest, parse_cursor(_bytes(paths.cursor)) or 0)
+    if dreamt is None and entries:
+        known = _committed(ws)
+        if known is not None and 0 <= known <= last:
+            yield _counter(ws, paths.dream_cursor, "no number: the next Dream would read all of it again", known)
+    elif dreamt is not None and (dreamt > last or dreamt < 0):
+        right = max(0, min(dreamt, last))
+        yield _counter(ws, paths.dream_cursor, f"{dreamt} is no place in an archive that ends at {last}", right)
+
+
+def _counter(ws: Workspace, path: Path, what: str, right: int) -> Repair:
+    def write() -> None:
+        before = _bytes(path)
+        atomic.quarantine(ws.paths.quarantine, path.name, before)
+        _write(path, before, str(right).encode())
+
+    return Repair(what, ws.paths.relative(path), f"it becomes {right}", write)
+
+
+def _committed(ws: Workspace) -> int | None:
+    """The Dream's cursor as the last commit holds it."""
+    try:
+        git = ws.git()
+        head = git.head() if git is not None else None
+        return git.cursor_at(head) if git is not None and head else None
+    except NanomemError:
+        return None
+
+
+def _sidecars(ws: Workspace) -> Iterator[Repair]:
+    """Checkpoints of turns in flight that the agent throws away at its next start."""
+    for folder in session_folders(ws.paths, ws.layout):
+        for name, at in regular_files(folder, CHECKPOINT_SUFFIX):
+            transcript = folder / (name.removesuffix(CHECKPOINT_SUFFIX) + SUFFIX)
+            if not transcript.exists():
+                yield _aside(ws, folder / name, "a turn in flight without its session")
+            elif transcript.stat().st_mtime_ns > at.st_mtime_ns:
+                yield _aside(ws, folder / name, "a turn in flight, older than its session")
+
+
+def _locks(ws: Workspace) -> Iterator[Repair]:
+    from nanomem_tui.memory import health_store
+
+    for problem in health_store.repository(ws.paths, ws.agent()):
+        if problem.severity == "error" and problem.where.endswith(".lock"):
+            yield _aside(ws, _place(ws, problem), problem.what)
+
+
+def _sessions(ws: Workspace) -> Iterator[Repair]:
+    for one in session_rescue.rescues(ws):
+        if not one.refused:
+            how = "its file gets the name that the agent looks for"
+            if one.joined:
+                how = f"its {counted(one.messages, 'message')} go in front of those that the agent has"
+            what = f"the agent does not find session {one.key}"
+            do = partial(session_rescue.rescue, ws, [one.path])
+            yield Repair(what, ws.paths.relative(Path(one.path)), how, do)
+
+
+def _left_behind(ws: Workspace) -> Iterator[Repair]:
+    for problem in health.left_behind(ws.paths, ws.layout):
+        if problem.fix == "it can be removed":
+            yield _aside(ws, _place(ws, problem), problem.what)
+
+
+def _modes(ws: Workspace) -> Iterator[Repair]:
+    """Files of ours that others may read, or that we may not write."""
+    for folder, _, names in os.walk(ws.paths.data):
+        for path, right in [(Path(folder), 0o700)] + [(Path(folder, name), 0o600) for name in names]:
+            mode = os.lstat(path).st_mode
+            if not stat.S_ISLNK(mode) and (mode & 0o077 or mode & right & 0o600 != 0o600):
+                what = f"mode {stat.S_IMODE(mode):04o}"
+                yield Repair(what, ws.paths.relative(path), f"it becomes {right:04o}", partial(os.chmod, path, right))
+
+
+def _aside(ws: Workspace, path: Path, what: str) -> Repair:
+    def move() -> None:
+        if path.is_symlink():
+            raise NanomemError("a link, which is not followed", str(path))
+        atomic.quarantine(ws.paths.quarantine, path.name, _bytes(path))
+        os.unlink(path)
+        atomic.sync_folder(path.parent)
+
+    return Repair(what, ws.paths.relative(path), "it is moved to the quarantine", move)
+
+
+def _place(ws: Workspace, problem: Problem) -> Path:
+    bases = [base for base in (ws.paths.workspace, ws.paths.home) if base is not None]
+    return next((base / problem.where for base in bases if os.path.lexists(base / problem.where)), Path(problem.where))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return read_file(path.resolve()) if path.exists() else b""
+    except OSError as error:
+        raise from_os_error(error, f"reading {path.name}") from error

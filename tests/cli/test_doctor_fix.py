@@ -1,0 +1,108 @@
+"""`nanomem doctor --fix`: what is broken is put right, after a backup, and no byte of it is lost."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui.store.presence import Presence
+from nanomem_tui.workspace import Workspace
+from tests.cli.conftest import Run
+
+LINE = b'{"cursor": 1, "timestamp": "2026-05-01 10:00", "content": "one"}\n'
+
+
+@pytest.fixture
+def broken(run: Run, home: Callable[[str], Path], samples: Path) -> Path:
+    """A home of nanobot 0.3.5 with one of each: what a crash, a bad shell command and an upgrade leave."""
+    workspace = home("nb035")
+    run("memory", "add", "--text", "Prefers trains")
+    memory = workspace / "memory"
+    (memory / "history.jsonl").write_bytes(LINE + b'{"cursor": 2, "content": "\xff"}\n' + b'{"cursor": 3, "ti')
+    (memory / ".cursor").write_text("x")
+    (memory / ".dream_cursor").write_text("99999")
+    (workspace / "USER.md").write_bytes(b"# User\n- caf\xe9\n")
+    lock = workspace / ".git" / "index.lock"
+    lock.write_bytes(b"")
+    left = workspace / ".USER.md.abc.nanomem-tmp"
+    left.write_bytes(b"half a fi")
+    for path in (lock, left):
+        os.utime(path, (time.time() - 86400,) * 2)
+    [sessions] = [path.parent for path in (workspace.parent / "sessions").glob("*/.workspace")]
+    (sessions / "gone.checkpoint.json").write_bytes(b'{"version": 1}')
+    old = samples / "v0_1_5" / "home" / ".nanobot" / "workspace" / "sessions" / "telegram_4300129.jsonl"
+    (sessions / old.name).write_bytes(old.read_bytes())
+    (workspace.parent / "nanomem" / "nanomem.db").chmod(0o644)
+    return workspace
+
+
+def quarantined(workspace: Path) -> list[bytes]:
+    return [path.read_bytes() for path in (workspace.parent / "nanomem" / "quarantine").iterdir()]
+
+
+def test_what_would_be_done_is_told_and_nothing_is(run: Run, broken: Path) -> None:
+    before = (broken / "memory" / "history.jsonl").read_bytes()
+    told = run("doctor", "--fix", "--dry-run")
+    assert told.code == 1
+    assert "Would fix: memory/history.jsonl: 2 lines that cannot be read" in told.out
+    assert len(run("doctor", "--fix", "--dry-run", "--json").json["repairs"]) == 9
+    assert (broken / "memory" / "history.jsonl").read_bytes() == before
+    assert not (broken.parent / "nanomem-backups").exists()
+
+
+def test_all_of_it_is_put_right_and_kept_as_it_was(run: Run, broken: Path) -> None:
+    history = (broken / "memory" / "history.jsonl").read_bytes()
+    assert run("doctor").code == 1
+    done = run("doctor", "--fix", "--yes")
+    assert (done.out.count("Fixed:"), "Not fixed" in done.out, done.code) == (9, False, 0)
+    assert (broken / "memory" / "history.jsonl").read_bytes() == LINE
+    assert (broken / "memory" / ".cursor").read_text() == "1"
+    assert (broken / "memory" / ".dream_cursor").read_text() == "1"
+    assert (broken / "USER.md").read_text() == "# User\n- caf�\n"
+    assert not (broken / ".git" / "index.lock").exists()
+    assert {history, b"# User\n- caf\xe9\n", b"half a fi", b'{"version": 1}', b"99999", b"x"} <= {*quarantined(broken)}
+    assert run("session", "rescue").out == "The agent finds every session.\n"
+    assert "nothing that can be put right" in run("doctor", "--fix").out
+
+
+def test_the_backup_takes_it_back(run: Run, broken: Path) -> None:
+    files = ("memory/history.jsonl", "memory/.dream_cursor", "USER.md", ".git/index.lock")
+    before = {name: (broken / name).read_bytes() for name in files}
+    told = run("doctor", "--fix", "--yes").out
+    back = next(line for line in told.splitlines() if "takes it back" in line).split("`")[1].split()
+    assert run(*back[1:], "--yes").code == 0
+    assert {name: (broken / name).read_bytes() for name in files[:3]} == {name: before[name] for name in files[:3]}
+
+
+def test_beside_an_agent_its_files_wait(run: Run, broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (broken / "memory" / "history.jsonl").read_bytes()
+    monkeypatch.setattr(Workspace, "agent", lambda _ws: Presence(True, 4711, "nanobot gateway", False))
+    told = run("doctor", "--fix", "--yes")
+    assert "Waits: memory/history.jsonl: 2 lines that cannot be read (nanobot gateway runs (process 4711))" in told.out
+    assert (broken / "memory" / "history.jsonl").read_bytes() == before
+    assert (broken.parent / "nanomem" / "nanomem.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_changed_in_that_moment_is_not_written_over(run: Run, broken: Path) -> None:
+    from nanomem_tui import open_workspace
+    from nanomem_tui.memory import repairs
+
+    with open_workspace(broken) as ws:
+        found = [one for one in repairs.repairs(ws) if one.where.endswith("history.jsonl")]
+        (broken / "memory" / "history.jsonl").write_bytes(LINE + LINE)
+        [(_, why)] = repairs.mend(found)
+    assert "changed meanwhile" in why
+    assert (broken / "memory" / "history.jsonl").read_bytes() == LINE + LINE
+
+
+def test_a_healthy_home_has_nothing_to_fix(run: Run, home: Callable[[str], Path]) -> None:
+    workspace = home("nb035")
+    before = {path: path.read_bytes() for path in workspace.rglob("*") if path.is_file()}
+    done = run("doctor", "--fix", "--yes")
+    assert (done.code, done.out) == (0, "There is nothing that can be put right by itself.\n")
+    assert {path: path.read_bytes() for path in workspace.rglob("*") if path.is_file()} == before
+    assert run("doctor", "--dry-run").code == 2
