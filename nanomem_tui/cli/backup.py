@@ -10,8 +10,8 @@ import click
 
 from nanomem_tui import errors
 from nanomem_tui.cli import output, values, words
-from nanomem_tui.cli.shared import Group, Words, agreed, decided, pass_state
-from nanomem_tui.cli.state import State
+from nanomem_tui.cli.shared import Group, Words, agreed, decided, paged, pass_state
+from nanomem_tui.cli.state import State, page
 from nanomem_tui.cli.tables import Column, table
 
 if TYPE_CHECKING:
@@ -80,8 +80,9 @@ def _made_lines(made: Made) -> list[str]:
 
 @backup.command("list")
 @_in
+@paged
 @pass_state
-def list_backups(state: State, folder: str | None) -> None:
+def list_backups(state: State, folder: str | None, limit: int | None, offset: int) -> None:
     """The backups that are there, the newest first.
 
     \b
@@ -91,7 +92,7 @@ def list_backups(state: State, folder: str | None) -> None:
     from nanomem_tui.store import backup as backups
 
     paths, _ = _found(state)
-    found = backups.listed(_folder(paths, folder))
+    found = page(backups.listed(_folder(paths, folder)), limit, offset)
     columns = [
         Column("Backup", least=24), Column("Made"), Column("Files", right=True), Column("Size", right=True),
         Column("Written", right=True), Column("Builds on", drop=1),
