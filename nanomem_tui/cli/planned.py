@@ -88,7 +88,7 @@ def _change_lines(change: Change, *, alone: bool) -> Iterator[str]:
         yield f"{name}{_document(before)} → {_document(after)}"
         yield from _lines_changed(before, after)
     elif change.layer == "session":
-        yield f"{name}{_transcript(before)} → {_transcript(after)}"
+        yield name + _transcripts(before, after)
     elif change.layer == "hunk" and change.key.startswith("rejected"):
         yield f"{name}{'no longer' if after is None else 'is'} remembered as rejected"
     elif change.layer == "hunk" and change.key.startswith("unread"):
@@ -199,10 +199,17 @@ def _lines_changed(before: Mapping[str, Any] | None, after: Mapping[str, Any] | 
         yield f"  … and {counted(len(lines) - SHOWN, 'more line')}"
 
 
-def _transcript(value: Mapping[str, Any] | None) -> str:
-    if value is None:
-        return "no file"
-    return f"{counted(int(value.get('messages', 0)), 'message')} in {value.get('path')}"
+def _transcripts(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> str:
+    """How many messages it has; the file is told only where it comes, goes or gets another name."""
+    files = {None if value is None else str(value.get("path")) for value in (before, after)}
+
+    def side(value: Mapping[str, Any] | None) -> str:
+        if value is None:
+            return "no file"
+        messages = counted(int(value.get("messages", 0)), "message")
+        return messages if len(files) == 1 else f"{messages} in {value.get('path')}"
+
+    return f"{side(before)} → {side(after)}"
 
 
 def shown_value(value: Any) -> str:
