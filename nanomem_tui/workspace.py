@@ -117,6 +117,9 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         entry = self.store.journal.find(op_id)
         if entry is None:
             raise NotFound("no such operation", op_id, "see `nanomem log`")
+        if oplog.is_final(entry.operation):
+            what = "nothing brings that back: it took texts out for good, or its own were taken out"
+            raise NothingToDo(what, op_id, "`nanomem log` says which `forget` or `scrub` it was")
         if entry.operation.kind in oplog.BOOKKEEPING:
             fix = "`nanomem redo` takes back the last undo; else name the operation that it undid"
             raise NotFound(f"that only says something about another operation ({entry.operation.kind})", op_id, fix)

@@ -12,7 +12,7 @@ from nanomem_tui.cli.planned import planned
 from nanomem_tui.cli.shared import Command, Count, Words, completing, pass_state, rehearsable
 from nanomem_tui.cli.state import State
 from nanomem_tui.cli.tables import Column, table
-from nanomem_tui.errors import NanomemError, NothingToDo
+from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
 from nanomem_tui.paths import DREAM_CURSOR
 
 if TYPE_CHECKING:
@@ -28,19 +28,64 @@ PAST = {"undo": "undid", "redo": "redid"}
 @click.option("--full", is_flag=True, help="With --json: what was there before and after, too.")
 @click.option("--limit", type=Count(), default=50, show_default=True, help="Print N at most.")
 @click.option("--offset", type=Count(), default=0, help="Leave out the first N.")
+@click.option("--verify", is_flag=True, help="Check instead that no operation was changed, taken out or put in.")
+@click.option("--expect", metavar="HEAD", type=Words(), help="With --verify: a head noted before has to be met.")
 @pass_state
-def log(state: State, key: str | None, full: bool, limit: int, offset: int) -> None:
+def log(state: State, key: str | None, full: bool, limit: int, offset: int, verify: bool, expect: str | None) -> int:
     """Every change that was made here, newest first, by whom, and whether it was taken back.
+
+    Operations are chained by hash. --verify goes through all of them and prints the head of the chain: noted in
+    another place, `--expect` tells later whether what was there then is still so. Exit code 1 when it is not.
 
     \b
     Example:
       nanomem log --limit 10
+      nanomem log --verify
     """
+    if expect and not verify:
+        raise click.UsageError("--expect goes with --verify", click.get_current_context())
+    if verify:
+        return _verify(state, expect or "")
     with state.open() as ws:
         entries = ws.log(limit=limit, offset=offset, key=key)
         state.tell_damage(ws)
     body = [values.log_entry(entry, changes=full) for entry in entries]
     state.show(body, lambda: entry_lines(entries) or ["No change recorded."])
+    return 0
+
+
+SHORTEST_HEAD = 12
+"""Digits of a head that are enough to know it by."""
+
+
+def _verify(state: State, expected: str) -> int:
+    from nanomem_tui.store import chain, reader
+
+    if expected and (len(expected) < SHORTEST_HEAD or set(expected) - set("0123456789abcdef")):
+        fix = f"give the head that `nanomem log --verify` printed, or its first {SHORTEST_HEAD} digits"
+        raise BadInput("not the head of a chain", expected, fix)
+    with state.open() as ws:
+        if ws.store.has_database:
+            ws.flush()
+        if not reader.is_made(ws.paths.database):
+            state.show({"operations": 0, "head": "", "whole": True}, ["No change recorded."])
+            return 1 if expected else 0
+        with reader.open_database(ws.paths.database) as connection:
+            found = chain.verify(connection, ws.id, expected, ws.store.copies.found())
+    lost = bool(expected) and found.met is None
+    lines = [f"{words.counted(found.operations, 'operation')}; the head of the chain is {found.head}"]
+    if found.head != (found.kept or found.head):
+        lines.append(f"Broken: the head that was kept is {found.kept}: an operation was changed, taken out or put in.")
+    lines += [f"Broken: {one}" for one in found.wrong]
+    for one in found.rewritten:
+        was = "" if one.get("whole", True) else "; the chain was broken already"
+        lines.append(f"Rewritten {words.when(str(one['at']))} by {one['why']}: it was {one['before']}{was}")
+    if expected:
+        since = f"is there, {words.counted(found.met or 0, 'operation')} ago"
+        lines.append(f"Broken: {expected} is not in the chain." if lost else f"{expected} {since}.")
+    broken = lost or not found.whole
+    state.show({**found._asdict(), "whole": not broken}, [*lines, *([] if broken else ["Nothing was changed."])])
+    return 1 if broken else 0
 
 
 def entry_lines(entries: Sequence[LogEntry]) -> list[str]:

@@ -56,6 +56,8 @@ _COMMANDS = {
     "lifecycle": "nanomem_tui.cli.lifecycle:lifecycle",
     "backup": "nanomem_tui.cli.backup:backup",
     "doctor": "nanomem_tui.cli.doctor:doctor",
+    "scrub": "nanomem_tui.cli.purge:scrub",
+    "forget": "nanomem_tui.cli.purge:forget",
     "config": "nanomem_tui.cli.config:config",
     "attach": "nanomem_tui.cli.attach:attach",
     "serve": "nanomem_tui.cli.serve:serve",

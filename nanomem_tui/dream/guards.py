@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nanomem_tui.dream import dates, details, orders, tidy, titles
 from nanomem_tui.dream.edits import LineEdit, apply_edits
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import injection, secrets
+from nanomem_tui.store.forgotten import WHY, Forgotten
 from nanomem_tui.text import whole
 from nanomem_tui.tokens import fold, tokens
 
@@ -27,11 +28,12 @@ _REST = re.compile(r"[,;，；]\s|\s*[(（](?!as of \d)")
 @dataclass(frozen=True, slots=True)
 class Limits:
     """`lost_share`: of a file's lines, how many may go in one Dream (one always may, two of six).
-    `max_bytes`: of a file, UTF-8."""
+    `max_bytes`: of a file, UTF-8. `forgotten`: what no line may say again."""
 
     lost_share: float = 0.25
     max_bytes: int = 120_000
     max_line: int = 2000
+    forgotten: Forgotten = field(default_factory=Forgotten)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,8 @@ def _content(edit: LineEdit, files: Mapping[str, str], limits: Limits) -> str:
     if edit.op in ("remove", "move") and titles.leads(files.get(edit.file, ""), edit.old, edit.line):
         return "lines stand under it"
     title = titles.made(edit, files)
+    if limits.forgotten and limits.forgotten.value([edit.new, title]):
+        return WHY
     brought = _secrets(edit.new) | _secrets(title)
     if kinds := {kind for kind, _ in brought - _secrets(edit.old)}:
         return holding(kinds)

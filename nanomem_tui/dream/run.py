@@ -29,7 +29,7 @@ from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.memory import secrets
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths
-from nanomem_tui.store import atomic, file_commits, merge
+from nanomem_tui.store import atomic, file_commits, forgotten, merge
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import VERSIONED, GitHistory
 from nanomem_tui.store.presence import Presence
@@ -216,15 +216,16 @@ class DreamRunner(DreamQueue):
         batch = _batch(self._waiting(queue, "another Dream was quicker", dreamer), max_batch_size)
         is_new = bool(queue.waiting)
         before = {name: self._text(name) for name in TITLES}
+        limits = replace(self._limits, forgotten=forgotten.load(self._paths))
         if isinstance(dreamer, RulesDreamer):
-            dreamer = dreamer.knowing(queue.entries, self._limits)
+            dreamer = dreamer.knowing(queue.entries, limits)
         proposal = dreamer.propose(batch, before, steps=max_iterations, watch=watch)
         if proposal.done is not None:
             batch = [entry for entry in batch if entry.cursor <= proposal.done]
         edits, dropped, last = _within(proposal.edits, batch, max_iterations)
         refused = [*dropped, *proposal.refused]
         edits, left, again = self._not_asked_before(edits, refused, dreamer.name)
-        checked = check(before, edits, evidence_of(batch), self._limits, day_of(queue.entries))
+        checked = check(before, edits, evidence_of(batch), limits, day_of(queue.entries))
         checked = repository.with_versions(checked, before, self._paths, self._git())
         result = DreamResult(
             read=sum(1 for entry in batch if entry.cursor <= last),

@@ -30,6 +30,7 @@ from nanomem_tui.memory.turn_values import Begun, Dropped, Ended, Quarantined, S
 from nanomem_tui.memory.twins import Twins
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.settings import Settings
+from nanomem_tui.store import forgotten
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record
@@ -118,6 +119,7 @@ class Keeper:
         """What to keep of a turn that ended. Reads only; its caller holds the lock of the rows."""
         draft = Draft(self._store, self._twins)
         used = _use(draft, shown)
+        self._barred: list[Dropped] = []
         captured = list(self._captured(draft, end, given, shown, before))
         learned = self._learned(draft, end, given, shown, before) if self._settings.learning_enabled else Learned()
         fresh = [row.item for part in captured for row in part.rows if row.before is None and not row.why]
@@ -127,6 +129,7 @@ class Keeper:
             dropped=(
                 *(_dropped(candidate.text, why) for part in captured for candidate, why in part.dropped),
                 *learned.dropped,
+                *self._barred,
             ),
             quarantined=(
                 *(
@@ -164,6 +167,9 @@ class Keeper:
         recalled = [hit.item.text for hit in shown.given]
         said = [("user", given.text), ("assistant", end.assistant), *(("tool", tool.result) for tool in end.tools)]
         for role, text in said:
+            if forgotten.load(self._store.paths).text(text):
+                self._barred.append(Dropped(role, forgotten.WHY, "safety"))
+                continue
             found = capture.capture(
                 text, origin, self._settings, draft.twin, self._store.workspace_id,
                 role=role, recalled=recalled, episodes=not teaches, now=clock.past(given.at),

@@ -164,7 +164,7 @@ def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -
     `others`: also where the database holds other workspaces, which go back too. Raises Refused beside another process
     of nanomem, BadInput for a damaged backup. Whether an agent runs, the caller has looked at.
     """
-    _refuse_beside(paths)
+    refuse_beside(paths)
     shared = _others(paths)
     if shared and not others:
         what = f"the database holds the memory of {', '.join(shared)} as well, which would go back too"
@@ -384,7 +384,7 @@ def _others(paths: Paths) -> list[str]:
         return []
 
 
-def _refuse_beside(paths: Paths) -> None:
+def refuse_beside(paths: Paths) -> None:
     """Raise Refused where another process has the memory open: what it knows would be written over the old state."""
     for path in sorted(paths.ledger.rglob(f"*{LEDGER}")) if paths.ledger.is_dir() else ():
         if path.parent.name == "kept":

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import tokens
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import ledger, reader, stored_operations
+from nanomem_tui.store import chain, ledger, reader, stored_operations
 from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.snapshot import DirtyRow
-from nanomem_tui.store.values import AnyRow, Item, row_hash
+from nanomem_tui.store.values import AnyRow, Item, layer_of, row_hash
 from nanomem_tui.text import normalised
 
 if TYPE_CHECKING:
@@ -225,6 +225,20 @@ _ITEM_NAMES = (*reader.ITEM_COLUMNS, "workspace_id", "number", "content_norm", "
 _ITEM_INSERT = _inserting("memory_entries", _ITEM_NAMES)
 
 
+def rewrite(connection: Connection, workspace_id: str, row: AnyRow) -> None:
+    """Write a row that is there anew, with its hash and its place in the full-text index, from which the words that it
+    had were taken before."""
+    if not isinstance(row, Item):
+        _upsert(connection, reader.ROW_TABLES[layer_of(row)], ("workspace_id", "id"), [_values(row, workspace_id)])
+        return
+    place = reader.item_numbers(connection, workspace_id, [row.id])[row.id]
+    names = (*reader.ITEM_COLUMNS, "content_norm", "content_hash", "row_hash")
+    values = dict(zip(_ITEM_NAMES, _item_values(row, workspace_id, place), strict=True))
+    connection.execute(_item_update(names), (*(values[name] for name in names), place))
+    if not row.is_deleted and reader.index_is_current(reader.meta(connection, workspace_id)):
+        _index(connection, [(place, row.id, row.text)])
+
+
 def _changed_columns(before: Item, after: Item) -> tuple[str, ...]:
     """What an update has to name: an index of a column that is named is written, whether its value changed or not."""
     names = [name for name, old, new in zip(reader.ITEM_COLUMNS, before, after, strict=True) if old != new]
@@ -247,12 +261,14 @@ def _index(connection: Connection, rows: Iterable[tuple[int, str, str]]) -> None
 def _insert_operations(
     connection: Connection, workspace_id: str, batch: Batch, meta: Mapping[str, str]
 ) -> dict[str, str]:
-    """Markers of what was undone or redone before it was written here: its process has yet to write it."""
+    """Markers: the head of the chain, and what was undone or redone before it was written here, by a process that has
+    yet to write it."""
     known = stored_operations.known_operations(connection, [operation.id for operation in batch.operations])
     fresh = list({operation.id: operation for operation in batch.operations if operation.id not in known}.values())
     lines = dict(zip((operation.id for operation in batch.operations), batch.lines, strict=False))
     if not fresh:
         return {}
+    head = meta[chain.MARK] if chain.MARK in meta else chain.of(connection, workspace_id)
     first = int(connection.execute("SELECT coalesce(max(seq), 0) FROM operations").fetchone()[0]) + 1
     rows: list[tuple[Any, ...]] = []
     keys: list[tuple[Any, ...]] = []
@@ -269,7 +285,7 @@ def _insert_operations(
         if (verdict := meta.get(f"{VERDICT}{operation.id}")) is not None:
             connection.execute(judge, (verdict == "undone", operation.id))
             connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:{VERDICT}{operation.id}",))
-    waiting: dict[str, str] = {}
+    waiting = {chain.MARK: chain.extended(head, ((row[2], row[8]) for row in rows))}
     for operation in fresh:
         for target, undone in verdicts(operation, _finder(connection)):
             if not connection.execute(judge, (undone, target)).rowcount:
@@ -290,10 +306,10 @@ def _body(operation: Operation, line: bytes | None) -> str:
     if line is not None:
         with contextlib.suppress(UnicodeDecodeError):
             return ledger.body_of(line).decode()
-    return _json(operation.to_json())
+    return as_json(operation.to_json())
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
     """JSON as a database takes it: a lone surrogate, which no UTF-8 holds, stays the escape it was."""
     written = json.dumps(value, ensure_ascii=False)
     return written.encode("utf-8", "backslashreplace").decode()
@@ -303,5 +319,5 @@ def _replace_foreign(connection: Connection, workspace_id: str, source: str, row
     connection.execute("DELETE FROM foreign_rows WHERE workspace_id = ? AND source = ?", (workspace_id, source))
     connection.executemany(
         "INSERT INTO foreign_rows (workspace_id, source, id, raw_json) VALUES (?, ?, ?, ?)",
-        [(workspace_id, source, key, _json(raw)) for key, raw in rows.items()],
+        [(workspace_id, source, key, as_json(raw)) for key, raw in rows.items()],
     )

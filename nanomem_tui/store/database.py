@@ -83,7 +83,7 @@ class Database:
         """One immediate transaction, committed at the end; not `durable`: it does not wait for the disk, and a power
         cut may cost it, whole, and nothing else. Raises the errors of `locked`."""
         with self.locked():
-            connection = self._opened()
+            connection = self.opened()
             if not durable:
                 connection.execute("PRAGMA synchronous = NORMAL")
             try:
@@ -140,7 +140,7 @@ class Database:
         copy_into(self.path, target)
         return target
 
-    def _opened(self) -> sqlite3.Connection:
+    def opened(self) -> sqlite3.Connection:
         """The connection; a new one when the file was replaced or removed meanwhile."""
         if self._connection is not None and _inode(self.path) != self._inode:
             self.let_go()

@@ -175,8 +175,45 @@ class ObjectStore:
         """The bytes of the blob `sha`. Raises DamagedGit."""
         return self._read(sha, "blob")
 
+    def raw(self, sha: str) -> tuple[str, bytes]:
+        """The kind and the bytes of an object. Raises DamagedGit."""
+        return self._beside(sha) or self._loose(sha) or self._packed(sha)
+
+    def ids(self) -> set[str]:
+        """Every object that is there, reachable or not. Raises DamagedGit."""
+        loose = {
+            folder.name + file.name
+            for folder in self._folder.glob("[0-9a-f][0-9a-f]")
+            for file in folder.iterdir()
+            if is_sha(folder.name + file.name)
+        }
+        return loose.union(*(ids for _, ids in self.packs()))
+
+    def packs(self) -> list[tuple[Path, set[str]]]:
+        """Each pack with the objects in it. Raises DamagedGit."""
+        try:
+            return [(path, _named(path)) for path in sorted((self._folder / "pack").glob("*.pack"))]
+        except (OSError, ValueError) as error:
+            raise DamagedGit(self._damaged_packs(), "", "run `git fsck` in the workspace") from error
+
+    def remove(self, gone: set[str]) -> None:
+        """Take objects away for good: of a pack that holds one, the others are written as files of their own first.
+        Raises DamagedGit and the errors of `from_os_error`."""
+        for path, ids in self.packs():
+            if ids & gone:
+                self.write([self.raw(sha) for sha in sorted(ids - gone)])
+                self.close()
+                for side in path.parent.glob(f"{path.stem}.*"):
+                    side.unlink()
+        for name in ("pack/multi-pack-index*", "info/commit-graph*", "info/commit-graphs/*", "info/packs"):
+            for cache in [one for one in self._folder.glob(name) if not one.is_dir()]:
+                cache.unlink()  # it names objects that are gone
+        for sha in gone:
+            self._folder.joinpath(sha[:2], sha[2:]).unlink(missing_ok=True)
+        self._trees, self._commits = {}, {}
+
     def _read(self, sha: str, kind: str) -> bytes:
-        found, data = self._beside(sha) or self._loose(sha) or self._packed(sha)
+        found, data = self.raw(sha)
         if found != kind:
             raise DamagedGit(f"a git object that should be a {kind}", sha)
         return data
@@ -322,6 +359,18 @@ class Unnamed(NamedTuple):
             os.close(self.handle)
         with contextlib.suppress(OSError):
             os.unlink(self.temporary)
+
+
+def _named(pack: Path) -> set[str]:
+    """The objects of a pack, by its index (version 2: a table of 256 counts, then the ids in order)."""
+    data = pack.with_suffix(".idx").read_bytes()
+    if data[:8] != b"\xfftOc\0\0\0\2":
+        raise ValueError("an index of another version")
+    number = int.from_bytes(data[8 + 255 * 4 : 8 + 256 * 4], "big")
+    names = data[8 + 256 * 4 :][: number * 20]
+    if len(names) != number * 20:
+        raise ValueError("an index that was cut off")
+    return {names[at : at + 20].hex() for at in range(0, len(names), 20)}
 
 
 def _sync_folders(folders: Iterable[Path]) -> None:

@@ -11,6 +11,10 @@ from nanomem_tui.text import counted
 
 BOOKKEEPING = frozenset({"undo", "redo", "void"})
 """Kinds of operation that only say something about another one."""
+FINAL = frozenset({"forget", "scrub"})
+"""Kinds of operation that tell what was taken out of everything: nothing brings it back."""
+WITHHELD = "withheld"
+"""The free field that says how many changes of an operation were taken out of it by one of those."""
 
 
 class LogEntry(NamedTuple):
@@ -46,7 +50,12 @@ class LogEntry(NamedTuple):
 def started_by_person(operation: Operation) -> bool:
     """Whether `undo` without an id may take this operation back."""
     person = operation.actor == "human" or operation.meta.get("started_by") == "human"
-    return person and operation.kind not in BOOKKEEPING
+    return person and operation.kind not in BOOKKEEPING and not is_final(operation)
+
+
+def is_final(operation: Operation) -> bool:
+    """Whether there is nothing in it that could be taken back: it took texts out, or its own were taken out."""
+    return operation.kind in FINAL or (WITHHELD in operation.meta and not operation.changes)
 
 
 def takes_back_all(operation: Operation) -> bool:

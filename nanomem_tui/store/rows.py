@@ -14,8 +14,8 @@ from nanomem_tui.errors import AccessDenied, DiskFull, Problem, StoreError
 from nanomem_tui.operations import Change, Operation, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
+from nanomem_tui.store import forgotten, reader, stored_operations
 from nanomem_tui.store import ledger as ledger_files
-from nanomem_tui.store import reader, stored_operations
 from nanomem_tui.store.agent_files import AgentFiles, row_tables
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.journal import Journal
@@ -291,8 +291,9 @@ class RowStore:
                 return
             self.files.read()
             self._refresh_rows(self.ledger.files())
-            changes, wrote = self.files.notice(self._tables())
-        self._export_due = self._export_due or wrote
+            found, wrote = self.files.notice(self._tables())
+        changes = forgotten.remembered(self.paths, found)
+        self._export_due = self._export_due or wrote or len(changes) < len(found)
         for change in changes:
             self.snapshot.patch(change)
         if changes:

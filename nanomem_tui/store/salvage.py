@@ -41,8 +41,10 @@ def rescue(damaged: Path, target: Path) -> Rescued:
                 found[table] = _copy(old, new, table)
         meta = new.execute("SELECT value FROM memory_meta WHERE key LIKE '%:rows'").fetchall()
         expected = sum(int(value) for (value,) in meta if str(value).isdigit())
-        # The index is written anew from the rows at the next checkpoint, and the rows are counted anew.
-        new.execute("DELETE FROM memory_meta WHERE key LIKE '%:tokens' OR key LIKE '%:rows'")
+        # The index is written anew from the rows at the next checkpoint, and the rows are counted anew. The chain of
+        # the operations begins anew: some may be lost.
+        for end in ("tokens", "rows", "chain"):
+            new.execute("DELETE FROM memory_meta WHERE key LIKE ?", (f"%:{end}",))
         new.commit()
     rows = found["memory_entries"] + found["lessons"] + found["records"]
     return Rescued(rows, max(0, expected - rows))

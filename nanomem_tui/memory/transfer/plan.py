@@ -10,6 +10,7 @@ from nanomem_tui.memory.transfer.plan_records import RecordPlanner
 from nanomem_tui.memory.transfer.values import DOES, TWICE, Choices, Entry, Reading, layer_of
 from nanomem_tui.memory.transfer.work import Here, WorkPlanner
 from nanomem_tui.store.fact_fields import Fact, fact_of, identity_of_item, text_of, with_fields, with_value
+from nanomem_tui.store.forgotten import WHY
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.store.values import ROW_TYPES, AnyRow, Item, Record, Row
@@ -61,6 +62,8 @@ class Planner:
                     entry = Entry("conflict", masked(row), found.place, why, entry.present)
             if found.note:
                 entry = entry._replace(why="; ".join(filter(None, (entry.why, found.note))))
+            if self._choices.forgotten and entry.verdict in DOES and self._choices.forgotten.value(row.to_json()):
+                entry = Entry("deleted", row, found.place, WHY, entry.present)
             self._comes(entry)
             yield entry
 

@@ -38,7 +38,7 @@ from nanomem_tui.memory.transfer.values import (
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, markers, tier_layer
+from nanomem_tui.store import atomic, forgotten, markers, tier_layer
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.snapshot import change_of, patched
 from nanomem_tui.store.tier_values import TierRecord
@@ -123,7 +123,8 @@ class Transfer:
         there = standing.find(self._sessions, rows)
         recorded = self._recorded(rows)
         with snapshot.lock:
-            planner = Planner(snapshot, Choices(prefer, restore, undone), recorded)
+            choices = Choices(prefer, restore, undone, forgotten.load(self._paths))
+            planner = Planner(snapshot, choices, recorded)
             for reading in (self._dated(reading) for _, reading in read):
                 total = len(reading.rows)
                 believed = trust or reading.trusted

@@ -16,6 +16,7 @@ from nanomem_tui.errors import Problem
 from nanomem_tui.memory.cap import Overflow
 from nanomem_tui.store import tier_layer
 from nanomem_tui.store.fact_fields import fact_of
+from nanomem_tui.store.forgotten import Forgotten
 from nanomem_tui.store.tier_kinds import KINDS as TIER_KINDS
 from nanomem_tui.store.tier_values import TierRecord
 from nanomem_tui.store.values import AnyRow, Item, Record
@@ -48,11 +49,12 @@ _NONE: Mapping[str, int] = MappingProxyType({})
 
 class Choices(NamedTuple):
     """How an import decides: who wins a conflict; whether rows deleted here come back; `undone`: ids that an undone
-    import brought, which nobody deleted on purpose."""
+    import brought, which nobody deleted on purpose; `forgotten`: what never comes back."""
 
     prefer: Prefer = "ours"
     restore: bool = False
     undone: frozenset[str] = frozenset()
+    forgotten: Forgotten = Forgotten()
 
 
 class Found(NamedTuple):

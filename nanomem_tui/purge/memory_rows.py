@@ -1,0 +1,212 @@
+"""The rows, operations and markers of `nanomem.db` without what is sought: rows cleaned or gone, what operations kept
+of them gone, the full-text index without their words, no vector of them, no freed page that still holds them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.operations import Change, Operation
+from nanomem_tui.purge.texts import FORGOTTEN, Found, Marks, Sought, Words, in_value
+from nanomem_tui.store import chain, checkpoint, reader
+from nanomem_tui.store.oplog import WITHHELD
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, lesson_key
+
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "item": ("text", "meta_json"),
+    "lesson": ("trigger", "bad_action", "better_action", "key", "promoted_global_key", "meta_json"),
+    "record": ("about", "text", "meta_json"),
+}
+"""The fields of each layer that hold words; the others say where a row belongs."""
+Tell = Callable[[str, Found], None]
+"""Is told what was found where: the table or the file, and the counts."""
+
+
+class Gone(NamedTuple):
+    """What a database no longer holds: rows that went as a whole, and rows that are cleaned, by (layer, key)."""
+
+    rows: frozenset[tuple[str, str]]
+    cleaned: frozenset[tuple[str, str]]
+
+    @property
+    def any(self) -> bool:
+        return bool(self.rows or self.cleaned)
+
+
+def clean(connection: sqlite3.Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool) -> Gone:
+    """Look through every table of one workspace, and with `write` take out what is sought, in the transaction of the
+    caller. Tells what was found even where nothing is written. Raises the driver's errors."""
+    marks = sought.marks if isinstance(sought, Words) else Marks()
+    head = chain.of(connection, workspace_id) if write else ""
+    gone: set[tuple[str, str]] = set()
+    changed: dict[tuple[str, str], AnyRow] = {}
+    for layer in ROW_LAYERS:
+        if layer == "record" and not reader.has_records(connection):
+            continue
+        found: Found = Counter()
+        for row in list(reader.rows_of(connection, layer, workspace_id)):
+            if belongs(row, marks):
+                found["row"] += 1
+                gone.add((layer, row.id))
+                continue
+            cleaned = _cleaned(layer, row, sought, found)
+            if cleaned is None:
+                gone.add((layer, row.id))
+            elif cleaned is not row:
+                changed[layer, row.id] = cleaned
+        tell(f"nanomem.db, {reader.ROW_TABLES[layer]}", found)
+    if write and (gone or changed):
+        _write_rows(connection, workspace_id, gone, changed)
+    done = Gone(frozenset(gone), frozenset(changed))
+    _operations(connection, workspace_id, sought, done.rows, tell, write=write)
+    _others(connection, workspace_id, sought, done, tell, write=write)
+    if write:
+        why = "forget" if sought.whole else "scrub"
+        told = chain.rewritten(connection, workspace_id, head, clock.iso(clock.now()), why)
+        checkpoint.remember(connection, workspace_id, (), told)
+    return done
+
+
+def belongs(row: AnyRow, marks: Marks) -> bool:
+    """Whether a row belongs to what is forgotten, by its id, its session or chat, its sender."""
+    if row.id in marks.ids or (marks.sessions and row.session_key in marks.sessions):
+        return True
+    if not isinstance(row, Item):
+        return False
+    chat = f"{row.channel}:{row.chat_id}"
+    return bool(
+        (marks.sessions and row.scope_type == "chat" and chat in marks.sessions)
+        or (marks.senders and row.sender_id in marks.senders)
+    )
+
+
+def _cleaned(layer: str, row: AnyRow, sought: Sought, found: Found) -> AnyRow | None:
+    """The row without what is sought; None: it goes as a whole."""
+    mine: Found = Counter()
+    values = {name: in_value(getattr(row, name), sought, mine) for name in _FIELDS[layer]}
+    found.update(mine)
+    if all(values[name] == getattr(row, name) for name in values):
+        return row
+    if sought.whole:
+        return None
+    cleaned = row._replace(**values)
+    if isinstance(cleaned, Lesson):
+        key = lesson_key(cleaned.trigger, cleaned.better_action, cleaned.scope, cleaned.session_key)
+        cleaned = cleaned._replace(key=key)
+    return cleaned
+
+
+def _write_rows(
+    connection: sqlite3.Connection, workspace_id: str, gone: set[tuple[str, str]],
+    changed: Mapping[tuple[str, str], AnyRow],
+) -> None:  # fmt: skip
+    meta = reader.meta(connection, workspace_id)
+    revision = reader.revision_of(meta) + 1
+    for layer, key in [*gone, *changed]:
+        if layer == "item":
+            query = "SELECT number FROM memory_entries WHERE workspace_id = ? AND id = ?"
+            number = connection.execute(query, (workspace_id, key)).fetchone()[0]
+            connection.execute("DELETE FROM memory_entries_fts WHERE rowid = ?", (number,))
+        row = changed.get((layer, key))
+        table = reader.ROW_TABLES[layer]
+        if row is None:
+            connection.execute(f"DELETE FROM {table} WHERE workspace_id = ? AND id = ?", (workspace_id, key))
+        else:
+            checkpoint.rewrite(connection, workspace_id, row._replace(revision=revision))
+        connection.execute("DELETE FROM vectors WHERE workspace_id = ? AND key = ?", (workspace_id, key))
+    rows = reader.row_count(connection, workspace_id)
+    checkpoint.remember(connection, workspace_id, (), {"revision": str(revision), "rows": str(rows)})
+
+
+def _operations(
+    connection: sqlite3.Connection, workspace_id: str, sought: Sought, gone: frozenset[tuple[str, str]], tell: Tell,
+    *, write: bool,
+) -> None:  # fmt: skip
+    """What operations kept of it goes: the changes of rows that are gone, or that hold it, and what was done to such a
+    row before, which fits nothing any more. Of what touched a file all goes for the same reason."""
+    found: Found = Counter()
+    broken = set(gone)
+    query = "SELECT seq, body_json, label FROM operations WHERE workspace_id = ? ORDER BY seq DESC"
+    for seq, body, label in connection.execute(query, (workspace_id,)).fetchall():
+        operation = Operation.from_json(json.loads(body))
+        kept = _without(operation, sought, broken, found)
+        named = sought.clean(label, found)
+        if kept is not None and sought.whole:
+            named = f"{operation.kind}: {FORGOTTEN}"  # the rest of it says what it was about
+        if kept is None and named == label:
+            continue
+        if write:
+            told = (kept if kept is not None else operation)._replace(label=named)
+            written = checkpoint.as_json(told.to_json())
+            change = "UPDATE operations SET body_json = ?, label = ?, touched = ? WHERE seq = ?"
+            connection.execute(change, (written, named, len(told.changes), seq))
+            places = {(one.layer, one.key) for one in told.changes}
+            before = connection.execute("SELECT layer, key FROM operation_keys WHERE seq = ?", (seq,)).fetchall()
+            lost = [(seq, layer, key) for layer, key in before if (layer, key) not in places]
+            connection.executemany("DELETE FROM operation_keys WHERE seq = ? AND layer = ? AND key = ?", lost)
+    tell("nanomem.db, operations", found)
+
+
+def _without(operation: Operation, sought: Sought, broken: set[tuple[str, str]], found: Found) -> Operation | None:
+    """The operation without the changes that hold what is sought, or are of a row that is `broken`; None: it has none
+    of these."""
+    meta = in_value(dict(operation.meta), sought, found)
+    stay: list[Change] = []
+    files = False
+    for change in reversed(operation.changes):
+        mine: Found = Counter()
+        value = [change.key, dict(change.before or {}), dict(change.after or {})]
+        if in_value(value, sought, mine) is not value or (change.layer, change.key) in broken:
+            found.update(mine)
+            broken |= {(change.layer, change.key)} if change.layer in ROW_LAYERS else set()
+            files = files or change.layer not in ROW_LAYERS
+        else:
+            stay.append(change)
+    taken = len(operation.changes) - len(stay)
+    if not taken and meta == dict(operation.meta):
+        return None
+    if files:
+        taken, stay = len(operation.changes), []
+    withheld = int(meta.get(WITHHELD, 0)) + taken
+    return operation._replace(changes=tuple(reversed(stay)), meta={**meta, WITHHELD: withheld} if withheld else meta)
+
+
+def _others(
+    connection: sqlite3.Connection, workspace_id: str, sought: Sought, gone: Gone, tell: Tell, *, write: bool
+) -> None:
+    """What was seen of the agent's rows, and the markers."""
+    seen: Found = Counter()
+    query = "SELECT rowid, source, id, raw_json FROM foreign_rows WHERE workspace_id = ?"
+    for number, _, key, raw in connection.execute(query, (workspace_id,)).fetchall():
+        cleaned = in_value(raw, sought, seen)
+        ids = {key for _, key in gone.rows}
+        if write and (key in ids or (cleaned != raw and sought.whole)):
+            connection.execute("DELETE FROM foreign_rows WHERE rowid = ?", (number,))
+        elif write and cleaned != raw:
+            connection.execute("UPDATE foreign_rows SET raw_json = ? WHERE rowid = ?", (cleaned, number))
+    tell("nanomem.db, foreign_rows", seen)
+    markers: Found = Counter()
+    for key, value in connection.execute("SELECT key, value FROM memory_meta").fetchall():
+        if key.startswith(f"{workspace_id}:") and (cleaned := in_value(value, sought, markers)) != value and write:
+            connection.execute("UPDATE memory_meta SET value = ? WHERE key = ?", (cleaned, key))
+    tell("nanomem.db, memory_meta", markers)
+
+
+def compact(connection: sqlite3.Connection, indexes: Sequence[str]) -> None:
+    """Write the file anew, outside a transaction, so that no free page and no word of an index holds what is gone."""
+    for name in indexes:
+        connection.execute(f"INSERT INTO {name}({name}) VALUES ('optimize')")
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def indexes(connection: sqlite3.Connection) -> list[str]:
+    """The full-text indexes of a database."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%fts5%'"
+    return [name for (name,) in connection.execute(query)]

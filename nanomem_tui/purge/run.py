@@ -1,0 +1,259 @@
+"""Looking through everything that is stored for what is sought, and taking it out: the order, the locks, the receipt.
+
+First what is to stay forgotten is kept, then come the databases, the files, the git history where that was asked for,
+and a look through all of it again. Killed at any step, the same command again finishes it. Nothing here can be undone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.errors import BadInput, NanomemError, Refused
+from nanomem_tui.purge import memory_rows, stored_files, work_rows
+from nanomem_tui.purge.texts import Found, Sought, in_bytes
+from nanomem_tui.store import atomic, backup, reader, tier_schema
+from nanomem_tui.store.copies import Copies
+from nanomem_tui.store.database import Database
+from nanomem_tui.store.tier_database import LOCK as TIERS_LOCK
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from nanomem_tui.formats.agent_home import Layout
+    from nanomem_tui.paths import Paths
+    from nanomem_tui.store.presence import Presence
+
+Progress = Callable[[str], None]
+FOREIGN = "a database of another system, which nanomem never writes"
+GIT = "the git history: --git writes it anew, and keeps a bundle of what was"
+BACKUPS = "a backup: --backups removes those that hold it"
+RUNS = "the agent runs: stop it first"
+
+
+class Place(NamedTuple):
+    """Where something was found, what and how often; `stays`: why it is not taken out, "" when it is."""
+
+    where: str
+    found: Mapping[str, int]
+    stays: str = ""
+
+
+class Looked(NamedTuple):
+    """What was found, place by place, and the files that could not be looked through, with the reason."""
+
+    places: tuple[Place, ...]
+    unread: tuple[tuple[str, str], ...]
+
+    @property
+    def can_go(self) -> list[Place]:
+        """What is taken out when that is asked for."""
+        return [place for place in self.places if not place.stays]
+
+    @property
+    def total(self) -> int:
+        return sum(sum(place.found.values()) for place in self.places)
+
+
+class Memory(NamedTuple):
+    """The memory that is looked through, with nobody else in it: its paths, its form, its id, and the agent's state."""
+
+    paths: Paths
+    layout: Layout
+    workspace_id: str
+    agent: Presence
+
+
+class Wanted(NamedTuple):
+    """What else is to be dealt with: the history in git, the backups."""
+
+    git: bool = False
+    backups: bool = False
+
+
+def look(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None) -> Looked:
+    """Look through everything. Changes nothing; a file that cannot be read stops no other one."""
+    return _through(memory, sought, wanted, progress, write=False)
+
+
+def take_out(
+    memory: Memory, sought: Sought, wanted: Wanted, progress: Progress = lambda _what: None
+) -> tuple[Looked, Looked]:
+    """Take out what is sought wherever it may be: what was found, and what is found by looking again.
+
+    The memory is closed. Raises Refused while another nanomem has it open or the agent runs, and the store's errors.
+    """
+    refuse(memory)
+    done = _through(memory, sought, wanted, progress, write=True)
+    return done, _through(memory, sought, wanted, progress, write=False)
+
+
+def refuse(memory: Memory) -> None:
+    """Raise Refused where somebody else has the memory open, or the agent runs, who would write it back."""
+    if memory.agent.running:
+        what = f"{memory.agent.what} runs (process {memory.agent.pid}): it would write back what it knows"
+        raise Refused(what, str(memory.paths.workspace), "stop it first")
+    backup.refuse_beside(memory.paths)
+    for pid in _holders(memory.paths.data):
+        fix = "close it first: it would write back what it knows"
+        raise Refused(f"another program has this memory open (process {pid})", str(memory.paths.data), fix)
+
+
+def _holders(folder: Path, proc: Path = Path("/proc")) -> Iterator[int]:
+    """The other processes that have a file below a folder open, where the system tells."""
+    begin = os.path.realpath(folder) + os.sep
+    for entry in sorted(proc.glob("[0-9]*")):
+        if int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError), os.scandir(entry / "fd") as handles:
+            if any(os.readlink(handle).startswith(begin) for handle in handles):
+                yield int(entry.name)
+
+
+def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress, *, write: bool) -> Looked:
+    places: list[Place] = []
+    unread: list[tuple[str, str]] = []
+
+    def tell(where: str, found: Found, stays: str = "") -> None:
+        if found:
+            places.append(Place(where, dict(found), stays))
+
+    def tried(where: str, work: Callable[[], object]) -> None:
+        progress(where)
+        try:
+            work()
+        except NanomemError as error:
+            if write and not isinstance(error, BadInput):
+                raise
+            unread.append((where, error.line()))
+
+    paths = memory.paths
+    tried("nanomem.db", partial(_memory, memory, sought, tell, write=write))
+    tried("tiers.db", partial(_work, memory, sought, tell, write=write))
+    files = list(stored_files.places(paths, memory.layout))
+    if write and paths.database.exists():
+        tried("copies of nanomem.db", partial(_copies, memory, sought, files))
+    for place in files:
+        told = partial(tell, stays=FOREIGN) if place.kind == "foreign" else tell
+        tried(place.where, partial(stored_files.clean, place, sought, told, write=write))
+    for git_dir in filter(Path.is_dir, paths.git_dirs):
+        tried(paths.relative(git_dir), partial(_git, memory, git_dir, sought, tell, write=write and wanted.git,
+                                               stays="" if wanted.git else GIT))  # fmt: skip
+    held: list[Path] = []
+    for path in stored_files.archives(paths):
+        stays = "" if wanted.backups else BACKUPS
+        tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
+    if write and wanted.backups:
+        _remove_archives(held)
+    return Looked(tuple(places), tuple(unread))
+
+
+def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+    path = memory.paths.database
+    if not reader.is_made(path):
+        return
+    if not write:
+        with reader.open_database(path) as connection:
+            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False)
+        return
+    database = Database(path, memory.paths.backups)
+    found: Found = Counter()
+
+    def told(where: str, here: Found) -> None:
+        found.update(here)
+        tell(where, here)
+
+    try:
+        with database.writing() as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            memory_rows.clean(connection, memory.workspace_id, sought, told, write=True)
+        if found:
+            _compact(database)
+    finally:
+        database.close()
+
+
+def _compact(database: Database) -> None:
+    with database.locked():
+        connection: Connection = database.opened()
+        memory_rows.compact(connection, memory_rows.indexes(connection))
+
+
+def _work(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+    path = memory.paths.tiers_database
+    if not reader.is_made(path, tier_schema.VERSION):
+        return
+    if not write:
+        with reader.open_database(path, tier_schema.VERSION) as connection:
+            work_rows.clean(connection, memory.workspace_id, sought, tell, write=False)
+        return
+    database = Database(path, memory.paths.backups, TIERS_LOCK, tier_schema.schema)
+    try:
+        with database.writing() as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            found = work_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
+        if found:
+            _compact(database)
+    finally:
+        database.close()
+
+
+def _copies(memory: Memory, sought: Sought, files: list[stored_files.Place]) -> None:
+    """A new copy in the place of those that hold it; with the old ones goes what they need to be brought up to now."""
+    paths = memory.paths
+    found: Found = Counter()
+    held = [place for place in files if place.kind == "copy"]
+    for place in held:
+        stored_files.clean(place, sought, lambda _where, here: found.update(here), write=False)
+    if not found:
+        return
+    copies = Copies(paths.backups, paths.ledger, memory.workspace_id)
+    old = copies.found()
+    database = Database(paths.database, paths.backups)
+    try:
+        with database.locked():
+            copies.make(paths.database)
+            for path in [*old, *(place.path for place in held if place.path.suffix == ".kept")]:
+                path.unlink(missing_ok=True)
+                atomic.sync_folder(path.parent)
+    finally:
+        database.close()
+
+
+def _git(
+    memory: Memory, git_dir: Path, sought: Sought, tell: Callable[[str, Found, str], None], *, write: bool, stays: str
+) -> None:
+    from nanomem_tui.store import backup_files, git_purge
+
+    found: Found = Counter()
+    for _, _, data in git_purge.texts(git_dir):
+        in_bytes(data, sought, found)
+    if found and write:
+        cleaned = partial(in_bytes, sought=sought, found=Counter())
+        git_purge.rewrite(git_dir, cleaned, cleaned, backup_files.folder_of(memory.paths))
+    tell(memory.paths.relative(git_dir), found, stays)
+
+
+def _archive(path: Path, sought: Sought, tell: memory_rows.Tell, held: list[Path]) -> None:
+    found = stored_files.in_archive(path, sought)
+    if found:
+        held.append(path)
+    tell(path.name, found)
+
+
+def _remove_archives(held: list[Path]) -> None:
+    """Remove backups, and those that build on one of them and cannot be read without it."""
+    gone = {path.name for path in held}
+    folders = {path.parent for path in held}
+    for folder in folders:
+        found = {made.path.name: made.base for made in backup.listed(folder)}
+        while more := {name for name, base in found.items() if base in gone and name not in gone}:
+            gone |= more
+        for name in gone:
+            (folder / name).unlink(missing_ok=True)
+        atomic.sync_folder(folder)

@@ -1,0 +1,263 @@
+"""Every file of a memory without what is sought, each by its form: lines, JSON, text, archives of closed years, blobs.
+
+The two databases and the git history have parts of their own. What can be made anew (caches, copies) goes as a whole;
+what nobody but its owner writes (the databases of other systems, backups) is told and left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from nanomem_tui import clock
+from nanomem_tui.errors import NanomemError, from_os_error
+from nanomem_tui.formats.agent_home import Layout, session_folders
+from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
+from nanomem_tui.formats.wal_state import wal_name
+from nanomem_tui.paths import Paths
+from nanomem_tui.purge.memory_rows import Tell
+from nanomem_tui.purge.texts import FORGOTTEN, Found, Marks, Sought, Words, in_bytes, in_value
+from nanomem_tui.store import atomic, backup_files, year_archive
+from nanomem_tui.store.backup_archive import SUFFIX, Archive
+from nanomem_tui.store.reader import open_database
+
+_SQLITE = b"SQLite format 3\0"
+_BLOB = re.compile(r"[0-9a-f]{64}")
+_LINE_ROWS = ("LESSONS.jsonl", "LESSONS_AUDIT.jsonl", "LTM_AUDIT.jsonl")
+"""Files whose every line is a row, or says something of one."""
+
+
+class Place(NamedTuple):
+    """A file and how it is told of; `kind`: what it is, which says what becomes of it."""
+
+    path: Path
+    where: str
+    kind: str
+
+
+def places(paths: Paths, layout: Layout) -> Iterator[Place]:
+    """Every file of the memory but the two databases of ours, the files of SQLite beside them, and `.git`."""
+    base = backup_files.base_of(paths)
+    archive = paths.data / "archive"
+    folders = session_folders(paths, layout)
+    for name, path in backup_files.found(paths, layout, lambda _path, _why: None):
+        if "/.git/" in f"/{name}" or path in (paths.database, paths.tiers_database):
+            continue
+        if name.endswith(("-wal", "-shm", "-journal")) or name == backup_files.SETTINGS:
+            continue
+        kind = "file"
+        if path.is_relative_to(paths.data):
+            top = path.relative_to(paths.data).parts[0]
+            if top == "backups":
+                kind = "blob" if _BLOB.fullmatch(path.name) else "copy"
+            elif path.is_relative_to(archive):
+                kind = "year" if path.suffix == ".gz" else "manifest"
+            elif top in ("chroma", "blame"):
+                kind = "cache"
+            elif path.suffix == ".kept":
+                kind = "copy"
+        elif _is_database(path):
+            kind = "foreign"
+        elif path.suffix == ".jsonl" and path.parent in folders:
+            kind = "transcript"
+        yield Place(path, path.relative_to(base).as_posix(), kind)
+
+
+def archives(paths: Paths) -> list[Path]:
+    """The backups, and the bundles of old git histories."""
+    folder = backup_files.folder_of(paths)
+    return sorted((*folder.glob(f"*{SUFFIX}"), *folder.glob("*.bundle")))
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
+
+
+def _is_of(place: Place, marks: Marks) -> bool:
+    """Whether a file as a whole is that of a session: its transcript, the turn in flight beside it, its log."""
+    if not marks.sessions or place.kind not in ("file", "transcript"):
+        return False
+    name = place.path.name
+    for key in marks.sessions:
+        named = (key_to_own_name(key), key_to_lossy_name(key))
+        if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):
+            return True
+    if place.kind == "transcript":
+        with contextlib.suppress(OSError, ValueError), place.path.open("rb") as file:
+            head = json.loads(file.readline(1 << 20))
+            return isinstance(head, dict) and head.get("key") in marks.sessions
+    return False
+
+
+def clean(place: Place, sought: Sought, tell: Tell, *, write: bool) -> None:
+    """Look through one file, and with `write` take out of it what is sought. Raises the errors of `from_os_error`, and
+    Conflict where somebody wrote the file meanwhile."""
+    found: Found = Counter()
+    if isinstance(sought, Words) and _is_of(place, sought.marks):
+        if write:
+            place.path.unlink(missing_ok=True)
+            atomic.sync_folder(place.path.parent)
+        tell(f"{Path(place.where).parent.as_posix()}/{FORGOTTEN}", Counter({"file": 1}))  # its name says whose it was
+        return
+    try:
+        if place.kind == "manifest":
+            return
+        if place.kind == "year":
+            _year(place.path, sought, found, write=write)
+        elif place.kind == "foreign" or (place.kind in ("copy", "cache") and _is_database(place.path)):
+            _database(place.path, sought, found)
+        else:
+            _bytes(place, sought, found, write=write)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise from_os_error(error, f"reading {place.path.name}") from error
+    if found and write and place.kind in ("copy", "cache", "blob"):
+        place.path.unlink(missing_ok=True)
+        atomic.sync_folder(place.path.parent)
+    tell(place.where, found)
+
+
+def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
+    data = _read(place.path)
+    rows = place.path.name in _LINE_ROWS and sought.whole
+    redact = place.kind == "transcript"  # by the number of its messages the agent knows what it archived
+    cleaned = _rows(data, sought, found) if rows else in_bytes(data, sought, found, redact=redact)
+    if place.path.name == "LTM_SNAPSHOT.json" and isinstance(sought, Words):
+        cleaned = _snapshot(data, sought, found)
+    if cleaned != data and write and place.kind in ("file", "transcript"):
+        atomic.write_atomic(place.path, cleaned, expected=atomic.sha256(data))
+
+
+def _read(path: Path) -> bytes:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with open(handle, "rb") as file:
+        return file.read()
+
+
+def _rows(data: bytes, sought: Sought, found: Found) -> bytes:
+    """A file of rows without those that hold it."""
+    kept = []
+    for line in data.split(b"\n"):
+        mine: Found = Counter()
+        in_bytes(line, sought, mine)
+        found.update(mine)
+        if not mine:
+            kept.append(line)
+    return b"\n".join(kept)
+
+
+def _snapshot(data: bytes, sought: Words, found: Found) -> bytes:
+    """The agent's snapshot without the items that hold it or belong to it; what else it says stays."""
+    from nanomem_tui.formats import ltm_snapshot
+
+    snapshot = ltm_snapshot.parse_snapshot(data, "LTM_SNAPSHOT.json")
+    found.clear()
+    kept = []
+    for item in snapshot.items:
+        mine: Found = Counter()
+        value = item.to_dict()
+        if sought.takes(value):
+            mine["row"] += 1
+        else:
+            in_value(value, sought, mine)
+        found.update(mine)
+        if not mine:
+            kept.append(item)
+    return ltm_snapshot.dump_snapshot(snapshot._replace(items=tuple(kept))) if found else data
+
+
+def _year(path: Path, sought: Sought, found: Found, *, write: bool) -> None:
+    """The archive of a closed year, written anew without it."""
+    folder, name = path.parent, path.name.removesuffix(year_archive.SUFFIX)
+    records = []
+    for record in year_archive.lines(folder, name):
+        mine: Found = Counter()
+        fields = in_value(dict(record.fields), sought, mine)
+        found.update(mine)
+        if not mine:
+            records.append(record)
+        elif not sought.whole:
+            records.append(record._replace(fields=fields))
+    if found and write:
+        before = year_archive.manifest_of(folder, name)
+        made = year_archive.write(folder, name, before.year, before.workspace_id, clock.iso(clock.now()), records)
+        year_archive.keep(folder, made._replace(state=before.state))
+
+
+def _database(path: Path, sought: Sought, found: Found) -> None:
+    """What the text columns of any database hold. Changes nothing."""
+    try:
+        with open_database(path, newest=1 << 31) as connection:
+            query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
+            for (table,) in connection.execute(query).fetchall():
+                for row in connection.execute('SELECT * FROM "{}"'.format(table.replace('"', '""'))):
+                    for value in row:
+                        if isinstance(value, str):
+                            in_value(value, sought, found)
+    except (sqlite3.Error, NanomemError, UnicodeDecodeError):
+        found.update(_raw(_read(path), sought))
+
+
+def _raw(data: bytes, sought: Sought) -> Found:
+    found: Found = Counter()
+    sought.clean(data.decode("utf-8", "replace"), found)
+    return found
+
+
+def in_archive(path: Path, sought: Sought) -> Found:
+    """What a backup, or a bundle of a git history, holds. Raises BadInput where it cannot be read."""
+    import tempfile
+
+    found: Found = Counter()
+    if path.suffix == ".bundle":
+        for data in _packed(path):
+            in_bytes(data, sought, found)
+        return found
+    with Archive(path) as archive, tempfile.TemporaryDirectory() as folder:
+        for entry in archive.manifest.entries:
+            data = b"".join(archive.data(entry))
+            if data.startswith(_SQLITE):
+                copy = Path(folder, "copy.db")
+                copy.write_bytes(data)
+                _database(copy, sought, found)
+            elif "/.git/" in f"/{entry.path}":
+                found.update(_object(data, sought))
+            else:
+                in_bytes(data, sought, found)
+    return found
+
+
+def _object(data: bytes, sought: Sought) -> Found:
+    import zlib
+
+    found: Found = Counter()
+    try:
+        in_bytes(zlib.decompress(data).partition(b"\0")[2], sought, found)
+    except zlib.error:
+        in_bytes(data, sought, found)
+    return found
+
+
+def _packed(path: Path) -> Iterator[bytes]:
+    """What the objects of a bundle of ours hold, which are not differences of each other."""
+    import zlib
+
+    data = path.read_bytes()
+    data = data[data.index(b"PACK") + 12 : -20]
+    while data:
+        end = next(at for at, byte in enumerate(data) if not byte & 0x80) + 1
+        reader = zlib.decompressobj()
+        yield reader.decompress(data[end:])
+        data = reader.unused_data

@@ -1,0 +1,264 @@
+"""What is sought in a text, and the text without it: secrets by their shapes, what is to be forgotten by its words.
+
+`in_value` and `in_bytes` go through JSON, lines of JSON with or without a checksum, and plain text. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from nanomem_tui.memory import secrets
+
+FORGOTTEN = "[forgotten]"
+"""What stands where a text was that a person wanted to be forgotten."""
+SHORTEST = 3
+"""Characters that a text to forget has at least: less stands in everything."""
+FEW = 64
+"""Texts that are looked for all at once; of more, those whose first letters stand in a text."""
+_GONE = "\x00"
+_ENVELOPE = re.compile(rb'\{"c":"([0-9a-f]{8})","r":(.*)\}', re.DOTALL)
+Found = Counter[str]
+"""How often each thing was found: `kind #fingerprint` of secrets, "text" of what is to be forgotten."""
+
+
+class Sought(Protocol):
+    """What is looked for. `whole`: a row that holds it goes as a whole; else the row stays, without it."""
+
+    whole: bool
+
+    def clean(self, text: str, found: Found) -> str:
+        """The text without it; what was in it is counted in `found`."""
+
+    def clean_lines(self, text: str, found: Found) -> str:
+        """A document without it."""
+
+    def drops(self, key: str) -> bool:
+        """Whether the field of that name goes as a whole: what a table by sessions has of one."""
+
+    def takes(self, value: Mapping[str, Any]) -> bool:
+        """Whether a line of a log goes as a whole, by what it says of itself: its id, its session, its sender."""
+
+
+class Secrets:
+    """Secrets: each is replaced by its kind and a fingerprint."""
+
+    whole = False
+
+    def clean(self, text: str, found: Found) -> str:
+        """The text with each secret masked."""
+        parts, last = [], 0
+        for one in secrets.find(text):
+            name = f"{one.kind} #{one.fingerprint}"
+            found[name] += 1
+            parts += [text[last : one.start], f"[{name}]"]
+            last = one.end
+        return "".join((*parts, text[last:])) if parts else text
+
+    clean_lines = clean
+
+    def drops(self, key: str) -> bool:
+        """No field goes as a whole."""
+        return False
+
+    def takes(self, value: Mapping[str, Any]) -> bool:
+        """Nothing goes as a whole."""
+        return False
+
+
+class Marks(NamedTuple):
+    """By what a line of a log or a row is told to belong to what is forgotten: ids, keys of sessions, senders."""
+
+    ids: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+    senders: frozenset[str] = frozenset()
+
+
+class Words:
+    """Texts that a person wants to be forgotten: by their words, whatever the spaces and the case."""
+
+    whole = True
+
+    def __init__(self, texts: Iterable[str], marks: Marks | None = None) -> None:
+        sought = {" ".join(text.split()) for text in texts}
+        self.texts = tuple(sorted((text for text in sought if len(text) >= SHORTEST), key=len, reverse=True))
+        self.marks = marks or Marks()
+        self._few = _pattern(self.texts) if len(self.texts) <= FEW else None
+        self._by_start: dict[str, list[str]] = {}
+        for text in self.texts if self._few is None else ():
+            self._by_start.setdefault(_flat(text)[:2], []).append(text)
+
+    def clean(self, text: str, found: Found) -> str:
+        """The text with `[forgotten]` in its place."""
+        pattern = self._sought_in(text)
+        if pattern is None:
+            return text
+        cleaned, number = pattern.subn(FORGOTTEN, text)
+        if number:
+            found["text"] += number
+        return cleaned
+
+    def _sought_in(self, text: str) -> re.Pattern[str] | None:
+        """What of it may stand in the text; None: nothing can."""
+        if self._few is not None or not self._by_start:
+            return self._few
+        flat = _flat(text)
+        starts = {flat[at : at + 2] for at in range(len(flat))} & self._by_start.keys()
+        return _pattern(tuple(sorted(one for start in starts for one in self._by_start[start]))) if starts else None
+
+    def clean_lines(self, text: str, found: Found) -> str:
+        """A document without the lines that hold it: what is left of such a line says what it was about."""
+        pattern = self._sought_in(text)
+        if pattern is None:
+            return text
+        marked, number = pattern.subn(_GONE, text)
+        if not number:
+            return text
+        found["text"] += number
+        return "".join(line for line in marked.splitlines(keepends=True) if _GONE not in line)
+
+    def drops(self, key: str) -> bool:
+        """Those named as a session."""
+        return key in self.marks.sessions
+
+    def takes(self, value: Mapping[str, Any]) -> bool:
+        """By its id, its session or its sender."""
+        ids, sessions, senders = self.marks
+        return bool(
+            (ids and (value.get("id") in ids or value.get("item_id") in ids))
+            or (sessions and (value.get("session_key") in sessions or value.get("session") in sessions))
+            or (senders and str(value.get("sender_id", value.get("sender"))) in senders)
+        )
+
+
+@lru_cache(256)
+def _pattern(texts: tuple[str, ...]) -> re.Pattern[str] | None:
+    longest = sorted(texts, key=len, reverse=True)
+    return re.compile("|".join(map(_spaced, longest)), re.IGNORECASE) if texts else None
+
+
+def _spaced(text: str) -> str:
+    return r"\s+".join(map(re.escape, text.split()))
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text.casefold())
+
+
+def in_value(value: Any, sought: Sought, found: Found) -> Any:
+    """A JSON value without what is sought; the very same value where it holds none. A text beside its key is read
+    with it, as a password is told by the word before it; a text that is JSON itself is gone through."""
+    if isinstance(value, str):
+        return _in_text(value, sought, found)
+    if isinstance(value, Mapping):
+        left = {key: inner for key, inner in value.items() if not sought.drops(key)}
+        found.update({"session": len(value) - len(left)} if len(left) < len(value) else {})
+        cleaned = {_in_text(key, sought, found): _in_field(key, inner, sought, found) for key, inner in left.items()}
+        return value if cleaned == value else cleaned
+    if isinstance(value, (list, tuple)):
+        listed = [in_value(inner, sought, found) for inner in value]
+        return value if listed == list(value) else listed
+    return value
+
+
+def _in_field(key: str, value: Any, sought: Sought, found: Found) -> Any:
+    if not isinstance(value, str):
+        return in_value(value, sought, found)
+    mine: Found = Counter()
+    cleaned = _in_text(value, sought, mine)
+    if cleaned == value and sought.whole is False:
+        begin = f"{key}: "
+        beside = sought.clean(f"{begin}{value}", mine)
+        cleaned = beside.removeprefix(begin) if beside.startswith(begin) else value
+    if cleaned != value:
+        found.update(mine)
+    return cleaned
+
+
+def _in_text(text: str, sought: Sought, found: Found) -> str:
+    if text[:1] in "{[" and text[-1:] in "}]":
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return sought.clean(text, found)
+        cleaned = in_value(value, sought, found)
+        return text if cleaned is value else _written(cleaned, text)
+    return sought.clean(text, found)
+
+
+def in_bytes(data: bytes, sought: Sought, found: Found, *, redact: bool = False) -> bytes:
+    """A file without what is sought; the same bytes where it holds none. Bytes that are no text stay as they are.
+
+    `redact`: a line that goes as a whole stays, without what it says.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    begin = text.lstrip("\ufeff \t\r\n")[:1]
+    if begin in ("{", "["):
+        whole = _whole(text, sought, found)
+        cleaned = whole if whole is not None else _lines(text, sought, found, redact=redact)
+    else:
+        cleaned = sought.clean_lines(text, found)
+    return data if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
+
+
+def _whole(text: str, sought: Sought, found: Found) -> str | None:
+    """A file that is one JSON value, in the form that it has; None: it is none."""
+    if "\n{" in text or _ENVELOPE.fullmatch(text.strip().encode("utf-8", "surrogateescape")):
+        return None
+    try:
+        value = json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+    cleaned = in_value(value, sought, found)
+    if cleaned is value:
+        return text
+    indent = re.match(r"\s*[{\[]\n( +)", text)
+    end = "\n" if text.endswith("\n") else ""
+    return _written(cleaned, text, len(indent[1]) if indent else None) + end
+
+
+def _lines(text: str, sought: Sought, found: Found, *, redact: bool) -> str:
+    parts: list[str] = []
+    for line in text.split("\n"):
+        cleaned = _line(line, sought, found, redact=redact)
+        if cleaned is not None:
+            parts.append(cleaned)
+    return "\n".join(parts)
+
+
+def _line(line: str, sought: Sought, found: Found, *, redact: bool) -> str | None:
+    """One line of JSON without what is sought, with a checksum that fits; None: it goes as a whole."""
+    sealed = _ENVELOPE.fullmatch(line.encode("utf-8", "surrogateescape")) if line.startswith('{"c":"') else None
+    body = sealed[2].decode("utf-8", "surrogateescape") if sealed else line
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return sought.clean(line, found) if line else line
+    if isinstance(value, dict) and sought.takes(value) and not (redact and value.get("content") == FORGOTTEN):
+        found["line"] += 1
+        if not redact:
+            return None
+        told = {name: value[name] for name in ("role", "timestamp", "sender_id", "tool_call_id") if name in value}
+        cleaned: Any = {**told, "content": FORGOTTEN}
+    else:
+        cleaned = in_value(value, sought, found)
+    if cleaned is value:
+        return line
+    again = _written(cleaned, body)
+    if not sealed:
+        return again + ("\r" if line.endswith("\r") else "")
+    raw = again.encode("utf-8", "surrogatepass")
+    return f'{{"c":"{zlib.crc32(raw):08x}","r":{raw.decode("utf-8", "surrogateescape")}}}'
+
+
+def _written(value: Any, before: str, indent: int | None = None) -> str:
+    """A value as JSON in the form that `before` has. What no UTF-8 holds is written as an escape."""
+    tight = '": ' not in before and indent is None
+    separators = (",", ":") if tight else (",", ": ") if indent is not None else (", ", ": ")
+    written = json.dumps(value, ensure_ascii=before.isascii(), indent=indent, separators=separators)
+    return re.sub("[\ud800-\udbff]|[\udc00-\udc7f]|[\udd00-\udfff]", lambda one: f"\\u{ord(one[0]):04x}", written)

@@ -1,0 +1,116 @@
+"""What a person wants to be forgotten: the words and rows that are meant by a text, an id, a session or a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nanomem_tui.errors import BadInput, NotFound
+from nanomem_tui.formats.sessions import parse_session
+from nanomem_tui.memory.reading import read_file
+from nanomem_tui.purge import memory_rows
+from nanomem_tui.purge.texts import SHORTEST, Marks, Words
+from nanomem_tui.store import reader
+from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
+
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
+TELLING = 12
+"""Characters from which the text of a row that is forgotten is looked for elsewhere: a shorter one says nothing."""
+SAID = 16
+"""The same for a message of a session."""
+
+
+class Wish(NamedTuple):
+    """What a person asked to forget."""
+
+    texts: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    persons: tuple[str, ...] = ()
+
+    def told(self) -> dict[str, Sequence[str]]:
+        """By what it stays forgotten."""
+        return {"text": self.texts, "id": self.ids, "session": self.sessions, "sender": self.persons}
+
+
+def meant(ws: Workspace, wish: Wish) -> tuple[Words, tuple[str, ...]]:
+    """What is to be looked for, and the ids of the rows that go by what they say of themselves.
+
+    Raises BadInput for a text that says nothing, NotFound for an id that is nowhere, also in no operation.
+    """
+    for text in wish.texts:
+        if len("".join(text.split())) < SHORTEST:
+            fix = f"give at least {SHORTEST} characters: less stands in everything"
+            raise BadInput("a text too short to be forgotten", repr(text), fix)
+    ws.flush()
+    marks = Marks(frozenset(wish.ids), frozenset(wish.sessions), frozenset(wish.persons))
+    known = list(_rows(ws, marks))
+    before = [text for key in wish.ids for text in _was(ws, key)]
+    there = {row.id for row in known}
+    for key in wish.ids:
+        if key not in there and not _is_known(ws, key):
+            raise NotFound("nothing of that id is remembered", key, "`nanomem find` looks for anything by its words")
+    told = [text for row in known for text in _said(row)]
+    texts = [*wish.texts, *(text for text in (*told, *before) if len(text.strip()) >= TELLING)]
+    texts += [text for text in _messages(ws, wish) if len(text.strip()) >= SAID]
+    ids = tuple(sorted(there | marks.ids))
+    return Words(texts, Marks(frozenset(ids), marks.sessions, marks.senders)), ids
+
+
+def _rows(ws: Workspace, marks: Marks) -> Iterator[AnyRow]:
+    if any(marks):
+        rows = ws.store.load()  # of what is not written yet too: an agent's files
+        for layer in ROW_LAYERS:
+            yield from (row for row in rows.table(layer).values() if memory_rows.belongs(row, marks))
+
+
+def _said(row: AnyRow) -> list[str]:
+    if isinstance(row, Lesson):
+        return [text for text in (row.trigger, row.bad_action, row.better_action) if text]
+    return [row.text]
+
+
+def _was(ws: Workspace, key: str) -> Iterator[str]:
+    """What a row said before, as the operations that touched it know."""
+    for entry in ws.log(limit=10_000, key=key):
+        for change in entry.operation.of(key):
+            for value in (change.before, change.after):
+                for name in ("text", "trigger", "bad_action", "better_action"):
+                    if value and isinstance(value.get(name), str):
+                        yield value[name]
+
+
+def _is_known(ws: Workspace, key: str) -> bool:
+    return bool(ws.log(limit=1, key=key)) or any(_work(ws, key))
+
+
+def _work(ws: Workspace, key: str) -> Iterable[bool]:
+    from nanomem_tui.store import tier_rows
+    from nanomem_tui.store.tier_kinds import KINDS
+
+    if ws.tier_database.exists:
+        with reader.open_database(ws.paths.tiers_database) as connection:
+            for kind in KINDS.values():
+                yield tier_rows.get(connection, ws.id, kind, key.rpartition("/")[2]) is not None
+
+
+def _messages(ws: Workspace, wish: Wish) -> Iterator[str]:
+    """What was said in the sessions, and what the persons said in any."""
+    if not wish.sessions and not wish.persons:
+        return
+    for turn in ws.traces.injections.turns():  # what was said where the agent keeps no conversation of its own
+        if turn.session_key in wish.sessions or turn.sender_id in wish.persons:
+            yield turn.user
+    for info in ws.sessions.list():
+        whole = info.key in wish.sessions
+        if not whole and not wish.persons:
+            continue
+        if info.imported:
+            continue  # its messages are records, which go by their session
+        for message in parse_session(read_file(Path(info.path)), info.path, info.key).messages:
+            by = str(message.raw.get("sender_id", message.raw.get("sender")))
+            if (whole and message.role in ("user", "assistant")) or by in wish.persons:
+                yield message.content

@@ -1,0 +1,116 @@
+"""The records and documents of `tiers.db` without what is sought; with them go what was overwritten in them, what it
+takes to undo a run of the lifecycle that holds it, and their vectors."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from nanomem_tui.purge.memory_rows import Tell
+from nanomem_tui.purge.texts import Found, Marks, Sought, Words, in_value
+from nanomem_tui.store import knowledge_rows, tier_rows
+from nanomem_tui.store.tier_kinds import KINDS, Kind
+from nanomem_tui.store.tier_values import TierRecord
+
+
+def clean(connection: sqlite3.Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool) -> bool:
+    """Look through every table, and with `write` take out what is sought, in the transaction of the caller; whether
+    there was anything. Raises the driver's errors."""
+    every: Found = Counter()
+
+    def told(where: str, found: Found) -> None:
+        every.update(found)
+        tell(f"tiers.db, {where}", found)
+
+    for kind in KINDS.values():
+        found: Found = Counter()
+        for table in kind.tables.values():
+            for record in list(tier_rows.each(connection, workspace_id, kind, table)):
+                _record(connection, workspace_id, kind, record, sought, found, write=write)
+        told(kind.name, found)
+    told("record_changes", _changes(connection, workspace_id, sought, write=write))
+    told("knowledge", _documents(connection, workspace_id, sought, write=write))
+    told("lifecycle", _batches(connection, workspace_id, sought, write=write))
+    return bool(every)
+
+
+def _record(
+    connection: sqlite3.Connection, workspace_id: str, kind: Kind, record: TierRecord, sought: Sought, found: Found,
+    *, write: bool,
+) -> None:  # fmt: skip
+    mine: Found = Counter()
+    goes = _belongs(record, sought)
+    fields = in_value(dict(record.fields), sought, mine)
+    if not goes and fields == dict(record.fields):
+        return
+    found.update({"row": 1} if goes else mine)
+    if not write:
+        return
+    query = "DELETE FROM record_vectors WHERE workspace_id = ? AND kind = ? AND id = ?"
+    connection.execute(query, (workspace_id, kind.name, record.id))
+    if goes or sought.whole:
+        tier_rows.delete(connection, workspace_id, kind, [record.id])
+        query = "DELETE FROM record_changes WHERE workspace_id = ? AND kind = ? AND id = ?"
+        connection.execute(query, (workspace_id, kind.name, record.id))
+    else:
+        tier_rows.put(connection, workspace_id, [record._replace(fields=fields)])
+
+
+def _belongs(record: TierRecord, sought: Sought) -> bool:
+    if not isinstance(sought, Words):
+        return False
+    marks: Marks = sought.marks
+    said: Mapping[str, Any] = record.fields
+    sessions = {said.get(name) for name in ("session", "session_key", "session_id")}
+    return record.id in marks.ids or record.key in marks.ids or bool(marks.sessions & {*map(str, sessions)})
+
+
+def _changes(connection: sqlite3.Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
+    found: Found = Counter()
+    query = "SELECT seq, before, after FROM record_changes WHERE workspace_id = ?"
+    for seq, before, after in connection.execute(query, (workspace_id,)).fetchall():
+        cleaned = [in_value(text, sought, found) for text in (before, after)]
+        if write and cleaned != [before, after]:
+            change = "UPDATE record_changes SET before = ?, after = ? WHERE seq = ?"
+            connection.execute(change, (*cleaned, seq))
+    return found
+
+
+def _documents(connection: sqlite3.Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
+    """A document stays, without it; its hash too, so that a sync of the same source does not bring it back."""
+    found: Found = Counter()
+    for one in knowledge_rows.documents(connection, workspace_id):
+        chunks = [chunk for _, chunk in knowledge_rows.chunks(connection, workspace_id, one.id)]
+        cleaned = [
+            chunk._replace(section=sought.clean(chunk.section, found), text=sought.clean(chunk.text, found))
+            for chunk in chunks
+        ]
+        named = one._replace(title=sought.clean(one.title, found), about=sought.clean(one.about, found))
+        if write and (cleaned != chunks or named != one):
+            knowledge_rows.begin(connection)
+            knowledge_rows.put(connection, workspace_id, named, cleaned)
+    return found
+
+
+def _batches(connection: sqlite3.Connection, workspace_id: str, sought: Sought, *, write: bool) -> Found:
+    """A batch that holds it goes, and its run cannot be undone any more."""
+    found: Found = Counter()
+    query = "SELECT seq, run, packed FROM lifecycle_batches WHERE workspace_id = ?"
+    for seq, run, packed in connection.execute(query, (workspace_id,)).fetchall():
+        mine: Found = Counter()
+        try:
+            value: Any = json.loads(zlib.decompress(packed))
+        except (ValueError, zlib.error):
+            continue
+        if in_value(value, sought, mine) is value:
+            continue
+        found.update(mine)
+        if write:
+            connection.execute("DELETE FROM lifecycle_batches WHERE seq = ?", (seq,))
+            change = "UPDATE lifecycle_runs SET state = 'final' WHERE workspace_id = ? AND id = ?"
+            connection.execute(change, (workspace_id, run))
+    return found

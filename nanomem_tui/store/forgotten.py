@@ -1,0 +1,183 @@
+"""What a person wanted to be forgotten, kept so that nothing brings it back, and so that nobody can read it there.
+
+Owns `forgotten.json`: a salt, and of each text, id, session and sender a keyed hash; of a text also how many words it
+has, so that it is met within a longer one. Who has the file can test a guess, and read nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nanomem_tui.errors import Refused, StoreError, from_os_error
+from nanomem_tui.operations import Change, Operation
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import atomic
+from nanomem_tui.text import normalised
+
+FILE = "forgotten.json"
+WHY = "a person wanted it to be forgotten"
+_ONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_ONE}]|[^\W{_ONE}]+")
+"""A word; in writings that put no spaces between words, a character."""
+
+
+class Mark(NamedTuple):
+    """One thing that is forgotten: what it is (`text`, `id`, `session`, `sender`), how many words a text has, its
+    hash, and the receipt that tells when it was."""
+
+    what: str
+    words: int
+    digest: str
+    receipt: str
+
+
+class Forgotten(NamedTuple):
+    """All of them."""
+
+    salt: bytes = b""
+    marks: tuple[Mark, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.marks)
+
+    def text(self, text: str) -> Mark | None:
+        """The mark of a text that this one holds."""
+        by_length: dict[int, dict[str, Mark]] = {}
+        for mark in self.marks:
+            if mark.what == "text":
+                by_length.setdefault(mark.words, {})[mark.digest] = mark
+        if not by_length:
+            return None
+        words = _words(text)
+        for length, marks in by_length.items():
+            for start in range(len(words) - length + 1):
+                found = marks.get(_digest(self.salt, "text", " ".join(words[start : start + length])))
+                if found is not None:
+                    return found
+        return None
+
+    def named(self, what: str, name: str) -> Mark | None:
+        """The mark of an id, a session or a sender."""
+        if not any(mark.what == what for mark in self.marks):
+            return None
+        digest = _digest(self.salt, what, name)
+        return next((mark for mark in self.marks if mark.what == what and mark.digest == digest), None)
+
+    def value(self, value: Any) -> Mark | None:
+        """The mark of anything in a JSON value."""
+        if isinstance(value, str):
+            return self.text(value) if value else None
+        if isinstance(value, Mapping):
+            for name, inner in value.items():
+                what = _NAMES.get(name)
+                named = self.named(what, inner) if what and isinstance(inner, str) else None
+                if found := named or self.value(inner):
+                    return found
+            return None
+        if isinstance(value, (list, tuple)):
+            return next((found for inner in value if (found := self.value(inner))), None)
+        return None
+
+
+_NAMES = {"id": "id", "session_key": "session", "sender_id": "sender"}
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(normalised(text))
+
+
+def _digest(salt: bytes, what: str, text: str) -> str:
+    data = f"{what}\0{text}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, key=salt, digest_size=16).hexdigest()
+
+
+def load(paths: Paths) -> Forgotten:
+    """What is forgotten; read again only when the file changed. Raises StoreError for a file that cannot be read: what
+    it kept out must not come back by that."""
+    path = paths.data / FILE
+    try:
+        found = path.stat()
+    except OSError:
+        return Forgotten()
+    return _load(path, found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+@lru_cache(4)
+def _load(path: Path, _time: int, _size: int, _inode: int) -> Forgotten:
+    try:
+        value = json.loads(path.read_bytes())
+        marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
+        return Forgotten(bytes.fromhex(value["salt"]), marks)
+    except OSError as error:
+        raise from_os_error(error, f"reading {path.name}") from error
+    except (ValueError, KeyError, TypeError, RecursionError):
+        fix = "put it back from a backup; without it what was forgotten may come back"
+        raise StoreError("what is to stay forgotten cannot be read", str(path), fix) from None
+
+
+def remembered(paths: Paths, changes: Sequence[Change]) -> list[Change]:
+    """The changes that bring nothing back. Raises the errors of `load`."""
+    kept = load(paths)
+    return [one for one in changes if not kept or _brought(kept, one) is None]
+
+
+def allowed(paths: Paths, operation: Operation) -> Operation:
+    """The operation without the changes that bring back what is forgotten; what a person does is refused instead.
+
+    Raises Refused, and the errors of `load`.
+    """
+    kept = load(paths)
+    if not kept:
+        return operation
+    brought = [found for one in operation.changes if (found := _brought(kept, one)) is not None]
+    if not brought:
+        return operation
+    if operation.actor == "human":
+        fix = f"`nanomem forget --lift {brought[0].receipt}` lets it be remembered again"
+        raise Refused(WHY, operation.label, fix)
+    return operation._replace(changes=tuple(remembered(paths, operation.changes)))
+
+
+def _brought(kept: Forgotten, change: Change) -> Mark | None:
+    """The mark of what a change brings back; a document that holds it already may be changed in another place."""
+    if change.after is None:
+        return None
+    found = kept.value({"id": change.key, **change.after})
+    return None if found is None or (change.before and kept.value(dict(change.before))) else found
+
+
+def add(paths: Paths, receipt: str, things: Mapping[str, Iterable[str]]) -> None:
+    """Keep texts, ids, sessions and senders as forgotten. Raises the errors of `load` and `from_os_error`."""
+    before = load(paths)
+    salt = before.salt or os.urandom(32)
+    marks = dict.fromkeys(before.marks)
+    known = {(mark.what, mark.digest) for mark in before.marks}
+    for what, names in things.items():
+        for name in names:
+            words = _words(name) if what == "text" else [name]
+            digest = _digest(salt, what, " ".join(words))
+            if words and (what, digest) not in known:
+                marks[Mark(what, len(words), digest, receipt)] = None
+    _keep(paths, salt, marks)
+
+
+def lift(paths: Paths, receipt: str) -> int:
+    """Let what a receipt made forgotten come back; how many things that were. Raises as `add`."""
+    before = load(paths)
+    left = [mark for mark in before.marks if mark.receipt != receipt]
+    if len(left) < len(before.marks):
+        _keep(paths, before.salt, left)
+    return len(before.marks) - len(left)
+
+
+def _keep(paths: Paths, salt: bytes, marks: Iterable[Mark]) -> None:
+    atomic.make_folder(paths.data)
+    body = json.dumps({"salt": salt.hex(), "marks": [list(mark) for mark in marks]}, indent=1)
+    atomic.write_atomic(paths.data / FILE, body.encode())

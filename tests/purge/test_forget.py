@@ -1,0 +1,192 @@
+"""`nanomem forget`: nothing of it is left in any byte, the rest is as it was, and nothing brings it back."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Result
+from tests.purge import planted
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def workspace(home: Callable[[str], Path], run: Run) -> Path:
+    found = home("nb035")
+    planted.plant(found, run)
+    return found
+
+
+def test_nothing_of_a_text_is_left_in_any_byte(workspace: Path, run: Run) -> None:
+    run("backup", "make")
+    before = planted.holding(workspace.parent)
+    assert len(before) > 10
+    rehearsed = run("forget", "--text", planted.TEXT, "--git", "--backups", "--dry-run")
+    assert (rehearsed.code, planted.holding(workspace.parent)) == (0, before)
+    done = run("forget", "--text", planted.TEXT, "--git", "--yes", "--backups")
+    assert done.code == 0, done.out + done.err
+    assert planted.holding(workspace.parent) == []
+    assert run("doctor").code == 0
+
+
+def test_the_rest_is_as_it_was(workspace: Path, run: Run) -> None:
+    items = {one["id"]: one for one in run("memory", "list", "--json").json if planted.WORD not in one["text"]}
+    lines = [line for line in (workspace / "memory" / "MEMORY.md").read_text().splitlines() if planted.WORD not in line]
+    messages = run("session", "show", "cli:direct", "--json").json["messages"]
+    assert run("forget", "--text", planted.TEXT.upper(), "--yes").code == 1  # git and no --git: some is left
+    after = {one["id"]: one for one in run("memory", "list", "--json").json}
+    assert after == items
+    assert (workspace / "memory" / "MEMORY.md").read_text().splitlines() == lines
+    now = run("session", "show", "cli:direct", "--json").json["messages"]
+    assert len(now) == len(messages)
+    assert [one for one in now if "[forgotten]" not in json.dumps(one)] == [
+        one for one in messages if planted.WORD not in json.dumps(one)
+    ]
+    assert run("memory", "search", "--query", "tea", "--json").json[0]["text"] == "tea is black"
+
+
+def test_what_is_left_is_named_with_the_reason_and_the_exit_code_says_so(workspace: Path, run: Run) -> None:
+    run("backup", "make")
+    result = run("forget", "--text", planted.TEXT, "--yes")
+    assert result.code == 1
+    assert "Left: .git" in result.out
+    assert "--git writes it anew" in result.out
+    assert "--backups removes those that hold it" in result.out
+    left = planted.holding(workspace.parent)
+    assert left
+    assert all(".git/" in where or "nanomem-backups/" in where for where in left)
+
+
+def test_the_history_in_git_is_whole_and_the_old_one_is_a_bundle(workspace: Path, run: Run, tmp_path: Path) -> None:
+    count = planted.git(workspace, "rev-list", "--count", "HEAD")
+    authors = planted.git(workspace, "log", "--format=%an %ad")
+    planted.git(workspace, "branch", "other", "HEAD~1")
+    planted.git(workspace, "tag", "-a", "-m", f"when {planted.TEXT}", "marked")
+    planted.git(workspace, "pack-refs", "--all")
+    planted.git(workspace, "gc", "-q")
+    assert run("forget", "--text", planted.TEXT, "--git", "--yes").code == 1  # the bundle
+    planted.git(workspace, "fsck", "--full", "--strict")
+    assert planted.git(workspace, "rev-list", "--count", "HEAD") == count
+    assert planted.git(workspace, "log", "--format=%an %ad") == authors
+    assert planted.WORD not in planted.git(workspace, "log", "--all", "-p")
+    assert planted.WORD not in planted.git(workspace, "tag", "-n9")
+    assert "MEMORY.md" not in planted.git(workspace, "status", "--porcelain")
+    (bundle,) = (workspace.parent / "nanomem-backups").glob("*.bundle")
+    assert bundle.stat().st_mode & 0o777 == 0o600
+    planted.git(tmp_path, "clone", "-q", "--branch", "master", str(bundle), "old")
+    assert planted.WORD in planted.git(tmp_path / "old", "log", "-p")
+    assert run("forget", "--text", planted.TEXT, "--git", "--backups", "--yes").code == 0
+    assert planted.holding(workspace.parent) == []
+
+
+def test_what_was_forgotten_does_not_come_back(
+    workspace: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("memory", "export", "--format", "jsonl", "--to", str(tmp_path / "out.jsonl"))
+    held = (tmp_path / "out.jsonl").read_bytes()
+    assert planted.WORD.encode() in held
+    assert run("forget", "--text", planted.TEXT, "--git", "--yes", "--backups").code == 0
+    refused = run("memory", "add", "--text", f"They say  {planted.TEXT.upper()}, really")
+    assert refused.code == 2
+    assert "a person wanted it to be forgotten" in refused.err
+    assert run("memory", "import", str(tmp_path / "out.jsonl"), "--yes").code == 0
+    turn = {"text": f"Please remember that {planted.TEXT}.", "channel": "cli", "chat_id": "direct", "sender_id": "u"}
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps({**turn, "assistant": "Yes."}).encode())))
+    ended = run("turn", "--json").json
+    assert [one["why"] for one in ended["dropped"]] == ["a person wanted it to be forgotten"]
+    texts = [one["text"] for one in run("memory", "list", "--json").json]
+    assert not [text for text in texts if planted.WORD in text]
+    (receipt,) = run("forget", "--list", "--json").json
+    assert run("forget", "--lift", receipt["id"], "--yes").code == 0
+    assert run("memory", "add", "--text", planted.TEXT).code == 0
+
+
+def test_an_operation_that_held_it_says_so_and_is_not_taken_back(workspace: Path, run: Run) -> None:
+    assert run("forget", "--text", planted.TEXT, "--yes").code == 1
+    log = run("log", "--json").json
+    gone = [entry for entry in log if "[forgotten]" in entry["label"]]
+    assert gone
+    result = run("undo", gone[0]["id"])
+    assert result.code == 1
+    assert "nothing brings that back" in result.err
+    assert run("undo").code == 1  # what is older of that item fits nothing any more
+    assert planted.WORD not in json.dumps(run("log", "--full", "--json").json)
+
+
+def test_by_id_all_that_it_ever_said_goes(workspace: Path, run: Run) -> None:
+    key = next(one["id"] for one in run("memory", "list", "--json").json if one["text"] == "tea is black")
+    assert run("forget", "--id", key, "--git", "--yes").code in (0, 1)
+    assert run("memory", "show", key).code == 2
+    assert "tea is black" not in json.dumps(run("log", "--full", "--json").json)
+    assert run("forget", "--id", "nobody", "--yes").code == 2
+
+
+def test_a_conversation_goes_with_its_memories(workspace: Path, run: Run) -> None:
+    said = [one["content"] for one in run("session", "show", "cli:direct", "--json").json["messages"]]
+    long = [text for text in said if len(text) > 24 and text.isascii() and "\n" not in text]
+    assert long
+    run("forget", "--session", "cli:direct", "--git", "--yes", "--backups")
+    assert "cli:direct" not in [one["key"] for one in run("session", "list", "--json").json]
+    for text in long:
+        assert planted.holding(workspace.parent, text) == []
+
+
+@pytest.mark.parametrize("line", [["forget"], ["forget", "--text", "a"], ["forget", "--text", "x y", "--list"]])
+def test_what_says_too_little_is_refused(line: list[str], workspace: Path, run: Run) -> None:
+    assert run(*line, "--yes").code == 2
+
+
+def test_nobody_else_may_have_it_open(workspace: Path, run: Run) -> None:
+    import subprocess
+    import sys
+
+    held = "import sys; f = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+    database = workspace.parent / "nanomem" / "nanomem.db"
+    with subprocess.Popen([sys.executable, "-c", held, database], stdin=-1, stdout=-1) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        result = run("forget", "--text", planted.TEXT, "--yes")
+        other.communicate()
+    assert result.code == 2
+    assert str(other.pid) in result.err
+    assert planted.holding(workspace.parent)
+
+
+def test_what_a_person_said_goes_from_every_conversation(
+    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def turn(text: str, sender: str) -> None:
+        body = {"text": text, "channel": "telegram", "chat_id": "-77", "sender_id": sender, "assistant": "Noted."}
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode())))
+        assert run("turn", "--json").code == 0
+
+    turn("Remember that my locker number is 4417 in the Zanzibar hall.", "elin")
+    turn("Remember that I prefer the window seat on long flights.", "mira")
+    session = next((workspace.parent / "sessions").rglob("*.jsonl"))
+    said = {"role": "user", "content": "My Zanzibar locker again, who has the key for it?", "sender_id": "elin"}
+    with session.open("a") as file:
+        file.write(json.dumps(said) + "\n")
+    lines = len(session.read_bytes().split(b"\n"))
+    assert run("forget", "--person", "elin", "--yes", "--git", "--backups").code == 0
+    assert planted.holding(workspace.parent, "Zanzibar") == []
+    assert len(session.read_bytes().split(b"\n")) == lines
+    assert "window seat" in run("memory", "search", "--query", "window seat flights", "--json").out
+
+
+def test_a_dream_does_not_bring_it_back(workspace: Path, run: Run) -> None:
+    assert run("forget", "--text", planted.TEXT, "--yes", "--git", "--backups").code == 0
+    entry = {"cursor": 1000, "timestamp": "2026-02-16 09:00", "content": f"- The user said that {planted.TEXT}"}
+    other = {"cursor": 1001, "timestamp": "2026-02-16 09:01", "content": "- The user likes rye bread"}
+    with (workspace / "memory" / "history.jsonl").open("a") as file:
+        file.write(json.dumps(entry) + "\n" + json.dumps(other) + "\n")
+    (workspace / "memory" / ".dream_cursor").write_text("999")
+    result = run("dream", "run")
+    assert "a person wanted it to be forgotten" in result.out
+    for name in ("memory/MEMORY.md", "USER.md", "SOUL.md"):
+        assert planted.WORD not in (workspace / name).read_text()
+    assert "rye bread" in "".join((workspace / name).read_text() for name in ("memory/MEMORY.md", "USER.md"))

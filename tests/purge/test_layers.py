@@ -1,0 +1,67 @@
+"""Forgotten and masked in other layers: files of other agents, records of what was done, documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Result
+from tests.purge import planted
+
+Run = Callable[..., Result]
+
+
+def test_an_agents_snapshot_loses_the_item_and_cannot_bring_it_back(home: Callable[[str], Path], run: Run) -> None:
+    workspace = home("ramfirst")
+    snapshot = workspace / "memory" / "LTM_SNAPSHOT.json"
+    before = snapshot.read_bytes()
+    first = json.loads(before)["items"][0]
+    others = [one["id"] for one in json.loads(before)["items"][1:]]
+    assert run("memory", "edit", others[0], "--text", "something else").code == 0
+    result = run("forget", "--id", first["id"], "--git", "--yes", "--backups")
+    assert result.code == 0, result.out + result.err
+    assert first["id"] not in [one["id"] for one in json.loads(snapshot.read_bytes())["items"]]
+    assert planted.holding(workspace.parent, first["text"]) == []
+    snapshot.write_bytes(before)  # the agent writes what it had in memory
+    listed = [one["id"] for one in run("memory", "list", "--json").json]
+    assert first["id"] not in listed
+    assert set(others) <= set(listed)
+    assert run("memory", "flush").code == 0
+    assert first["text"].encode() not in snapshot.read_bytes()
+
+
+def test_an_agents_lesson_goes_from_its_file_and_its_log(home: Callable[[str], Path], run: Run) -> None:
+    workspace = home("ramfirst")
+    lesson = run("memory", "lessons", "list", "--limit", "1", "--json").json[0]
+    assert planted.holding(workspace.parent, lesson["better_action"])
+    result = run("forget", "--id", lesson["id"], "--yes", "--git", "--backups")
+    assert result.code == 0, result.out + result.err
+    assert lesson["id"] not in [one["id"] for one in run("memory", "lessons", "list", "--json").json]
+    if len(lesson["better_action"]) >= 12:
+        assert planted.holding(workspace.parent, lesson["better_action"]) == []
+
+
+@pytest.mark.parametrize(("command", "left"), [("forget", "[forgotten]"), ("scrub", "[")])
+def test_what_an_agent_did_and_the_knowledge_base(
+    command: str, left: str, home: Callable[[str], Path], run: Run, tmp_path: Path
+) -> None:
+    workspace = home("nb035")
+    secret = "sk-proj-" + "Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
+    page = tmp_path / "page.md"
+    page.write_text(f"# Deploying\n\nThe key is {secret}, and it is long.\n\n# Else\n\nNothing here.\n")
+    made = run("record", "goal", "add", "--data", json.dumps({"description": f"rotate {secret}"}))
+    assert made.code == 0, made.err
+    assert run("knowledge", "add", str(page)).code == 0
+    assert "tiers.db" in " ".join(planted.holding(workspace.parent, secret))
+    line = ["forget", "--text", secret] if command == "forget" else ["scrub", "--mask"]
+    result = run(*line, "--yes", "--git", "--backups")
+    assert result.code == 0, result.out + result.err
+    assert planted.holding(workspace.parent, secret) == []
+    found = run("knowledge", "search", "deploying key", "--json")
+    assert left in found.out
+    goals = run("record", "goal", "list", "--json").json
+    assert len(goals) == (0 if command == "forget" else 1)
+    assert run("doctor").code == 0

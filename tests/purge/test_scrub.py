@@ -1,0 +1,88 @@
+"""`nanomem scrub`: every layer that holds a secret is named, the value never; --mask leaves none and breaks nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Result
+from tests.purge import planted
+
+Run = Callable[..., Result]
+SECRET = "sk-proj-" + "Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
+
+
+@pytest.fixture
+def workspace(home: Callable[[str], Path], run: Run) -> Path:
+    found = home("nb035")
+    planted.plant(found, run, f"the key is {SECRET}")
+    return found
+
+
+def test_each_layer_is_named_and_the_value_never(workspace: Path, run: Run) -> None:
+    run("backup", "make")
+    before = planted.holding(workspace.parent, SECRET)
+    result = run("scrub")
+    assert (result.code, result.err) == (1, "")
+    assert SECRET not in result.out
+    for where in (
+        "nanomem.db, memory_entries", "nanomem.db, lessons", "nanomem.db, records", "nanomem.db, operations",
+        "memory/MEMORY.md", "memory/history.jsonl", "memory/2026-02-15.md", "sessions/", ".git", ".nanomem-backup",
+        "backups/copy-", ".kept", "operational/",
+    ):  # fmt: skip
+        assert where in result.out, where
+    assert planted.holding(workspace.parent, SECRET) == before
+    assert SECRET not in run("scrub", "--json").out
+
+
+def test_masked_nothing_of_it_is_left_and_all_can_be_read(workspace: Path, run: Run) -> None:
+    run("backup", "make")
+    items = len(run("memory", "list", "--json").json)
+    assert run("scrub", "--mask", "--git", "--backups", "--yes").code == 0
+    assert planted.holding(workspace.parent, SECRET) == []
+    assert run("scrub").code == 0
+    assert run("doctor").code == 0
+    listed = run("memory", "list", "--json").json
+    assert len(listed) == items
+    (masked,) = [one["text"] for one in listed if "Remember: the key is [" in one["text"]]
+    assert " #" in masked
+    for path in (workspace.parent / "sessions").rglob("*.jsonl"):
+        for line in path.read_text().split("\n")[:-1]:
+            assert isinstance(json.loads(line), dict)
+    planted.git(workspace, "fsck", "--full", "--strict")
+
+
+def test_without_git_it_says_what_is_left(workspace: Path, run: Run) -> None:
+    result = run("scrub", "--mask", "--yes")
+    assert result.code == 1
+    assert "Left: .git" in result.out
+    assert all(".git/" in where for where in planted.holding(workspace.parent, SECRET))
+
+
+def test_a_clean_memory_is_said_to_be_clean(home: Callable[[str], Path], run: Run) -> None:
+    for name in ("nb035", "ramfirst", "v0_1_5", "torn"):
+        workspace = home(name)
+        before = {path: path.read_bytes() for path in workspace.parent.rglob("*") if path.is_file()}
+        result = run("scrub")
+        assert (result.code, result.out) == (0, "No secret was found.\n"), name
+        assert {path: path.read_bytes() for path in workspace.parent.rglob("*") if path.is_file()} == before
+
+
+def test_a_file_that_cannot_be_read_is_told_and_stops_no_other(workspace: Path, run: Run) -> None:
+    run("backup", "make")
+    (archive,) = (workspace.parent / "nanomem-backups").glob("*.nanomem-backup")
+    archive.write_bytes(archive.read_bytes()[:-20_000])
+    result = run("scrub")
+    assert result.code == 1
+    assert f"Could not be looked through: {archive.name}" in result.out
+    assert "memory/MEMORY.md" in result.out
+
+
+def test_options_of_the_change_need_the_change(workspace: Path, run: Run) -> None:
+    for option in ("--yes", "--dry-run", "--git", "--backups"):
+        assert run("scrub", option).code == 2
+    assert "Found" in run("scrub", "--mask", "--dry-run").out
+    assert run("scrub", "--mask", "--dry-run").code == 0

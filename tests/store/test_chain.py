@@ -1,0 +1,104 @@
+"""The chain of operations: what is changed, taken out or put in behind our back is noticed, what we do is not."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Result, home, run  # noqa: F401
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def database(home: Callable[[str], Path], run: Run) -> Path:  # noqa: F811
+    workspace = home("nb035")
+    for number in range(5):
+        assert run("memory", "add", "--text", f"tea number {number}").code == 0
+    run("undo")
+    return workspace.parent / "nanomem" / "nanomem.db"
+
+
+def alter(database: Path, *statements: str) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        for statement in statements:
+            assert connection.execute(statement).rowcount
+        connection.commit()
+
+
+def test_what_we_do_keeps_it_whole(database: Path, run: Run) -> None:  # noqa: F811
+    first = run("log", "--verify", "--json").json
+    assert (first["operations"], first["whole"]) == (6, True)
+    run("memory", "add", "--text", "more")
+    run("redo")
+    now = run("log", "--verify", "--expect", first["head"][:16], "--json").json
+    assert (now["whole"], now["met"]) == (True, now["operations"] - 6)
+    assert now["head"] != first["head"]
+    assert "Nothing was changed." in run("log", "--verify").out
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE operations SET body_json = replace(body_json, 'number 2', 'number 7') WHERE seq = 3",
+        "DELETE FROM operations WHERE seq = 2",
+        "UPDATE operations SET label = 'nothing' WHERE seq = 1",
+        "UPDATE operations SET actor = 'agent' WHERE seq = 1",
+        "UPDATE operations SET seq = 99 WHERE seq = 2",
+        "INSERT INTO operations SELECT 98, workspace_id, 'x', at, actor, kind, label, 1, body_json, 0 FROM operations LIMIT 1",
+        "UPDATE memory_meta SET value = 'abc' WHERE key LIKE '%:chain'",
+    ],
+)
+def test_what_somebody_else_does_is_noticed(statement: str, database: Path, run: Run) -> None:  # noqa: F811
+    alter(database, statement)
+    result = run("log", "--verify")
+    assert result.code == 1
+    assert "Broken" in result.out
+    run("memory", "add", "--text", "on it goes")
+    assert run("log", "--verify").code == 1
+
+
+def test_who_makes_the_head_anew_is_told_by_the_noted_one_and_by_the_copy(
+    database: Path,
+    run: Run,  # noqa: F811
+) -> None:
+    from nanomem_tui.store import chain, reader
+
+    noted = run("log", "--verify", "--json").json["head"]
+    alter(database, "UPDATE operations SET body_json = replace(body_json, 'number 0', 'number 9') WHERE seq = 1")
+    with reader.open_database(database) as connection:
+        workspace = connection.execute("SELECT workspace_id FROM operations").fetchone()[0]
+        head = chain.of(connection, workspace)
+    alter(database, f"UPDATE memory_meta SET value = '{head}' WHERE key LIKE '%:chain'")
+    assert run("log", "--verify", "--expect", noted).code == 1
+    assert "it knows another past" in run("log", "--verify").out  # the copy of today
+
+
+def test_forgetting_is_told_and_hides_no_change_of_others(database: Path, run: Run) -> None:  # noqa: F811
+    run("forget", "--text", "tea number 3", "--yes")
+    found = run("log", "--verify", "--json")
+    assert found.code == 0, found.out
+    assert [one["why"] for one in json.loads(found.out)["rewritten"]] == ["forget"]
+    alter(database, "UPDATE operations SET body_json = replace(body_json, 'number 0', 'number 9') WHERE seq = 1")
+    run("forget", "--text", "tea number 2", "--yes")
+    assert run("log", "--verify").code == 1
+    assert "the chain was broken already" in run("log", "--verify").out
+
+
+def test_an_older_database_begins_its_chain(database: Path, run: Run) -> None:  # noqa: F811
+    alter(database, "DELETE FROM memory_meta WHERE key LIKE '%:chain'")
+    before = run("log", "--verify", "--json").json
+    assert before["whole"]
+    run("memory", "add", "--text", "one more")
+    after = run("log", "--verify", "--expect", before["head"], "--json").json
+    assert (after["kept"], after["met"]) == (after["head"], 1)
+
+
+@pytest.mark.parametrize("line", ["--expect aaaaaaaaaaaa", "--verify --expect abc", "--verify --expect xxxxxxxxxxxx"])
+def test_bad_input(line: str, database: Path, run: Run) -> None:  # noqa: F811
+    assert run("log", *line.split()).code == 2
