@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.purge import memory_rows, stored_files, work_rows
-from nanomem_tui.purge.texts import Found, Sought, in_bytes
+from nanomem_tui.purge.texts import FEW, Found, Sought, Words, in_bytes
 from nanomem_tui.store import atomic, backup, reader, tier_schema
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.database import Database
@@ -90,7 +90,22 @@ def take_out(
     """
     refuse(memory)
     done = _through(memory, sought, wanted, progress, write=True)
-    return done, _through(memory, sought, wanted, progress, write=False)
+    after = _through(memory, sought, wanted, progress, write=False)
+    told = {place.where for place in after.places}
+    raw = [place for place in _raw(memory, sought) if place.where not in told] if isinstance(sought, Words) else []
+    return done, after._replace(places=(*after.places, *raw))
+
+
+def _raw(memory: Memory, sought: Words) -> Iterator[Place]:
+    """The files of ours that hold one of the longest texts in their bytes, whatever their form says: a freed page, an
+    index."""
+    sought_for = {form.encode() for text in sought.texts[:FEW] for form in (text, text.lower())}
+    for path in sorted(memory.paths.data.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            data = path.read_bytes()
+            if found := sum(1 for form in sought_for if form in data):
+                where = memory.paths.relative(path)
+                yield Place(where, {"bytes": found}, "in bytes that belong to nothing: remove the file")
 
 
 def refuse(memory: Memory) -> None:

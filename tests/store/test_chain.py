@@ -13,6 +13,10 @@ import pytest
 from tests.cli.conftest import Result, home, run  # noqa: F401
 
 Run = Callable[..., Result]
+ADDED = (
+    "INSERT INTO operations SELECT 98, workspace_id, 'x', at, actor, kind, label, 1, body_json, 0"
+    " FROM operations WHERE seq = 1"
+)
 
 
 @pytest.fixture
@@ -50,7 +54,7 @@ def test_what_we_do_keeps_it_whole(database: Path, run: Run) -> None:  # noqa: F
         "UPDATE operations SET label = 'nothing' WHERE seq = 1",
         "UPDATE operations SET actor = 'agent' WHERE seq = 1",
         "UPDATE operations SET seq = 99 WHERE seq = 2",
-        "INSERT INTO operations SELECT 98, workspace_id, 'x', at, actor, kind, label, 1, body_json, 0 FROM operations LIMIT 1",
+        ADDED,
         "UPDATE memory_meta SET value = 'abc' WHERE key LIKE '%:chain'",
     ],
 )
