@@ -47,6 +47,7 @@ QUICK = {
     "store_speed": ["--n", "5000", "--rounds", "2"],
     "tiers": ["--n", "5000", "--rounds", "50"],
     "triage": ["--n", "5000"],
+    "trust": ["--trials", "2"],
     "turn_speed": ["--items", "1000", "--rounds", "10"],
     "vectors": ["--quick"],
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -191,11 +191,32 @@ def _told(found: Looked) -> list[dict[str, Any]]:
 
 
 def _lines(found: Looked) -> list[str]:
-    lines = []
-    for place in found.places:
-        held = ", ".join(f"{name} × {times}" if times > 1 else name for name, times in sorted(place.found.items()))
-        lines.append(f"{place.where}: {held}" + (f" (stays: {place.stays})" if place.stays else ""))
+    lines = [
+        f"{place.where}: {_held(place.found)}" + (f" (stays: {place.stays})" if place.stays else "")
+        for place in found.places
+    ]
     return [*lines[:SHOWN], *([f"and {words.counted(len(lines) - SHOWN, 'more place')}"] if len(lines) > SHOWN else [])]
+
+
+NAMED = 3
+"""Fingerprints of a kind that are shown for a place; --json has all of them."""
+
+
+def _held(found: Mapping[str, int]) -> str:
+    """`password #9e02, #bbca and 2 more × 7`: each kind with the first of its fingerprints."""
+    kinds: dict[str, list[str]] = {}
+    times: dict[str, int] = {}
+    for name, number in sorted(found.items()):
+        kind, _, mark = name.partition(" #")
+        kinds.setdefault(kind, []).extend([f"#{mark}"] if mark else [])
+        times[kind] = times.get(kind, 0) + number
+
+    def told(kind: str, marks: list[str]) -> str:
+        more = f" and {len(marks) - NAMED} more" if len(marks) > NAMED else ""
+        named = f"{kind} {', '.join(marks[:NAMED])}{more}" if marks else kind
+        return f"{named} × {times[kind]}" if times[kind] > 1 else named
+
+    return "; ".join(told(kind, marks) for kind, marks in kinds.items())
 
 
 def _sum(found: Looked) -> str:

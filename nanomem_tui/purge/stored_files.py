@@ -30,6 +30,9 @@ from nanomem_tui.store.reader import open_database
 
 _SQLITE = b"SQLite format 3\0"
 _BLOB = re.compile(r"[0-9a-f]{64}")
+_INDEX = re.compile(r"_(?:fts|words)_(?:data|idx|content|docsize|config)$")
+_DERIVED = frozenset({"content_norm", "content_hash", "row_hash"})
+"""Tables and columns that are made of others, which are looked through."""
 _LINE_ROWS = ("LESSONS.jsonl", "LESSONS_AUDIT.jsonl", "LTM_AUDIT.jsonl")
 """Files whose every line is a row, or says something of one."""
 
@@ -201,13 +204,20 @@ def _database(path: Path, sought: Sought, found: Found) -> None:
     try:
         with open_database(path, newest=1 << 31) as connection:
             query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
-            for (table,) in connection.execute(query).fetchall():
-                for row in connection.execute('SELECT * FROM "{}"'.format(table.replace('"', '""'))):
+            tables = [name for (name,) in connection.execute(query) if not _INDEX.search(name)]
+            for table in tables:
+                columns = [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
+                wanted = ", ".join(_quoted(name) for name in columns if name not in _DERIVED)
+                for row in connection.execute(f"SELECT {wanted} FROM {_quoted(table)}"):
                     for value in row:
                         if isinstance(value, str):
                             in_value(value, sought, found)
     except (sqlite3.Error, NanomemError, UnicodeDecodeError):
         found.update(_raw(_read(path), sought))
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
 
 
 def _raw(data: bytes, sought: Sought) -> Found:

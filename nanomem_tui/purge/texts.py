@@ -21,8 +21,19 @@ SHORTEST = 3
 """Characters that a text to forget has at least: less stands in everything."""
 FEW = 64
 """Texts that are looked for all at once; of more, those whose first letters stand in a text."""
+TELLS = 8
+"""Characters of the beginning of a text by which it is known where the rest was cut off."""
+_CUT = re.compile(r"…|\.\.\.")
 _GONE = "\x00"
 _ENVELOPE = re.compile(rb'\{"c":"([0-9a-f]{8})","r":(.*)\}', re.DOTALL)
+_HARMLESS = re.compile(
+    r"[a-z_]{0,24}|\d{4}-\d\d-\d\dT[\d:.]{5,15}(?:Z|\+00:00)?|[a-z]{1,12}_\d{8,}(?:_\d+)*|[0-9a-f]{24}|[0-9a-f]{64}"
+)
+"""Texts that are no words of anybody: names of states, times, ids, hashes. Rows are full of them."""
+_TELLING = re.compile(
+    r"pass|pwd|pin|secret|token|key|auth|cred|cookie|card|iban|ssn|account|id|[^\x00-\x7f]", re.IGNORECASE
+)
+"""Names of fields by which a value may be told to be a secret."""
 Found = Counter[str]
 """How often each thing was found: `kind #fingerprint` of secrets, "text" of what is to be forgotten."""
 
@@ -45,6 +56,11 @@ class Sought(Protocol):
         """Whether a line of a log goes as a whole, by what it says of itself: its id, its session, its sender."""
 
 
+SHORT = 40
+"""Characters of texts that rows hold again and again: names of chats, of tools, of states."""
+_known = lru_cache(1 << 16)(secrets.find)
+
+
 class Secrets:
     """Secrets: each is replaced by its kind and a fingerprint."""
 
@@ -52,8 +68,10 @@ class Secrets:
 
     def clean(self, text: str, found: Found) -> str:
         """The text with each secret masked."""
+        if _HARMLESS.fullmatch(text):
+            return text
         parts, last = [], 0
-        for one in secrets.find(text):
+        for one in _known(text) if len(text) <= SHORT else secrets.find(text):
             name = f"{one.kind} #{one.fingerprint}"
             found[name] += 1
             parts += [text[last : one.start], f"[{name}]"]
@@ -99,6 +117,10 @@ class Words:
         if pattern is None:
             return text
         cleaned, number = pattern.subn(FORGOTTEN, text)
+        cut = _CUT.search(cleaned) is not None
+        for begin in filter(None, map(_beginning, self.texts)) if cut else ():
+            cleaned, more = begin.subn(FORGOTTEN, cleaned)
+            number += more
         if number:
             found["text"] += number
         return cleaned
@@ -142,6 +164,23 @@ def _pattern(texts: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(_spaced, longest)), re.IGNORECASE) if texts else None
 
 
+@lru_cache(1 << 12)
+def _beginning(text: str) -> re.Pattern[str] | None:
+    """The beginning of a text before the dots with which a label or an excerpt was cut; None for a short one."""
+    if len(text) <= TELLS:
+        return None
+    rest = ""
+    for letter in reversed(text[TELLS:-1]):
+        rest = f"(?:{_spaced_letter(letter)}{rest})?"
+        if len(rest) > 4_000:  # a cut text is shorter than that
+            break
+    return re.compile(f"{_spaced(text[:TELLS])}{rest}\\s*(?:…|\\.\\.\\.)", re.IGNORECASE)
+
+
+def _spaced_letter(letter: str) -> str:
+    return r"\s+" if letter.isspace() else re.escape(letter)
+
+
 def _spaced(text: str) -> str:
     return r"\s+".join(map(re.escape, text.split()))
 
@@ -171,7 +210,7 @@ def _in_field(key: str, value: Any, sought: Sought, found: Found) -> Any:
         return in_value(value, sought, found)
     mine: Found = Counter()
     cleaned = _in_text(value, sought, mine)
-    if cleaned == value and sought.whole is False:
+    if cleaned == value and sought.whole is False and _TELLING.search(key):
         begin = f"{key}: "
         beside = sought.clean(f"{begin}{value}", mine)
         cleaned = beside.removeprefix(begin) if beside.startswith(begin) else value

@@ -107,3 +107,14 @@ def test_many_texts_are_found_as_few_are() -> None:
     found: Counter[str] = Counter()
     assert many.clean(f"a {NEEDLE.lower()} and text  number 77\nof many.", found) == f"a {FORGOTTEN} and {FORGOTTEN}."
     assert found["text"] == 2
+
+
+@pytest.mark.parametrize("cut", ["Quxwhale…", "a quxwhalery  p...", "“Quxwhalery\npaintin…”", "Quxwhalery painting…"])
+def test_the_beginning_of_it_is_known_where_the_rest_was_cut(cut: str) -> None:
+    found: Counter[str] = Counter()
+    cleaned = WORDS.clean(f"add {cut} yes", found)
+    assert "uxwhale" not in cleaned.lower()
+    assert "add " in cleaned
+    assert " yes" in cleaned
+    assert found["text"] == 1
+    assert WORDS.clean("Quxwh… is another thing…", Counter()) == "Quxwh… is another thing…"

@@ -1,0 +1,322 @@
+"""What is lost, side by side: acknowledged writes of nanomem and of nanobot-ai, under the same harm.
+
+    python benchmarks/trust.py [--trials 40] [--nanobot .peers/nanobot-0.3.5/bin/python] [--json FILE] [--write]
+
+A writer is a process of its own that says each entry once its call came back: from then on it is acknowledged. What a
+new process can read afterwards is what is left of it. `kill`: SIGKILL at a random moment. `tail`: half a line at the
+end of what is appended to, as a kill inside of a write leaves it, and one write more. `byte`: a byte in the middle of a
+file becomes 0xFF. `two`: two writers at once. `full`: files may not grow beyond a size. nanobot is asked by its own
+`MemoryStore` (history.jsonl by `append_history`, MEMORY.md by `write_memory`), nanomem by `open_workspace`.
+
+Of nanomem alone: `tamper`: operations changed in the database behind its back, and how many `log --verify` noticed;
+`forget`: a text planted in every layer, and the files in which its bytes are found after `forget`. `--write` puts the
+table into the README.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+BEGIN, END = "<!-- trust: made by benchmarks/trust.py -->", "<!-- end of trust -->"
+OURS = """
+import sys
+sys.path.insert(0, sys.argv[4])
+from nanomem_tui import open_workspace
+with open_workspace(sys.argv[1]) as ws:
+    if sys.argv[2] == "read":
+        print("\\n".join(item.text for item in ws.items.all()), flush=True)
+    else:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for number in range(int(sys.argv[3])):
+            ws.items.add(f"entry {sys.argv[2]}-{number} is kept")
+            print(f"entry {sys.argv[2]}-{number} is kept", flush=True)
+"""
+HISTORY = """
+import sys
+from pathlib import Path
+from nanobot.agent.memory import MemoryStore
+store = MemoryStore(Path(sys.argv[1]))
+if sys.argv[2] == "read":
+    print("\\n".join(str(one.get("content")) for one in store.read_unprocessed_history(0)), flush=True)
+else:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(int(sys.argv[3])):
+        store.append_history(f"entry {sys.argv[2]}-{number} is kept")
+        print(f"entry {sys.argv[2]}-{number} is kept", flush=True)
+"""
+MEMORY = HISTORY.replace(
+    'print("\\n".join(str(one.get("content")) for one in store.read_unprocessed_history(0)), flush=True)',
+    "print(store.read_memory(), flush=True)",
+).replace(
+    'store.append_history(f"entry {sys.argv[2]}-{number} is kept")',
+    'store.write_memory(store.read_memory() + f"entry {sys.argv[2]}-{number} is kept\\n")',
+)
+
+
+class System(NamedTuple):
+    """One thing that keeps entries: its interpreter and program, and the files that it writes."""
+
+    name: str
+    python: str
+    program: str
+    files: Callable[[Path], list[Path]]
+
+    def start(self, home: Path, *line: str, limit: int = 0) -> subprocess.Popen[str]:
+        """A process of it; `limit`: the bytes that a file may have."""
+        import resource
+
+        def bounded() -> None:
+            if limit:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        words = [self.python, "-c", self.program, str(home), *line, *["0"] * (2 - len(line)), str(ROOT)]
+        quiet = subprocess.DEVNULL
+        process = subprocess.Popen(words, stdin=-1, stdout=-1, stderr=quiet, text=True, preexec_fn=bounded)  # noqa: PLW1509  no threads
+        if line[0] != "read" and process.stdout is not None:
+            process.stdout.readline()  # it is ready, and waits
+        return process
+
+    def write(self, home: Path, name: str, number: int, limit: int = 0) -> set[str]:
+        """Write so many entries; those that were acknowledged."""
+        return said(self.start(home, name, str(number), limit=limit))
+
+    def read(self, home: Path) -> set[str]:
+        """What a new process reads."""
+        process = self.start(home, "read")
+        found = said(process)
+        assert process.returncode == 0 or self.program is not OURS, "nanomem could not read"
+        return found
+
+
+def said(process: subprocess.Popen[str], wait: float = 0.0, first: int = 0) -> set[str]:
+    """The entries that a process tells; with `first` it is killed some seconds after so many of them."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+    found = {process.stdout.readline().strip() for _ in range(first)}
+    if first:
+        time.sleep(wait)
+        process.kill()
+    found |= set(process.communicate()[0].split("\n"))
+    return {line for line in found if line.endswith("kept")}
+
+
+def new_home(folder: Path) -> Path:
+    """An empty workspace."""
+    home = Path(tempfile.mkdtemp(dir=folder)) / "workspace"
+    (home / "memory").mkdir(parents=True)
+    return home
+
+
+def kill(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
+    """Acknowledged and lost."""
+    home = new_home(folder)
+    told = said(system.start(home, "k", "100000"), random_.uniform(0.0, 0.25), 1)
+    return len(told), len(told - system.read(home))
+
+
+def tail(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
+    """Acknowledged and lost."""
+    home = new_home(folder)
+    told = said(system.start(home, "a", "100000"), 0.0, 5)
+    for path in system.files(home):
+        line = path.read_bytes().rstrip(b"\n").rpartition(b"\n")[2]
+        with path.open("ab") as file:
+            file.write(line[: random_.randrange(1, max(2, len(line)))])
+    told |= system.write(home, "b", 1)
+    return len(told), len(told - system.read(home))
+
+
+def byte(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
+    """Acknowledged and lost, but for the entry that the byte is of."""
+    home = new_home(folder)
+    told = said(system.start(home, "a", "100000"), 0.0, 8)
+    for path in system.files(home):
+        data = bytearray(path.read_bytes())
+        if data:  # a kill can leave nothing of MEMORY.md
+            data[random_.randrange(len(data))] = 0xFF
+        path.write_bytes(data)
+    return len(told), max(0, len(told - system.read(home)) - 1)
+
+
+def two(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
+    """Acknowledged and lost."""
+    home = new_home(folder)
+    number = str(random_.randrange(60, 90))
+    writers = [system.start(home, name, number) for name in "ab"]
+    for process in writers:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    told = {line for process in writers for line in process.communicate()[0].split("\n") if line.endswith("kept")}
+    return len(told), len(told - system.read(home))
+
+
+def full(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
+    """Acknowledged and lost."""
+    home = new_home(folder)
+    told = system.write(home, "a", 20)
+    size = max((path.stat().st_size for path in home.rglob("*") if path.is_file()), default=0)
+    told |= system.write(home, "b", 400, limit=size + random_.randrange(100, 4000))
+    return len(told), len(told - system.read(home))
+
+
+HARM: dict[str, Callable[[System, Path, random.Random], tuple[int, int]]] = {
+    "kill": kill, "tail": tail, "byte": byte, "two": two, "full": full,
+}  # fmt: skip
+NAMED = {
+    "kill": "`kill -9` at a random moment: writes lost",
+    "tail": "a torn tail, then a write: lost",
+    "byte": "a byte becomes 0xFF: other entries lost",
+    "two": "two writers at once: lost",
+    "full": "files cannot grow: acknowledged, and lost",
+    "tamper": "operations changed behind its back: unnoticed",
+    "forget": "`forget`: files that still hold it",
+}
+
+
+def tamper(folder: Path, trials: int, random_: random.Random) -> tuple[int, int]:
+    """Changes made, and those that were not noticed."""
+    from nanomem_tui import open_workspace
+    from nanomem_tui.store import chain, reader
+
+    home = new_home(folder)
+    with open_workspace(home) as ws:
+        for number in range(60):
+            ws.items.add(f"entry {number} is kept")
+        ws.flush()
+        path, key = ws.paths.database, ws.id
+    missed = 0
+    for _ in range(trials):
+        copy = path.with_name("copy.db")
+        shutil.copy(path, copy)
+        seq = random_.randrange(1, 61)
+        changes = [
+            f"UPDATE operations SET body_json = replace(body_json, 'is kept', 'is lost') WHERE seq = {seq}",
+            f"DELETE FROM operations WHERE seq = {seq}",
+            f"UPDATE operations SET at = '2020-01-01T00:00:00+00:00' WHERE seq = {seq}",
+            f"UPDATE operations SET label = 'x' WHERE seq = {seq}",
+            f"UPDATE operations SET seq = 1000 WHERE seq = {min(seq, 59)}",
+        ]
+        with contextlib.closing(sqlite3.connect(copy)) as connection:
+            connection.execute(random_.choice(changes))
+            connection.commit()
+        with reader.open_database(copy) as connection:
+            missed += chain.verify(connection, key).whole
+        copy.unlink()
+    return trials, missed
+
+
+def forget(folder: Path) -> tuple[int, int]:
+    """Files that held a text before, and those that hold it after."""
+    from tests.purge import planted
+
+    home = new_home(folder)
+    (home / "sessions").mkdir()
+    (home / "sessions" / "cli_direct.jsonl").write_text('{"_type": "metadata", "key": "cli:direct"}\n')
+    (home / "memory" / "MEMORY.md").write_text("# Memory\n")
+    planted.git(home, "init", "-q")
+
+    class Done(NamedTuple):
+        code: int
+        json: Any
+        err: str = ""
+
+    def line(*words: str) -> Done:
+        words = ("--workspace", str(home), *words)
+        done = subprocess.run(
+            [sys.executable, "-m", "nanomem_tui", *words], capture_output=True, text=True, check=False
+        )
+        shown = json.loads(done.stdout) if "--json" in words else None
+        return Done(done.returncode, shown, done.stderr)
+
+    planted.plant(home, line)
+    line("backup", "make")
+    before = planted.holding(home.parent)
+    asked = ("forget", "--text", planted.TEXT, "--git", "--backups", "--yes")
+    line(*asked)
+    left = planted.holding(home.parent)
+    print("left:", *left)
+    return len(before), len(left)
+
+
+def main() -> None:
+    """Count, print, and keep where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--trials", type=int, default=40)
+    parser.add_argument("--nanobot", default=".peers/nanobot-0.3.5/bin/python")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    systems = [System("nanomem", sys.executable, OURS, _ledgers)]
+    if (ROOT / options.nanobot).exists():
+        python = str(ROOT / options.nanobot)
+        systems.append(System("nanobot-ai history", python, HISTORY, lambda home: [home / "memory" / "history.jsonl"]))
+        systems.append(System("nanobot-ai MEMORY.md", python, MEMORY, lambda home: [home / "memory" / "MEMORY.md"]))
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["HOME"] = name
+        for harm, work in HARM.items():
+            for system in systems:
+                random_ = random.Random(f"{harm} {system.name}")
+                counts = [work(system, folder, random_) for _ in range(options.trials)]
+                found.setdefault(harm, {})[system.name] = (sum(a for a, _ in counts), sum(b for _, b in counts))
+                print(harm, system.name, *found[harm][system.name], flush=True)
+        found["tamper"] = {"nanomem": tamper(folder, options.trials * 5, random.Random("tamper"))}
+        found["forget"] = {"nanomem": forget(folder)}
+    table = "\n".join(rows(found, [system.name for system in systems]))
+    print(table)
+    if options.json:
+        options.json.write_text(json.dumps({"trials": options.trials, "lost": found}, indent=1))
+    if options.write:
+        readme = ROOT / "README.md"
+        text = readme.read_text()
+        day = datetime.now(UTC).date().isoformat()
+        told = f"`python benchmarks/trust.py --trials {options.trials}`, {day}: lost of acknowledged."
+        head, _, rest = text.partition(BEGIN)
+        readme.write_text(f"{head}{BEGIN}\n{told}\n\n{table}\n{END}{rest.partition(END)[2]}")
+
+
+def rows(found: dict[str, dict[str, tuple[int, int]]], names: list[str]) -> list[str]:
+    """The table in Markdown."""
+    head = [f"| What happens | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    return head + [
+        f"| {NAMED[harm]} | " + " | ".join(_cell(counts.get(name)) for name in names) + " |"
+        for harm, counts in found.items()
+    ]
+
+
+def _cell(count: tuple[int, int] | None) -> str:
+    return "–" if count is None else f"{count[1]:,} of {count[0]:,}"
+
+
+def _ledgers(home: Path) -> list[Path]:
+    found = [path for path in home.rglob("*.ledger") if path.stat().st_size]
+    return found or list(home.rglob("nanomem.db"))
+
+
+if __name__ == "__main__":
+    main()
