@@ -1,0 +1,1 @@
+"""What someone else wrote: texts, names and files that try something."""
