@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
+from nanomem_tui.attach.fence import defused
 from nanomem_tui.memory import corrections, injection, secrets
 from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN, LABEL
 from nanomem_tui.memory.working import Exchange
@@ -29,7 +30,6 @@ FRAME = 700
 TURN_CHARS = 220
 LEFT_OUT = "(left out: it reads as an order to the model)"
 
-_BREAKS = re.compile(rf"[<\uff1c](?=[\s/\\]*{FENCE})", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 T = TypeVar("T")
 
@@ -121,12 +121,12 @@ def _orders(lines: Sequence[str]) -> set[int]:
 @lru_cache(4096)
 def plain(text: str) -> str:
     """Text of a memory on one line, visible, without a secret and with nothing that could end the fence."""
-    return _BREAKS.sub("(", one_line(secrets.mask(text)))
+    return defused(one_line(defused(secrets.mask(text))))  # before what hides is shown, and after
 
 
 def plain_lines(text: str) -> str:
     """As `plain`, of a document: its lines stay, with the blanks they begin with."""
-    return _BREAKS.sub("(", safe_text(secrets.mask(text)))
+    return defused(safe_text(defused(secrets.mask(text))))
 
 
 @lru_cache(1024)

@@ -1,0 +1,45 @@
+"""Every kind of secret by every way in, and a thousand values that only look like one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.memory.secrets import KINDS, find, mask
+from tests.memory.test_secrets import BESIDE, VALUES
+from tests.memory.turns import turn
+from tests.poison.lookalikes import NUMBER, lookalikes
+from tests.store.homes import make_home
+
+SECRETS = {kind: f"Remember that the {kind} is {value}" for kind, value in VALUES.items()} | {
+    kind: f"Remember this: {before}{value}{'@db.example/x' if before.endswith(':') and '//' in before else ''}"
+    for kind, (before, value) in BESIDE.items()
+}
+WORDS = {**VALUES, **{kind: value for kind, (_, value) in BESIDE.items()}}
+
+
+def test_no_value_that_only_looks_like_one_is_masked() -> None:
+    texts = list(lookalikes())
+    assert len(set(texts)) > NUMBER * 0.9
+    assert [(text, [one.kind for one in find(text)]) for text in texts if find(text)] == []
+    assert [text for text in texts if mask(text) != text] == []
+
+
+def test_every_kind_is_known_by_its_shape() -> None:
+    assert len(KINDS) >= 22
+    assert [kind for kind, text in SECRETS.items() if not find(text)] == []
+    assert {*SECRETS, "e-mail address", "telephone number"} == set(KINDS), "those two are personal, and no secret"
+
+
+@pytest.mark.parametrize("kind", sorted(SECRETS))
+def test_none_of_them_lies_open_after_a_turn(kind: str, tmp_path: Path) -> None:
+    home = make_home(tmp_path, items=0, lessons=0)
+    with open_workspace(home) as ws:
+        turn(ws, SECRETS[kind], f"I noted it. {SECRETS[kind]}")
+        ws.flush()
+        assert [row.text for row in ws.items.all() if row.enabled and not row.waits and WORDS[kind] in row.text] == []
+    secret = WORDS[kind].encode()
+    ours = [path for path in home.parent.rglob("*") if path.is_file() and secret in path.read_bytes()]
+    assert ours == []
