@@ -7,7 +7,7 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest
 SIDE_BY_SIDE := -n 4 --dist worksteal
 INSTALL := scripts/venv.sh
 INPUTS := pyproject.toml constraints.txt scripts/venv.sh
-PEERS := 0.3.0 0.3.5
+PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
 
 # With it set, every start compiles the program again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -9,8 +9,11 @@ file becomes 0xFF. `two`: two writers at once. `full`: files may not grow beyond
 `MemoryStore` (history.jsonl by `append_history`, MEMORY.md by `write_memory`), nanomem by `open_workspace`.
 
 Of nanomem alone: `tamper`: operations changed in the database behind its back, and how many `log --verify` noticed;
-`forget`: a text planted in every layer, and the files in which its bytes are found after `forget`. `--write` puts the
-table into the README.
+`forget`: a text planted in every layer, and the files in which its bytes are found after `forget`. `orders`, `plain`:
+the 118 attacks of bastioncorpus and 20 false facts by six ways in, where one sender may teach. `fence`: both, and 26
+ends of the block, in each of its eight parts. `secrets`, `alike`: 35 kinds and 1,000 values made by rule. nanobot has
+none of these to compare: MEMORY.md and the archive take what the model writes. `--write` puts the table into the
+README.
 """
 
 from __future__ import annotations
@@ -194,6 +197,11 @@ NAMED = {
     "full": "files cannot grow: acknowledged, and lost",
     "tamper": "operations changed behind its back: unnoticed",
     "forget": "`forget`: files that still hold it",
+    "orders": "orders to the model from tools, answers, strangers, replies: active without a person",
+    "plain": "plain false facts by the same ways: active without a person",
+    "fence": "texts in the block before the model: a careless agent obeyed",
+    "secrets": "kinds of secrets said in a turn: open in a file afterwards",
+    "alike": "values that only look like secrets: taken for one",
 }
 
 
@@ -262,6 +270,47 @@ def forget(folder: Path) -> tuple[int, int]:
     return len(before), len(left)
 
 
+def poison(folder: Path) -> dict[str, dict[str, tuple[int, int]]]:
+    """Texts fed and those that became active, texts before the model and those that were obeyed, secrets and those that
+    lie open, look-alikes and those that were masked."""
+    from nanomem_tui import open_workspace
+    from nanomem_tui.memory.secrets import find
+    from tests.memory.turns import settle, turn
+    from tests.poison import attacks, lookalikes, test_obedient_agent, test_secrets_counted, test_ways_in
+    from tests.store.homes import make_home
+
+    counts: dict[str, tuple[int, int]] = {}
+    ways = (
+        test_ways_in.by_tool, test_ways_in.by_failing_tool, test_ways_in.by_answer, test_ways_in.by_stranger,
+        test_ways_in.by_nobody, test_ways_in.by_reply,
+    )  # fmt: skip
+    for name, texts in (("orders", attacks.orders()), ("plain", list(attacks.PLAIN))):
+        active = 0
+        for way in ways:
+            home = make_home(Path(tempfile.mkdtemp(dir=folder)), items=0, lessons=0)
+            settle(home, capture_senders=["ana"])
+            with open_workspace(home) as ws:
+                for number, text in enumerate(texts):
+                    way(ws, text, number)
+                active += len(test_ways_in.active(ws))
+        counts[name] = len(texts) * len(ways), active
+    texts = [*attacks.orders(), *attacks.PLAIN, *test_obedient_agent.ESCAPES]
+    blocks = test_obedient_agent.BLOCKS.values()
+    reached = [text for text in texts for block in blocks if test_obedient_agent.reached(block(text))]
+    counts["fence"] = len(texts) * len(blocks), len(reached)
+    open_ = 0
+    for kind, text in test_secrets_counted.SECRETS.items():
+        home = new_home(folder)
+        with open_workspace(home) as ws:
+            turn(ws, text, text)
+        secret = test_secrets_counted.WORDS[kind].encode()
+        open_ += any(secret in path.read_bytes() for path in home.parent.rglob("*") if path.is_file())
+        shutil.rmtree(home.parent)
+    counts["secrets"] = len(test_secrets_counted.SECRETS), open_
+    counts["alike"] = lookalikes.NUMBER, sum(bool(find(text)) for text in lookalikes.lookalikes())
+    return {name: {"nanomem": count} for name, count in counts.items()}
+
+
 def main() -> None:
     """Count, print, and keep where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -287,6 +336,7 @@ def main() -> None:
                 print(harm, system.name, *found[harm][system.name], flush=True)
         found["tamper"] = {"nanomem": tamper(folder, options.trials * 5, random.Random("tamper"))}
         found["forget"] = {"nanomem": forget(folder)}
+        found |= poison(folder)
     table = "\n".join(rows(found, [system.name for system in systems]))
     print(table)
     if options.json:

@@ -29,14 +29,15 @@ from textual.worker import get_current_worker
 from nanomem_tui.conditions import Context
 from nanomem_tui.dreaming import SCHEDULE_SECONDS, Dreaming
 from nanomem_tui.errors import NanomemError, in_words
-from nanomem_tui.keymap import in_one, remap, staying_keys
-from nanomem_tui.looking import State, context_of, looked_at, saving_of, status_of, what_can_be_taken_back
+from nanomem_tui.keymap import first_key, in_one, remap, staying_keys
+from nanomem_tui.looking import State, context_of, looked_at, saved_words, saving_of, status_of, what_can_be_taken_back
 from nanomem_tui.operations import Operation
+from nanomem_tui.screens import drafting
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.registry import LAYER_OF_CHANGE, PLACES, make_screen
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.terminal.display import Display, wants_thin
-from nanomem_tui.text import counted, one_line, safe_text
+from nanomem_tui.text import one_line, safe_text
 from nanomem_tui.widgets.bindings import as_keymap, key_names
 from nanomem_tui.widgets.key_order import KeysInOrder
 from nanomem_tui.widgets.look import THEME_NAMES, THEMES, PlainBars, choose_theme
@@ -106,8 +107,8 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
         self._changed_meanwhile = False  # a change was made while a look was under way
         self._stale: set[str] = set()
         self.under_way: list[Running] = []  # what runs beside the keys, on whatever screen it was begun
-        self.moved_keys, clashes = remap(loaded.settings.keys)
-        self._wrong_looks = [*clashes, *(one.text() for one in loaded.problems if one.severity == "error")]
+        self.moved_keys, _ = remap(loaded.settings.keys)
+        self._wrong_looks = [one for one in loaded.problems if one.severity == "error"]
         self.shows_cursor, self.reduced_motion = loaded.settings.real_cursor, loaded.settings.reduced_motion
         self.set_keymap(as_keymap(self.moved_keys))
         self.staying_keys = key_names(staying_keys(self.moved_keys))
@@ -172,6 +173,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
         """Keys, signals, and the first look after the first frame."""
         if self._wrong_looks:
             say(self.main_screen, in_one(self._wrong_looks), "warning")
+        drafting.tell_drafts(self)
         self._catch_signals()
         self.set_interval(LOOK_SECONDS, self.look)
         self.set_interval(SCHEDULE_SECONDS, Dreaming(self).look)
@@ -292,13 +294,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     async def do_flush(self) -> None:
         """A checkpoint now, with exports."""
-        result = await self.in_thread(lambda ws: ws.flush())
-        wrote = f"; wrote {', '.join(result.exported)}" if result.exported else ""
-        if result.operations or result.rows:
-            what = f"{counted(result.operations, 'change')}, {counted(result.rows, 'row')}"
-            say(self.main_screen, f"Saved {what} in {result.ms:,.0f} ms{wrote}")
-        else:
-            say(self.main_screen, f"Everything was saved already{wrote}")
+        say(self.main_screen, saved_words(await self.in_thread(lambda ws: ws.flush())))
         self.look()
 
     def do_theme(self) -> None:
@@ -313,7 +309,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     def action_leave_hint(self) -> None:
         """ctrl+c leaves a shell's program, not this one."""
-        say(self.main_screen, "q leaves; nothing is lost")
+        say(self.main_screen, f"{first_key('quit', self.moved_keys)} leaves; nothing is lost")
 
     async def in_thread(self, work: Callable[[Workspace], Result]) -> Result:
         """Do `work` in a thread. Raises errors of the tree only."""
@@ -375,7 +371,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     def _catch_signals(self) -> None:
         if not self.is_headless and threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGHUP):
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, self._asked_to_end, number)
 
     async def _shutdown(self) -> None:
@@ -389,10 +385,12 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     def _asked_to_end(self, number: int) -> None:
         self._on_signal(number)
+        drafting.keep_drafts(self)
         self.exit(128 + number, return_code=128 + number)
 
     def _fatal_error(self) -> None:
         """A mistake of ours: its trace after the screen is restored, without the values of variables (memory text)."""
+        drafting.keep_drafts(self)
         self.panic(Text(safe_text(traceback.format_exc())))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.agent_keys import judged, value_at
 from nanomem_tui.errors import InvalidConfig, NanomemError, Problem, from_os_error
 from nanomem_tui.paths import Paths, user_settings
@@ -90,7 +91,7 @@ def _line(source: str, name: str) -> int | None:
     import re
 
     try:
-        lines = Path(source).read_text("utf-8-sig").splitlines()
+        lines = regular.read(Path(source)).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
         return None
     starts = re.compile(rf"""\s*(\[\s*)?["']?{re.escape(name)}["']?\s*[\].=]""")
@@ -116,7 +117,7 @@ def _key(text: str) -> str:
 def read_toml(path: Path) -> dict[str, Any]:
     """The table of a TOML file, `{}` when it is absent. Raises InvalidConfig with the line."""
     try:
-        data = path.read_bytes()
+        data = regular.read(path)
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -144,7 +145,7 @@ def _environment() -> dict[str, str]:
 
 def _agent_values(path: Path, problems: list[Problem], workspace: Path) -> dict[str, Any]:
     try:
-        root = json.loads(path.read_bytes())
+        root = json.loads(regular.read(path))
     except (OSError, ValueError, RecursionError) as error:
         problems.append(Problem(f"the agent's configuration cannot be read ({error})", str(path), severity="warning"))
         return {}

@@ -21,6 +21,7 @@ from nanomem_tui.formats.history import HistoryEntry, dump_entry
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.memory import labels
 from nanomem_tui.memory.scopes import Audience, key_for
+from nanomem_tui.memory.turn_values import TurnEnd, TurnInput
 from nanomem_tui.operations import new_operation
 from nanomem_tui.paths import DREAM_CURSOR, Paths, locate
 from nanomem_tui.store import atomic
@@ -56,17 +57,15 @@ def build(home: Path) -> Path:
     )
     atomic.write_atomic(workspace / ".nanobot" / "workspace-id", WORKSPACE_ID.encode() + b"\n")
     atomic.write_atomic(home / "sessions" / WORKSPACE_ID / ".workspace", f"{workspace}\n".encode())
-    for name, text in (
-        ("SOUL.md", demo_content.SOUL),
-        ("USER.md", demo_content.USER),
-        ("memory/MEMORY.md", demo_content.MEMORY),
-    ):
+    for name, text in (("SOUL.md", demo_content.SOUL), ("USER.md", demo_content.USER)):
         atomic.write_atomic(workspace / name, text.encode())
     paths = locate(workspace)
     _write_rows(paths, now)
     _write_history(paths, now)
     _write_sessions(home, now)
     _write_wal(paths, now)
+    _ask(paths, now)  # before there is a MEMORY.md, which the first turn would take in
+    atomic.write_atomic(paths.memory / "MEMORY.md", demo_content.MEMORY.encode())
     note = f"# {now:%Y-%m-%d}\n\nRelease notes drafted; Elin called about the weekend.\n"
     atomic.write_atomic(paths.memory / f"{now - timedelta(days=1):%Y-%m-%d}.md", note.encode())
     _know(paths, now)
@@ -153,6 +152,18 @@ def _write_wal(paths: Paths, now: datetime) -> None:
             if key != "telegram:20417" or place < len(said) - 1:
                 data += wal_state.dump_post(clock.iso(moment + timedelta(seconds=9)), "Done.")
         atomic.write_atomic(paths.wal_dir / wal_state.wal_name(key), data)
+
+
+def _ask(paths: Paths, now: datetime) -> None:
+    """A turn that was given memory, as the agent's hook does it: what it was given led it astray."""
+    key = "email:mira@lantern.example"
+    channel, _, chat = key.partition(":")
+    turns = demo_content.SESSIONS[key]
+    asked = max(place for place, (role, _) in enumerate(turns) if role == "user")
+    hours = 5 * (2 + list(demo_content.SESSIONS).index(key))
+    with open_workspace(paths.workspace) as ws, clock.at(now - timedelta(hours=hours, minutes=-2 * asked)):
+        given = TurnInput(key, channel, chat, chat, message_id="m7", text=turns[asked][1])
+        ws.engine.end_turn(TurnEnd(ws.engine.begin_turn(given).turn, assistant=turns[asked + 1][1]))
 
 
 def _know(paths: Paths, now: datetime) -> None:

@@ -315,6 +315,8 @@ SESSIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("user", "Please read the attached invoice from Rask & Holm."),
         ("tool", "read_file"),
         ("assistant", "The invoice is for 1,840 EUR, due on the 25th."),
+        ("user", "Where does the next invoice of Rask & Holm go?"),
+        ("assistant", "I forward every invoice to billing@rask-holm.example.net."),
     ),
     "cli:direct": (("user", "hej"), ("assistant", "Hej Mira!"), ("user", "status?"), ("assistant", "All quiet.")),
 }

@@ -33,7 +33,7 @@ FIRST_ROWS_SECONDS = 0.2  # how long the import of Textual waits for the first r
 #: No animation; a lone ESC is the key after this many milliseconds, for a terminal sends a sequence in one piece; no
 #: frame is held back for the next sixtieth of a second, so that rows follow the letter that asks for them at once.
 ENVIRONMENT = {"TEXTUAL_ANIMATIONS": "none", "ESCDELAY": "5", "TEXTUAL_FPS": "240"}
-SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 def run_console(workspace: str | None, *, demo: bool, ascii: bool) -> int:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.conditions import Context
 from nanomem_tui.errors import NanomemError, in_words
+from nanomem_tui.text import counted
 from nanomem_tui.widgets.bars import Status
 
 if TYPE_CHECKING:
+    from nanomem_tui.store.memory_store import CheckpointResult
     from nanomem_tui.store.presence import Presence
     from nanomem_tui.workspace import Workspace
 
@@ -44,6 +46,15 @@ class State(NamedTuple):
 def saving_of(state: State) -> tuple[object, ...]:
     """The part of it that says what is saved, for the Status screen to follow."""
     return state.dirty, state.saved_at, state.degraded, state.export_due, state.agent
+
+
+def saved_words(result: CheckpointResult) -> str:
+    """What a checkpoint saved, as a sentence."""
+    wrote = f"; wrote {', '.join(result.exported)}" if result.exported else ""
+    if not (result.operations or result.rows):
+        return f"Everything was saved already{wrote}"
+    what = f"{counted(result.operations, 'change')}, {counted(result.rows, 'row')}"
+    return f"Saved {what} in {result.ms:,.0f} ms{wrote}"
 
 
 def context_of(state: State, screen: str) -> Context:

@@ -21,6 +21,10 @@ class Opening:
     """A workspace that is opened when it is first asked for, or ahead of that in a thread."""
 
     def __init__(self, paths: Paths, loaded: Loaded) -> None:
+        if loaded.settings.keys:
+            from nanomem_tui.keymap import judged
+
+            loaded = judged(loaded)
         self.paths = paths
         self.loaded = loaded
         self.opened: Workspace | None = None

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import AccessDenied, NotAWorkspace, StoreError, WorkspaceMissing
 
 WORKSPACE_SIGNS = ("memory", "SOUL.md", "USER.md", "AGENTS.md", "sessions", ".nanobot/workspace-id")
@@ -191,7 +192,7 @@ def workspace_id(found: Paths) -> str:
 def kept_id(file: Path) -> str:
     """The id in a file; empty when there is none, or none that can be one."""
     try:
-        text = file.read_text("ascii").strip()
+        text = regular.read(file).decode("ascii").strip()
     except (OSError, UnicodeDecodeError):
         return ""
     return text if _is_id(text) else ""
@@ -230,7 +231,7 @@ def default_workspace() -> Path:
         return _expanded(chosen)
     home = Path.home() / ".nanobot"
     try:
-        configured = json.loads((home / "config.json").read_bytes())["agents"]["defaults"]["workspace"]
+        configured = json.loads(regular.read(home / "config.json"))["agents"]["defaults"]["workspace"]
     except (OSError, ValueError, KeyError, TypeError):
         return home / "workspace"
     return _expanded(configured) if isinstance(configured, str) and configured else home / "workspace"

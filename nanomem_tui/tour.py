@@ -42,13 +42,14 @@ WALK = (
         (
             "This memory is made up, and gone when you leave: try anything. Step {step}.",
             "{go_inbox} shows all that wants a person, the most dangerous first.",
+            "{back} puts these lines away; {palette} and the word tour brings them back.",
         ),
         ("go_inbox",),
     ),
     Step(
         (
             "One of these is poisoned: it came out of a tool, and gives the model orders. Step {step}.",
-            "{reject} takes it away, {accept} would keep it. The reason stands beside it.",
+            "{last_turn} shows a turn that was given it. {reject} takes it away, {accept} would keep it.",
         ),
         ("inbox reject", "inbox delete", "inbox toggle"),
     ),
@@ -101,11 +102,12 @@ class Tour:
         self._moved = moved
         self._ascii = ascii_only
         self._at = 0
+        self._away = False
 
     @property
     def over(self) -> bool:
         """Whether there is nothing more to show."""
-        return self._at >= len(self._steps)
+        return self._away or self._at >= len(self._steps)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -120,8 +122,13 @@ class Tour:
         return True
 
     def leave(self) -> None:
-        """The person has seen enough."""
-        self._at = len(self._steps)
+        """The person has seen enough for now."""
+        self._away = True
+
+    def go_on(self) -> bool:
+        """Show the step again that was shown when the person left; False where no step was left."""
+        self._away = False
+        return not self.over
 
     def _named(self, found: re.Match[str]) -> str:
         name = found[1]

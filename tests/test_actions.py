@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, actions_on
 from nanomem_tui.conditions import Context
 from nanomem_tui.keymap import conflicts, keys_markdown, remap
@@ -54,8 +56,29 @@ def test_keys_can_be_moved_but_not_onto_each_other() -> None:
     assert remap({"delete": "x", "toggle": "d"}) == ({"delete": ("x",), "toggle": ("d",)}, [])
 
 
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"doctor": "ctrl+shift+mega"}, "there is no key “ctrl+shift+mega”, for “doctor”"),
+        ({"doctor": "strg+d"}, "there is no key “strg+d”"),
+        ({"doctor": "shift+d"}, "no terminal sends shift+d: write D"),
+        ({"disable": "f6"}, "no action “disable”; did you mean `toggle`?"),
+        ({"delte": "f6"}, "no action “delte”; did you mean `delete`?"),
+    ],
+)
+def test_what_is_no_key_and_no_action_is_said_with_what_may_be_meant(wanted: dict[str, str], said: str) -> None:
+    moved, problems = remap(wanted)
+    assert moved == {}
+    assert said in problems[0]
+
+
+@pytest.mark.parametrize("key", ["escape", "f24", "ctrl+backslash", "alt+x", "ctrl+shift+left", "shift+tab", "ä", "+"])
+def test_what_a_terminal_sends_is_a_key(key: str) -> None:
+    assert not [said for said in remap({"doctor": key})[1] if "key “" in said or "sends" in said]
+
+
 def test_a_key_may_be_written_as_its_sign_or_by_its_name() -> None:
-    assert remap({"doctor": "ctrl+d2, percent_sign , plus,f9"})[0] == {"doctor": ("ctrl+d2", "%", "+", "f9")}
+    assert remap({"doctor": "ctrl+f2, percent_sign , plus,f9"})[0] == {"doctor": ("ctrl+f2", "%", "+", "f9")}
     assert "? is both doctor and help" in remap({"doctor": "question_mark"})[1][0]
     assert remap({"doctor": " , "}) == ({}, ["keys: no key is given for “doctor”"])
 

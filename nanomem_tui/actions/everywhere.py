@@ -48,7 +48,7 @@ EVERYWHERE: tuple[Action, ...] = (
     Action("flush", ("ctrl+s",), "save now", "Write a checkpoint now.", "global", headless="memory flush",
            enabled=changeable),
     Action("theme", (), "next theme", "Dark, light, or the colours of your terminal.", "global"),
-    Action("tour", (), "tour", "The five lines for who is here for the first time; esc puts them away.", "global"),
+    Action("tour", (), "tour", "The first lines, or the walk from where it was left; esc puts them away.", "global"),
     Action("quit", ("q",), "quit", "Leave; everything is saved.", "global", footer=99),
     # The screens.
     Action("go_items", ("1",), "Items", "What the agent believes for long.", "go", headless="memory list"),

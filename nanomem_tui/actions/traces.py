@@ -112,4 +112,8 @@ ON_TRACES: tuple[Action, ...] = (
            "screen", ("tiers",), "preview", "lifecycle run", changeable, 12),
     Action("doctor", ("D",), "doctor", "Check every file and table, and say what to do.", "screen", ("status",),
            headless="doctor", footer=10),
+    Action("mend", ("ctrl+f",), "put right", "Put right what the doctor can, after a backup; what it cannot read goes "
+           "to the quarantine.", "screen", ("status",), "preview", "doctor --fix", changeable, 11),
+    Action("backup", (), "back up", "Workspace, sessions, databases and configuration in one file beside the home.",
+           "screen", ("status",), headless="backup make"),
 )  # fmt: skip

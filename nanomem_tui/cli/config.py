@@ -19,7 +19,6 @@ from nanomem_tui.errors import BadInput, NanomemError, NothingToDo
 
 if TYPE_CHECKING:
     from nanomem_tui.config import Loaded
-    from nanomem_tui.errors import Problem
     from nanomem_tui.paths import Paths
 
 here_option = click.option("--here", is_flag=True, help="The settings of this workspace, not those of the user.")
@@ -62,7 +61,11 @@ def show(state: State) -> None:
     from nanomem_tui import settings
 
     loaded = configuration.load(_located(state), forgiving=True)
-    problems = [*loaded.problems, *_of_keys(loaded)]
+    if loaded.settings.keys:
+        from nanomem_tui.keymap import judged
+
+        loaded = judged(loaded)
+    problems = loaded.problems
     body = {
         "settings": values.plain(loaded.settings),
         "sources": values.plain(loaded.sources),
@@ -80,17 +83,6 @@ def show(state: State) -> None:
     ]
     notes = [entry.text() for entry in problems]
     state.show(body, lambda: [*table(columns, rows, output.terminal_width()), *notes])
-
-
-def _of_keys(loaded: Loaded) -> list[Problem]:
-    """What of the keys that are moved the console leaves out."""
-    if not loaded.settings.keys:
-        return []
-    from nanomem_tui.errors import Problem
-    from nanomem_tui.keymap import remap
-
-    where, fix = loaded.sources.get("keys", ""), "docs/keys.md has the actions and their keys"
-    return [Problem(entry.removeprefix("keys: "), where, fix=fix) for entry in remap(loaded.settings.keys)[1]]
 
 
 @config.command("set", context_settings={"ignore_unknown_options": True})  # a value may be negative

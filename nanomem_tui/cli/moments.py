@@ -38,7 +38,8 @@ def moments() -> None:
     """The past: items, lessons and records as they were at any moment, and the way back.
 
     \b
-    A moment is an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 2h ago), checkpoint -3 or now.
+    A moment is an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00,
+    14:05, 2h ago), checkpoint-3 or now.
 
     \b
     Example:
@@ -165,7 +166,7 @@ def diff(
     \b
     Example:
       nanomem moments diff yesterday
-      nanomem moments diff "checkpoint -2" "checkpoint -1" --json
+      nanomem moments diff checkpoint-2 checkpoint-1 --json
     """
     with state.open() as ws:
         chosen = ws.moments.chosen(layer, kind, scope, ids)

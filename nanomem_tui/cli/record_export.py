@@ -24,6 +24,8 @@ def export(state: State, target: str, force: bool) -> None:
       nanomem record export --to work.jsonl
       nanomem memory import work.jsonl --dry-run
     """
+    if target == "-":
+        raise click.UsageError("`-` is the name of no file", click.get_current_context())
     with state.open() as ws:
         counts = ws.transfer.export_work(target, force=force)
     total = sum(counts.values())

@@ -55,6 +55,10 @@ class State:
 
         found = paths.locate(self.workspace, starting=starting)
         loaded = config.load(found, forgiving=forgiving)
+        if loaded.settings.keys:
+            from nanomem_tui.keymap import judged
+
+            loaded = judged(loaded)
         if dry_run:
             from nanomem_tui.rehearsal import Rehearsal
 

@@ -156,7 +156,7 @@ def _problem_lines(problems: Sequence[Problem]) -> list[str]:
 @click.command(cls=Command)
 @click.option("--format", "name", type=click.Choice(FORMATS), default="json", show_default=True, help="What to write.")
 @click.option(
-    "--to", "--output", "target", type=Words(), metavar="FILE", help="Write to this file (json: or to stdout)."
+    "--to", "--output", "target", type=Words(), metavar="FILE", help="Write to this file (json: - or none is stdout)."
 )
 @click.option(
     "--scope", type=click.Choice(["global", "all"]), default="global", show_default=True,
@@ -173,6 +173,10 @@ def export(state: State, name: str, target: str | None, scope: str, force: bool)
     Example:
       nanomem memory export --format jsonl --to memories.jsonl
     """
+    if target == "-" and name == "json":
+        target = None
+    elif target == "-":
+        raise click.UsageError("only --format json goes to standard output", click.get_current_context())
     if target is None and name != "json":
         raise click.UsageError("name the file: --to FILE", click.get_current_context())
     with state.open() as ws:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nanomem_tui.curation.values import Decision, Finding
 
 NONE = "There are no rules."
-DECISIONS = ("keep", "reject", "merge", "edit", "disable", "delete", "snooze")
+DECISIONS = ("keep", "reject", "merge", "edit", "disable", "delete", "split", "snooze")
 
 
 @click.command("like", cls=Command)

@@ -14,7 +14,7 @@ from nanomem_tui import clock
 from nanomem_tui.curation.contradiction import Rivals
 from nanomem_tui.curation.decisions import scope_fields
 from nanomem_tui.curation.marks import snoozed_until
-from nanomem_tui.curation.pairs import Pairs
+from nanomem_tui.curation.pairs import Pairs, stands_for
 from nanomem_tui.curation.values import Finding
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.memory import superseded
@@ -151,12 +151,16 @@ class Conflicts:
             return self._perform(new_operation(f"conflicts.{verb}", label, changes))
 
     def changes(self, pairs: Sequence[Contradiction], goes: Side, why: Why) -> list[Change]:
-        """What makes one side of each pair give way to the other, for who performs it. Raises as `supersede`."""
+        """What makes one side of each pair give way to the other, for who performs it. Raises as `supersede`, and
+        Refused where chats would be left with neither."""
         self._checked(pairs)
         at = clock.iso(clock.now())
         after: dict[tuple[str, str], Row] = {}
         for pair in pairs:
             loser, winner = (pair.older, pair.newer) if goes == "older" else (pair.newer, pair.older)
+            if not stands_for(winner, loser):
+                fix = "others would be left with neither: keep both, or make it global first"
+                raise Refused(f"only {scope_words(winner)} sees what stands", winner.id, fix)
             lost, won = (layer_of(loser), loser.id), (layer_of(winner), winner.id)
             if lost in after and not after[lost].enabled:
                 continue  # one of several that contradict it stands already

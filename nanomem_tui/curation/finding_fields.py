@@ -25,5 +25,5 @@ def finding_field(row: Finding, name: str) -> Any:
 
 
 def finding_text(row: Finding) -> str:
-    """What words are searched in: the text and the reason."""
-    return f"{row.text}\n{row.why}"
+    """What words are searched in: the text, the reason and what it is."""
+    return f"{row.text}\n{row.why}\n{row.kind}"

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from nanomem_tui.store.git_values import Commit, FileDiff
     from nanomem_tui.workspace import Workspace
 
-NAMES = "an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 2h ago), checkpoint -3 or now"
-_AGO = re.compile(r"(\d{1,6}) ?(m|mins?|minutes?|h|hours?|d|days?|w|weeks?) ago")
-_DAY = re.compile(r"(today|yesterday)(?: (\d{1,2}):(\d{2}))?")
-_CHECKPOINT = re.compile(r"checkpoint -(\d{1,4})")
+NAMES = "an operation's id, a Dream's SHA, a time (2026-11-20, yesterday 18:00, 14:05, 2h ago), checkpoint-3 or now"
+_AGO = re.compile(r"(\d{1,6}) ?(m|mins?|minutes?|h|hours?|d|days?|w|weeks?)(?: ago)?")
+_DAY = re.compile(r"(?:(today|yesterday)(?: |$))?(?:(\d{1,2}):(\d{2})(?::(\d{2}))?)?")
+_CHECKPOINT = re.compile(r"checkpoint[ -]?-?(\d{1,4})")
 MOST_WITH_FILES = 1_000
 """Changes of an operation: one of more, an import, touched no file, and is not read whole to see that."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -116,7 +116,7 @@ class Moments:
             Mark(e.operation.at, "operation", e.operation.id, e.operation.label, e.undone) for e in self._ws.log(ends)
         ]
         for back, one in enumerate(reversed(self._ws.traces.checkpoints.last()), 1):
-            found.append(Mark(one.at, "checkpoint", f"checkpoint -{back}", f"{counted(one.rows, 'row')} saved"))
+            found.append(Mark(one.at, "checkpoint", f"checkpoint-{back}", f"{counted(one.rows, 'row')} saved"))
         for commit in self._versions(ends):
             kind = "Dream" if commit.is_dream else "commit"
             found.append(Mark(commit.at, kind, commit.short, commit.subject))
@@ -178,7 +178,7 @@ class Moments:
         found = self._ws.traces.checkpoints.last()
         if not 0 < back <= len(found):
             raise NotFound("no such checkpoint", f"-{back}", f"{counted(len(found), 'checkpoint')} are known")
-        return Moment(f"checkpoint -{back}", found[-back].at)
+        return Moment(f"checkpoint-{back}", found[-back].at)
 
     def recorded_since(self) -> str:
         """When the oldest operation was made (UTC ISO), empty when there is none: nothing is known of what was
@@ -354,10 +354,12 @@ def _time(text: str) -> datetime | None:
     try:
         if found := _AGO.fullmatch(text):
             return clock.now() - timedelta(**{_UNITS[found[2][0]]: int(found[1])})
-        if found := _DAY.fullmatch(text):
-            day = clock.now().astimezone() - timedelta(days=found[1] == "yesterday")
-            hour, minute = (int(found[2]), int(found[3])) if found[2] else (0, 0)
-            return day.replace(hour=hour, minute=minute, second=0, microsecond=0)
+        if text and (found := _DAY.fullmatch(text)):
+            now = clock.now().astimezone()
+            hour, minute, second = (int(part or 0) for part in found.groups()[1:])
+            at = now.replace(hour=hour, minute=minute, second=second, microsecond=0)
+            last_night = not found[1] and at > now  # a time alone is the last one that there was
+            return at - timedelta(days=found[1] == "yesterday" or last_night)
     except (ValueError, OverflowError):
         return None
     return clock.parse(text)

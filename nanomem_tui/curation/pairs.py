@@ -137,6 +137,19 @@ def seen_together(one: Row, other: Row) -> bool:
     return user.chat_id == where if chat.sender_id is None else chat.sender_id == who
 
 
+def stands_for(winner: Row, loser: Row) -> bool:
+    """Whether everybody who is given the one would be given the other in its place: it is for everybody, of the same
+    scope, or a private chat and the person in it."""
+    first, second = scope_of(winner), scope_of(loser)
+    if not first or first == second:
+        return True
+    if not second or not isinstance(winner, Item) or not isinstance(loser, Item) or winner.channel != loser.channel:
+        return False
+    return first.partition(":user:")[2] == second.partition(":chat:")[2] != "" or (
+        first.partition(":chat:")[2] == second.partition(":user:")[2] != ""
+    )
+
+
 def when(row: Row) -> tuple[str, str, str]:
     """When a row was said last, to tell the newer."""
     return row.updated_at, row.created_at, row.id

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nanomem_tui import clock
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import ModelError, ModelUnavailable, NanomemError, NothingToDo, Refused, in_words
 from nanomem_tui.formats import agent_home
 from nanomem_tui.memory.cron import cron_next, zone_of
@@ -271,7 +271,7 @@ class Schedule:
     def _read(self) -> Memory:
         """What was written last; of a file that is broken, nothing: the schedule begins anew."""
         try:
-            found = json.loads(self._file.read_bytes())
+            found = json.loads(regular.read(self._file))
             types = {"at": str, "failures": int, "error": str, "size": int, "alone": int, "cursor": int, "passed": list}
             if not all(isinstance(found[name], kind) for name, kind in types.items()):
                 return Memory()

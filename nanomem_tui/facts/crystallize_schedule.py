@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nanomem_tui import clock
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import Refused, in_words
 from nanomem_tui.memory.cron import cron_next, zone_of
 from nanomem_tui.settings import OFF
@@ -155,7 +155,7 @@ class CrystallizeSchedule:
     def _read(self) -> _Memory:
         """What was written last; of a file that is broken, nothing: the schedule begins anew."""
         try:
-            found = json.loads(self._file.read_bytes())
+            found = json.loads(regular.read(self._file))
             at, failures, error = found["at"], found["failures"], found["error"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return _Memory()

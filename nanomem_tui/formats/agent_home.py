@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import Problem
 from nanomem_tui.formats.session_names import SUFFIX, name_to_key
 from nanomem_tui.paths import Paths
@@ -122,7 +123,7 @@ def agent_settings(paths: Paths) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     if path is None:
         return {}, ()
     try:
-        value = json.loads(path.read_bytes().decode("utf-8"))
+        value = json.loads(regular.read(path).decode("utf-8"))
     except OSError as error:
         return {}, (Problem(error.strerror or "cannot be read", path.name, None, "check its owner and mode"),)
     except (ValueError, RecursionError) as error:
@@ -240,7 +241,7 @@ def _is_file(path: Path) -> bool:
 def _peek(path: Path) -> bytes:
     """The first and the last bytes of a file."""
     try:
-        with path.open("rb") as file:
+        with regular.opened(path) as file:
             first = file.read(_PEEK)
             file.seek(max(0, os.fstat(file.fileno()).st_size - _PEEK))
             return first + file.read(_PEEK)
@@ -250,7 +251,7 @@ def _peek(path: Path) -> bytes:
 
 def _read_small(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with regular.opened(path) as file:
             return file.read(4096).decode("utf-8", "replace")
     except OSError:
         return ""

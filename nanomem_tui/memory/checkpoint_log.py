@@ -9,6 +9,7 @@ import contextlib
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.memory.appending import append
@@ -44,7 +45,7 @@ class CheckpointLog:
     def last(self, limit: int = KEPT) -> list[Checkpointed]:
         """The last checkpoints, the oldest first; a damaged line costs itself."""
         try:
-            data = self._file.read_bytes()
+            data = regular.read(self._file)
         except OSError:
             return []
         found: list[Checkpointed] = []

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import AccessDenied, BadInput, NanomemError
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.formats.keep import text_of, whole
@@ -144,7 +145,7 @@ class Injections:
     def _load(self) -> dict[str, Injected]:
         """Every turn, oldest first; only what was appended since the last look is read."""
         try:
-            with self._file.open("rb") as file:
+            with regular.opened(self._file) as file:
                 found = os.fstat(file.fileno())
                 inode, done = self._read
                 if inode != found.st_ino or found.st_size < done:

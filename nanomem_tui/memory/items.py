@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 1_000_000
 EDITABLE = ("text", "kind", "importance", "scope_type", "scope_key", "channel", "chat_id", "sender_id")
+PLACE = frozenset(EDITABLE[3:])
 
 
 class Items:
@@ -239,7 +240,8 @@ class Items:
         moment = clock.now()
         if fields.get("kind", row.kind) != row.kind:
             fields["expires_at"] = retention.expires_at(fields["kind"], moment, self._store.settings)
-        after = with_value(row._replace(**fields, updated_at=clock.iso(moment), meta_json=_settled(row, fields)))
+        at = row.updated_at if fields.keys() <= PLACE else clock.iso(moment)  # who moves a text does not say it again
+        after = with_value(row._replace(**fields, updated_at=at, meta_json=_settled(row, fields)))
         return self._perform(new_operation("items.edit", f"edit {told(after.text)}", [change_of("item", row, after)]))
 
     def set_enabled(self, ids: Sequence[str], enabled: bool) -> Operation:

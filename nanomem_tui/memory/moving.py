@@ -122,18 +122,18 @@ class Moving:
         return self._changes(self.plan(ids, scope), merge=True)[0]
 
     def _changes(self, plan: Plan, *, merge: bool) -> tuple[list[Change], int]:
-        now = clock.iso(clock.now())
         if plan.verb == "copy":
+            now = clock.iso(clock.now())
             changes, number = [self._copy(row, plan.scope, now) for row in plan.goes], len(plan.goes)
         else:
-            changes, number = self._moves(plan, now, merge=merge)
+            changes, number = self._moves(plan, merge=merge)
         if not changes:
             fix = "merge them" if plan.mergeable and plan.verb == "move" else ""
             raise NothingToDo(plan.notes[0] if plan.notes else f"nothing to {plan.verb}", plan.scope.name, fix)
         return changes, number
 
-    def _moves(self, plan: Plan, now: str, *, merge: bool) -> tuple[list[Change], int]:
-        moved = {row.id: _placed(row, plan.scope, now) for row in plan.goes}
+    def _moves(self, plan: Plan, *, merge: bool) -> tuple[list[Change], int]:
+        moved = {row.id: _placed(row, plan.scope) for row in plan.goes}
         before = {row.id: row for row in plan.goes}
         merged: dict[str, list[Item]] = {}
         for twin in plan.mergeable if merge else ():
@@ -141,7 +141,7 @@ class Moving:
             before.setdefault(twin.there.id, twin.there)
         for key, rows in merged.items():
             kept = moved.get(key, before[key])
-            moved[key] = merging.merged(kept, [_placed(row, plan.scope, now) for row in rows])
+            moved[key] = merging.merged(kept, [_placed(row, plan.scope) for row in rows])
         gone = [row for rows in merged.values() for row in rows]
         changes = [change_of("item", before[key], after) for key, after in moved.items()]
         changes += [change_of("item", row, row._replace(is_deleted=True)) for row in gone]
@@ -152,7 +152,7 @@ class Moving:
         which item it was copied from."""
         meta = {name: value for name, value in row.meta.items() if name not in ("merged_from", "aliases", "conflict")}
         meta["copied_from"] = row.id
-        made = _placed(row, scope, now)._replace(
+        made = _placed(row, scope)._replace(
             hits=0, last_accessed_at=None, created_at=now, pinned=False, meta_json=dumped(meta), revision=0
         )
         identity = fact_fields.identity_of_item(made)
@@ -177,7 +177,7 @@ class Moving:
 
     def _twin(self, row: Item, scope: Scope, leaving: frozenset[str] | set[str]) -> Twin | None:
         """What stands in the way at the target."""
-        identity = fact_fields.identity_of_item(_placed(row, scope, row.updated_at))
+        identity = fact_fields.identity_of_item(_placed(row, scope))
         fact = self._facts.get(identity) if identity is not None else None
         if fact is not None and fact.id != row.id:
             return _compared(row, fact.item, scope)
@@ -206,11 +206,12 @@ def _is_in(row: Item, scope: Scope) -> bool:
     return (row.scope_type, row.scope_key) == (scope.scope_type, scope.scope_key)
 
 
-def _placed(row: Item, scope: Scope, now: str) -> Item:
-    return row._replace(**scope.fields, updated_at=now)
+def _placed(row: Item, scope: Scope) -> Item:
+    """The item there. It was not said again by that: `updated_at` stays, so that no older word passes for the newer."""
+    return row._replace(**scope.fields)
 
 
 def _marks(row: Item, scope: Scope) -> list[object]:
     """By what an item is known at its target: its words, and the fact that it is."""
-    identity = fact_fields.identity_of_item(_placed(row, scope, row.updated_at))
+    identity = fact_fields.identity_of_item(_placed(row, scope))
     return [normal(row.text), *([identity] if identity is not None else [])]

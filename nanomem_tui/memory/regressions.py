@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import BadInput, NotFound, Problem, from_os_error
 from nanomem_tui.formats.jsonl import dump_line, parse_jsonl
 from nanomem_tui.memory import secrets
@@ -53,7 +54,7 @@ def read(path: Path) -> tuple[list[Regression], list[Problem]]:
     Raises BadInput when there is no file, or nothing in it can be read.
     """
     try:
-        data = path.read_bytes()
+        data = regular.read(path)
     except FileNotFoundError:
         raise BadInput("no saved questions", str(path), "save one with `nanomem recall MESSAGE --save ID`") from None
     except OSError as error:

@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from nanomem_tui import clock
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem
 from nanomem_tui.formats.wal_state import MAX_ACTIONS, parse_wal
 from nanomem_tui.memory import backfill, corrections, last_word, learning, prompt, retention, secrets
@@ -182,7 +182,7 @@ class Engine:
             found = path.stat()
             stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
             if self._notes[0] != stamp:
-                with path.open("rb") as file:
+                with regular.opened(path) as file:
                     self._notes = (stamp, file.read(MAX_NOTES).decode("utf-8", "replace"))
         except OSError:
             self._notes = (None, "")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-from nanomem_tui import clock
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.formats import wal_state
 from nanomem_tui.memory import secrets
@@ -102,7 +102,7 @@ class WalWriter:
         """Whether the last block of a turn, near the end of the file, is its POST: it has ended or was declined, in
         whatever process. False where the file cannot be read, or says nothing of it."""
         try:
-            with self.file(session_key).open("rb") as file:
+            with regular.opened(self.file(session_key)) as file:
                 size = os.fstat(file.fileno()).st_size
                 for near in (_NEAR_END, _LONGEST_PRE):
                     file.seek(max(0, size - near))

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import InvalidConfig, from_os_error
 from nanomem_tui.model.client import ModelConfig
 from nanomem_tui.model.providers import NO_CHAT, PROVIDERS, Provider, chosen, key_of, request_name, snake, text_of
@@ -168,7 +169,7 @@ def _resolved(value: Any, environ: Mapping[str, str], where: str) -> Any:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        root = json.loads(path.read_bytes())
+        root = json.loads(regular.read(path))
     except OSError as error:
         raise from_os_error(error, "reading the agent's configuration") from error
     except (ValueError, RecursionError):

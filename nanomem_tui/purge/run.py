@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import BadInput, NanomemError, Refused
 from nanomem_tui.purge import memory_rows, stored_files, work_rows
 from nanomem_tui.purge.texts import FEW, Found, Sought, Words, in_bytes
@@ -102,7 +103,7 @@ def _raw(memory: Memory, sought: Words) -> Iterator[Place]:
     sought_for = {form.encode() for text in sought.texts[:FEW] for form in (text, text.lower())}
     for path in sorted(memory.paths.data.rglob("*")):
         if path.is_file() and not path.is_symlink():
-            data = path.read_bytes()
+            data = regular.read(path)
             if found := sum(1 for form in sought_for if form in data):
                 where = memory.paths.relative(path)
                 yield Place(where, {"bytes": found}, "in bytes that belong to nothing: remove the file")

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import NanomemError, from_os_error
 from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
@@ -81,7 +81,7 @@ def archives(paths: Paths) -> list[Path]:
 
 def _is_database(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with regular.opened(path) as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
         return False
@@ -97,7 +97,7 @@ def _is_of(place: Place, marks: Marks) -> bool:
         if name in (*named, wal_name(key), *(one.removesuffix(".jsonl") + CHECKPOINT_SUFFIX for one in named)):
             return True
     if place.kind == "transcript":
-        with contextlib.suppress(OSError, ValueError), place.path.open("rb") as file:
+        with contextlib.suppress(OSError, ValueError), regular.opened(place.path) as file:
             head = json.loads(file.readline(1 << 20))
             return isinstance(head, dict) and head.get("key") in marks.sessions
     return False
@@ -264,7 +264,7 @@ def _packed(path: Path) -> Iterator[bytes]:
     """What the objects of a bundle of ours hold, which are not differences of each other."""
     import zlib
 
-    data = path.read_bytes()
+    data = regular.read(path)
     data = data[data.index(b"PACK") + 12 : -20]
     while data:
         end = next(at for at, byte in enumerate(data) if not byte & 0x80) + 1

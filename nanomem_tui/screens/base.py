@@ -34,16 +34,18 @@ from textual.widgets import Static
 
 from nanomem_tui.actions import BY_NAME
 from nanomem_tui.conditions import Context
+from nanomem_tui.keymap import first_key
 from nanomem_tui.screens.list_screen import ListScreen
 from nanomem_tui.text import wrap
 from nanomem_tui.widgets.bars import ActionFooter, Status, StatusBar, TitleBar
-from nanomem_tui.widgets.bindings import screen_bindings
+from nanomem_tui.widgets.bindings import moved_keys, screen_bindings
 from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.document import Document
 from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.widgets.help import Choice, HelpScreen, PaletteScreen
 from nanomem_tui.widgets.line_table import LineTable
 from nanomem_tui.widgets.preview import Preview
+from nanomem_tui.widgets.row_line import RowLine
 from nanomem_tui.widgets.text_view import TextView
 from nanomem_tui.widgets.toast import say, say_error
 from nanomem_tui.widgets.touring import TourBar
@@ -57,18 +59,21 @@ BARS = 3  # lines at the edges: title, status, keys
 DETAIL_DELAY = 0.03  # seconds the cursor rests before the detail is read, so that holding a key reads nothing
 
 
-def _too_small(width: int, height: int) -> str:
+def _too_small(width: int, height: int, key: str) -> str:
     """Why nothing is shown, in as many words as there is room for."""
     room = max(height - BARS, 1)
     needed = f"{SMALLEST[0]}x{SMALLEST[1]}"
-    long = f"nanomem needs {needed} characters; this is {width}x{height}. q leaves."
-    return next((text for text in (long, f"{needed} needed, q leaves") if len(wrap(text, width)) <= room), "too small")
+    long = f"nanomem needs {needed} characters; this is {width}x{height}. {key} leaves."
+    return next(
+        (text for text in (long, f"{needed} needed, {key} leaves") if len(wrap(text, width)) <= room), "too small"
+    )
 
 
 class ListDetailScreen(ListScreen[Row], Generic[Row]):
     """A list, the detail of its row, a filter, and the keys of the registry. See the module for how to subclass."""
 
     HELP: ClassVar[str] = ""
+    TELLS_BENEATH: ClassVar[bool] = False  # whether a line beneath the list belongs to it: `beneath`
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")  # inherited, whatever CSS_PATH a subclass has
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -109,6 +114,10 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
     def workspace_context(self) -> Context:
         """The part of the context that is not of the list: dirty, undo, agent. Must be quick."""
         return Context(self.SCREEN)
+
+    def beneath(self, row: Row) -> str:
+        """What stands beneath the list of a row while there is no room for its detail. As quick as `facts`."""
+        return ""
 
     def open_row(self, row: Row) -> None:
         """Enter on a row: to its detail."""
@@ -182,6 +191,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         with Horizontal(id="panes"):
             yield self.make_table()
             yield self.make_detail()
+        yield RowLine()
         yield Static(id="too-small")
         yield FilterBar(self.filter_hint())
         yield TourBar()
@@ -203,9 +213,12 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
         both, small = self._class_by_size()
         self.table.display = both or self._pane == "list"
         self.detail_pane.display = both or self._pane == "detail"
+        self.query_one(RowLine).give(self.TELLS_BENEATH and not self.detail_pane.display and not small)
         self.refresh_context()
         if small:
-            self.query_one("#too-small", Static).update(content(_too_small(*self.app.size)))
+            self.query_one("#too-small", Static).update(
+                content(_too_small(*self.app.size, first_key("quit", moved_keys(self))))
+            )
 
     def _class_by_size(self) -> tuple[bool, bool]:
         """Whether both panes are shown, and whether the terminal is too small."""
@@ -225,7 +238,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
     @on(LineTable.RowHighlighted)
     def _highlighted(self) -> None:
         self.refresh_context()
-        if not self.detail_pane.display:
+        if not (self.detail_pane.display or self.TELLS_BENEATH):
             return
         if self._detail_timer is None:
             self._detail_timer = self.set_interval(DETAIL_DELAY, self._cursor_rests, pause=True)
@@ -246,6 +259,7 @@ class ListDetailScreen(ListScreen[Row], Generic[Row]):
     def _read_detail(self) -> None:
         row = self.table.cursor_row
         if not self.detail_pane.display:
+            self.query_one(RowLine).show(self.beneath(row) if row is not None else "")
             return
         if row is None:
             self._detail_of = None

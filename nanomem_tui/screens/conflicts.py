@@ -33,6 +33,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     SCREEN = "conflicts"
     BEHIND = "inbox"
+    TELLS_BENEATH = True
     TELLS_GONE = False  # what a person decides on goes, and that is said
     EMPTY = "Nothing contradicts anything that the same chat is given."
     HELP = (
@@ -47,6 +48,10 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
     }  # fmt: skip
 
     # The list
+
+    def beneath(self, row: Contradiction) -> str:
+        """The whole reason."""
+        return f"{row.why}; sure {row.rivals.weight:.0%}"
 
     def columns(self) -> Sequence[Column[Contradiction]]:
         """Both texts, why, and when the newer was said."""

@@ -36,6 +36,7 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     SCREEN = "duplicates"
     BEHIND = "inbox"
+    TELLS_BENEATH = True
     TELLS_GONE = False  # what a person decides on goes, and that is said
     EMPTY = "No duplicates: no two items of a scope say the same."
     HELP = (
@@ -52,6 +53,10 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
     }  # fmt: skip
 
     # The list
+
+    def beneath(self, row: Cluster) -> str:
+        """The whole reason."""
+        return row.why
 
     def columns(self) -> Sequence[Column[Cluster]]:
         """How many, how alike, the words that would stay, why, and whose they are."""

@@ -40,6 +40,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
     """The queue of findings."""
 
     SCREEN = "inbox"
+    TELLS_BENEATH = True
     TELLS_GONE = False  # what a person decides on goes, and that is said
     EACH_PAGE = True  # what is dangerous is there at once, and decided on while the rest is looked for
     EMPTY = (
@@ -61,6 +62,10 @@ class InboxScreen(WorkspaceScreen[Finding]):
         self.decided: Decision = "delete"  # the last decision, which `&` proposes
 
     # The list
+
+    def beneath(self, row: Finding) -> str:
+        """The whole reason."""
+        return row.why
 
     def columns(self) -> Sequence[Column[Finding]]:
         """What it is, the words, and why it wants a person."""

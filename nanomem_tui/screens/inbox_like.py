@@ -6,6 +6,7 @@ Owns the choice of the decision while the dialog is open. The rule itself is a m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -31,10 +32,13 @@ Chosen = tuple[Rule, Sequence[Finding]]
 async def ask_for_all_like(screen: InboxScreen, row: Finding) -> None:
     """Show all that is like `row`, let the person choose the decision, and make it."""
 
-    def alike(ws: Workspace) -> tuple[list[Finding], bool]:
-        return ws.triage.rules.meant(like(row, "keep")), ws.triage.proposed(row) is not None
+    def alike(ws: Workspace) -> tuple[list[Finding], bool, dict[str, str]]:
+        meant = ws.triage.rules.meant(like(row, "keep"))
+        leaks = [(one.id, ws.scopes.leak_of(one.ids[0])) for one in meant if one.kind == "leak"]
+        homes = {key: leak.belongs for key, leak in leaks if leak is not None and leak.belongs}
+        return meant, ws.triage.proposed(row) is not None, homes
 
-    found, has_words = await screen.console.in_thread(alike)
+    found, has_words, homes = await screen.console.in_thread(alike)
     ways: dict[Decision, None] = dict.fromkeys((*row.offers, "keep", "snooze"))
     offered = [one for one in ways if can_rule(row, one) and (one != "edit" or has_words)]
     proposed = screen.decided if screen.decided in offered else offered[0]
@@ -46,23 +50,30 @@ async def ask_for_all_like(screen: InboxScreen, row: Finding) -> None:
             await screen.do_take(lambda ws: ws.triage.rules.apply(rule, keep=True, findings=meant))
             screen.decided = rule.decision
 
-    screen.ask(AllLikeScreen(row, found, keys, proposed), decide)
+    screen.ask(AllLikeScreen(row, found, keys, proposed, homes), decide)
 
 
 class AllLikeScreen(Dialog[Chosen | None]):
-    """What is alike, and one decision about it. `keys`: the key of each decision that can be chosen."""
+    """What is alike, and one decision about it. `keys`: the key of each decision that can be chosen; `homes`: where
+    what leaks belongs, by the id of the finding."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "leave", show=False, priority=True)]
     DEFAULT_CSS = "AllLikeScreen Preview { height: auto; max-height: 100%; margin-bottom: 1; }"
 
     def __init__(
-        self, row: Finding, found: Sequence[Finding], keys: Mapping[str, Decision], proposed: Decision
+        self,
+        row: Finding,
+        found: Sequence[Finding],
+        keys: Mapping[str, Decision],
+        proposed: Decision,
+        homes: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__("All like this")
         self._row = row
         self._found = found
         self._by_key = dict(keys)
         self._decision = proposed
+        self._homes = homes
 
     @property
     def rule(self) -> Rule:
@@ -108,6 +119,11 @@ class AllLikeScreen(Dialog[Chosen | None]):
         """Leave everything as it is."""
         self.dismiss(None)
 
+    def _where(self, one: Finding) -> tuple[str, str]:
+        """Where one of them goes, said where the decision moves it."""
+        home = self._homes.get(one.id, "") if self._decision == "split" else ""
+        return (f"  to {one_line(home, 60)}", "accent") if home else ("", "")
+
     def _show(self) -> None:
         meant = self.meant
         blocks: list[Block] = [Body(f"{self.rule.words()}.", "warn")]
@@ -116,7 +132,9 @@ class AllLikeScreen(Dialog[Chosen | None]):
         blocks.append(Spans(tuple(part for pair in zip(choices, named, strict=True) for part in pair), 2))
         blocks.append(Heading(f"{counted(len(meant), 'finding')}, and the rule is kept; u takes back both"))
         blocks += [
-            Spans((("  ", ""), (one_line(one.text, 160), ""), (f"  {one_line(one.why, 60)}", "dim")), 2)
+            Spans(
+                (("  ", ""), (one_line(one.text, 160), ""), self._where(one), (f"  {one_line(one.why, 60)}", "dim")), 2
+            )
             for one in meant[:LISTED]
         ]
         if len(meant) > LISTED:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nanomem_tui import clock
 from nanomem_tui.errors import Refused
@@ -17,8 +18,12 @@ from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.document import Block, Body, Document, Field, Heading, Spans
 from nanomem_tui.widgets.toast import say
 
+if TYPE_CHECKING:
+    from nanomem_tui.workspace import Workspace
+
 FIRST, MOST = 100, 10_000  # operations
 SHOWN_CHANGES = 100
+LISTED = 20  # operations of a preview
 
 
 class LedgerScreen(WorkspaceScreen[LogEntry]):
@@ -27,7 +32,7 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
     SCREEN = "ledger"
     EMPTY = "No changes yet. Every change by you, a Dream, a compaction or the agent will be listed here."
     HELP = (
-        "Every change, newest first. t takes back the one at the cursor, whatever came after it. esc goes back. "
+        "Every change, newest first. t takes back the one at the cursor, or the selected ones. esc goes back. "
         "What was taken back says so, is dim and has a - before it; undone:yes finds it."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
@@ -105,23 +110,40 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
     # Actions
 
     def do_dream_restore(self) -> None:
-        """Take back the change at the cursor, after a look at what that changes."""
-        row = self.table.cursor_row
-        if row is None:
+        """Take back the change at the cursor, or all that are selected, the newest first, after a look at what that
+        changes."""
+        rows = self.targets()
+        for row in rows:
+            if row.operation.kind in BOOKKEEPING:
+                raise Refused(
+                    "that line only says something about another change", row.operation.label, "choose that one"
+                )
+        standing = sorted((row for row in rows if not row.undone), key=lambda row: row.position, reverse=True)
+        if not standing:
+            if rows:
+                raise Refused(
+                    "that change is taken back already", rows[0].operation.label, "^r does the last one again"
+                )
             return
-        operation = row.operation
-        if operation.kind in BOOKKEEPING:
-            raise Refused("that line only says something about another change", operation.label, "choose that one")
-        if row.undone:
-            raise Refused("that change is taken back already", operation.label, "^r does the last one again")
-        blocks = changes_of(Operation(operation.id, "", operation.actor, "", "", operation.inverse()))
 
         async def take_back(_yes: bool) -> None:
-            for done in await self.change(lambda ws: ws.undo(operation.id)):
-                say(self, f"{one_line(done.label, SAID)} (^r does it again)")
+            made: list[Operation] = []
+            try:
+                for row in standing:
+                    made += await self.change(partial(_undone, row.operation.id))
+            finally:  # also where one of them is refused: those before it are taken back
+                if made:
+                    label = (
+                        one_line(made[0].label, SAID) if len(made) == 1 else f"took back {counted(len(made), 'change')}"
+                    )
+                    say(self, f"{label} (^r does it again)")
+            self.table.clear_selection()
 
-        title = f"Take back: {one_line(operation.label, 50)}"
-        self.confirm(title, blocks, take_back, opened_by=self.key_of("dream_restore"))
+        what = one_line(standing[0].operation.label, 50) if len(standing) == 1 else counted(len(standing), "change")
+        blocks = [block for row in standing[:LISTED] for block in _taken_back(row, alone=len(standing) == 1)]
+        if len(standing) > LISTED:
+            blocks.append(Body(f"… and {len(standing) - LISTED:,} more", "dim"))
+        self.confirm(f"Take back: {what}", blocks, take_back, opened_by=self.key_of("dream_restore"))
 
     def leave(self) -> bool:
         """Back to the screen before."""
@@ -132,6 +154,16 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
 def _when(row: LogEntry) -> str:
     moment = clock.parse(row.operation.at)
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else row.operation.at
+
+
+def _undone(key: str, ws: Workspace) -> list[Operation]:
+    return ws.undo(key)
+
+
+def _taken_back(row: LogEntry, *, alone: bool) -> list[Block]:
+    operation = row.operation
+    back = changes_of(Operation(operation.id, "", operation.actor, "", "", operation.inverse()))
+    return back if alone else [Body(one_line(operation.label, 300)), *back]
 
 
 def changes_of(operation: Operation) -> list[Block]:

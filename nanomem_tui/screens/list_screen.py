@@ -17,6 +17,7 @@ from textual.screen import Screen
 from nanomem_tui.errors import in_words
 from nanomem_tui.memory.filters import FIELDS, Kind
 from nanomem_tui.screens.listing import Listing, View
+from nanomem_tui.text import one_line
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.filter_bar import FilterBar
@@ -254,7 +255,8 @@ class ListScreen(Screen[None], Generic[Row]):
         if self._loading and not view.rows and not self.listing.filter:
             self.table.show_loading()
         else:
-            empty = self.nothing() if not self.listing.filter else f"Nothing matches {self.listing.filter.source}"
+            asked = one_line(self.listing.filter.source, 200)
+            empty = f"Nothing matches {asked}" if self.listing.filter else self.nothing()
             if view.hint:
                 empty = f"{view.hint[:1].upper()}{view.hint[1:]}"
             empty += self._problem()

@@ -186,5 +186,9 @@ def _time(row: Mark) -> str:
 
 
 def _when(row: Mark) -> str:
+    """To the second where it was today: several are of one minute."""
     moment = clock.parse(row.at)
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else row.at
+    if moment is None:
+        return row.at
+    today = moment.astimezone().date() == clock.now().astimezone().date()
+    return f"{moment.astimezone():{'today %H:%M:%S' if today else '%Y-%m-%d %H:%M'}}"

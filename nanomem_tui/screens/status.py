@@ -168,6 +168,18 @@ class StatusScreen(WorkspaceScreen[Part]):
         """What the memory looks like over time."""
         self.console.go("pictures")
 
+    async def do_mend(self) -> None:
+        """Put right what the doctor can, after a look at it and a backup."""
+        from nanomem_tui.screens.mending import ask_to_mend
+
+        await ask_to_mend(self)
+
+    async def do_backup(self) -> None:
+        """Everything in one file."""
+        from nanomem_tui.screens.mending import back_up
+
+        await back_up(self)
+
     async def do_doctor(self) -> None:
         """Look at every file and table."""
         say(self, "The doctor looks at every file and table …")

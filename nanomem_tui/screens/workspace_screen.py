@@ -18,6 +18,7 @@ from nanomem_tui.actions import BY_NAME
 from nanomem_tui.conditions import Context
 from nanomem_tui.keymap import keys_of
 from nanomem_tui.operations import Operation
+from nanomem_tui.screens import drafting
 from nanomem_tui.screens.base import ListDetailScreen
 from nanomem_tui.screens.listing import View
 from nanomem_tui.widgets.toast import say, say_error
@@ -41,6 +42,7 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
     def __init__(self) -> None:
         super().__init__()
         self._wanted_row: str | None = None
+        self._doing = ""  # the action that a key began last
 
     @property
     def console(self) -> NanomemApp:
@@ -88,10 +90,11 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
             return
         if self.recorder is not None:
             self.recorder.began(self, name)
+        self._doing = name
         await super().action_do(name)
         if name == "reload":
             self.console.paint_anew()
-        if name != "back":
+        if name != "back" and not isinstance(self.app.screen, ModalScreen):  # else it is done when that is answered
             self.console.toured(self.SCREEN, name)
 
     async def change(self, work: Callable[[Workspace], Operation | Sequence[Operation]]) -> list[Operation]:
@@ -110,16 +113,20 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
 
     def ask(self, dialog: ModalScreen[Answer], then: Callable[[Answer], Awaitable[None]]) -> None:
         """Show `dialog`; do `then` with its answer unless it is None or False. Errors of the tree become toasts."""
+        doing = self._doing
 
         async def answered(answer: Answer | None) -> None:
+            drafting.drop_draft(self.console, dialog)
             if answer is None or answer is False:
                 return
             try:
                 await then(answer)
+                self.console.toured(self.SCREEN, doing)
             except Exception as error:  # noqa: BLE001 - as for any action: said in words
                 say_error(self, error)
 
         self.app.clear_notifications()  # they would lie over its keys
+        drafting.offer_draft(self.console, dialog)
         self.app.push_screen(dialog, answered)
 
     def edit_outside(self, text: str) -> str:
@@ -163,10 +170,12 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         show_last_turn(self.console)
 
     def do_tour(self) -> None:
-        """The lines for who is here for the first time."""
+        """The lines for who is here for the first time, or a walk where it was left."""
         from nanomem_tui.tour import FIRST, Tour
 
-        self.console.begin_tour(Tour(FIRST, self.console.moved_keys, self.console.ascii_only))
+        left = self.console.tour
+        again = left is not None and left.go_on()
+        self.console.begin_tour(left if again else Tour(FIRST, self.console.moved_keys, self.console.ascii_only))
 
     def do_export_view(self) -> None:
         """Write the rows that are shown to a file."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import Conflict, NanomemError, Problem
 from nanomem_tui.operations import Change
 from nanomem_tui.paths import Paths
@@ -133,7 +134,7 @@ class AgentFiles:
                 if path.stat().st_size <= AUDIT_LOOK:
                     from nanomem_tui.formats.audit import parse_audit
 
-                    found += parse_audit(path.read_bytes(), self.paths.relative(path))[1]
+                    found += parse_audit(regular.read(path), self.paths.relative(path))[1]
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -238,7 +239,7 @@ class AgentFiles:
         from nanomem_tui.store import swap
 
         for file in self.files:
-            with contextlib.suppress(NanomemError, OSError):
+            with contextlib.suppress(NanomemError, OSError, RuntimeError):  # the last: a link to itself
                 swap.settle(file.path.resolve())
 
     def export(self, tables: Mapping[str, Mapping[str, Row]]) -> tuple[tuple[str, ...], bool]:
@@ -315,7 +316,7 @@ class AgentFiles:
 
 def _last_lines(path: Path, size: int) -> set[bytes]:
     """The lines in the last `size` bytes of a file."""
-    with path.open("rb") as file:
+    with regular.opened(path) as file:
         file.seek(max(0, path.stat().st_size - size - 1))
         return {line + b"\n" for line in file.read().split(b"\n")}
 

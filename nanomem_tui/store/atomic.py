@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from nanomem_tui import regular
 from nanomem_tui.errors import Conflict, Refused, from_os_error
 from nanomem_tui.store import owners
 
@@ -75,7 +76,10 @@ def write_atomic(
     somebody writes it in that very moment (`alone`, and all about it: `swap.replace_expected`).
     Raises the errors of `from_os_error`; the old file is untouched then.
     """
-    target = path.resolve() if path.is_symlink() else path
+    try:
+        target = path.resolve() if path.is_symlink() else path
+    except RuntimeError as error:  # a link to itself
+        raise from_os_error(OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)), "writing") from error
     temporary = target.with_name(f".{target.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
@@ -104,7 +108,7 @@ def write_atomic(
 def check_unchanged(path: Path, expected: str) -> None:
     """Raise Conflict unless the file's sha256 is `expected` (`""`: the file must be absent)."""
     try:
-        found = sha256(path.read_bytes())
+        found = sha256(regular.read(path))
     except FileNotFoundError:
         found = ""
     if found != expected:
@@ -205,7 +209,7 @@ def read_stable(path: Path, *, tries: int = 20, pause: float = 0.01) -> bytes:
     try:
         for attempt in range(tries):
             before = os.stat(path)
-            data = path.read_bytes()
+            data = regular.read(path)
             after = os.stat(path)
             same = (before.st_mtime_ns, before.st_size, before.st_ino) == (
                 after.st_mtime_ns,

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
+from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import atomic, ledger, reader
@@ -182,14 +183,14 @@ def _sequence(database: Path) -> int:
 
 def _lines(path: Path) -> list[bytes]:
     try:
-        return path.read_bytes().split(b"\n")
+        return regular.read(path).split(b"\n")
     except OSError:
         return []
 
 
 def _last_line(path: Path, size: int) -> bytes:
     """The last line of a file that is not empty, looked for from its end. Raises OSError."""
-    with path.open("rb") as file:
+    with regular.opened(path) as file:
         length = TAIL
         while True:
             file.seek(max(0, size - length))

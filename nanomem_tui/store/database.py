@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import from_os_error
 from nanomem_tui.store import atomic, owners, reader
 
@@ -175,6 +175,7 @@ class Database:
 
 def connect(path: Path, *, shrinks: bool = False) -> sqlite3.Connection:
     """A connection that writes safely; transactions are begun and ended by hand. Raises the driver's errors."""
+    regular.refuse_database(path)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_WAIT)
     connection.text_factory = reader.tolerant
     for pragma in (

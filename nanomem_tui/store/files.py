@@ -17,21 +17,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui.errors import BadInput, Conflict, NanomemError, NothingToDo, Problem, Refused, from_os_error
+from nanomem_tui.errors import BadInput, Conflict, NanomemError, NothingToDo, Problem, Refused
 from nanomem_tui.formats import markdown
 from nanomem_tui.formats.history import parse_cursor
 from nanomem_tui.operations import Actor, Change, Operation, Perform, Value, new_operation
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
-from nanomem_tui.store import atomic, file_values, owners
+from nanomem_tui.store import atomic, file_steps, file_values, owners
+from nanomem_tui.store.file_steps import Step
 
 if TYPE_CHECKING:
     from nanomem_tui.store.git_history import GitHistory
 
-_MODE = 0o644
 _TRIES = 5
 _WRITER_WAIT = 0.5
 """Seconds: an agent or an editor that has the file open for writing is done with it sooner."""
-_OUTSIDE = "nanomem: keep what was edited outside\n\nbefore: {label}"
 _BARE_FEED = r"(?<!\r)\n"
 
 
@@ -52,15 +51,6 @@ class Loaded(NamedTuple):
         import base64
 
         return {"text": self.text, "raw": base64.b64encode(self.data).decode("ascii")}
-
-
-class _Step(NamedTuple):
-    key: str
-    path: Path
-    current: bytes | None
-    target: bytes | None
-    outside: bytes | None
-    """What others made of the file before: committed on its own first. None for nothing."""
 
 
 class FileLayer:
@@ -184,21 +174,21 @@ class FileLayer:
             name = git_refs.read_head(git.git_dir).name
             owners.refuse_foreign(git.git_dir / name, f"{self._paths.relative(git.git_dir)}/{name}")
 
-    def _step(self, change: Change) -> _Step:
+    def _step(self, change: Change) -> Step:
         """What the change comes to, given what is there now."""
         return self._fit(
             change.key, file_values.bytes_of(change.key, change.before), file_values.bytes_of(change.key, change.after)
         )
 
-    def _fit(self, key: str, before: bytes | None, after: bytes | None) -> _Step:
+    def _fit(self, key: str, before: bytes | None, after: bytes | None) -> Step:
         path, current = self.path(key), self.load(key).data
         if current in (before, after):
-            return _Step(key, path, current, after, current)
+            return Step(key, path, current, after, current)
         if key == DREAM_CURSOR:
             if (parse_cursor(after) or 0) <= (parse_cursor(before) or 0):
-                return _Step(key, path, current, current, current)  # taken back late: later Dreams keep their place
+                return Step(key, path, current, current, current)  # taken back late: later Dreams keep their place
             raise Conflict("another Dream moved the cursor meanwhile", key, "start again")
-        return _Step(key, path, current, file_values.merged_with(key, before, current, after), current)
+        return Step(key, path, current, file_values.merged_with(key, before, current, after), current)
 
     def begun(self, changes: Sequence[Change]) -> bool:
         """Whether any of the files holds what its change makes of it, whatever somebody else did to it since."""
@@ -277,24 +267,24 @@ class FileLayer:
         steps = [step._replace(outside=None) for _, step in self._each(contents)]
         self._apply(operation, changes, contents, steps)
 
-    def _each(self, changes: Sequence[Change]) -> list[tuple[Change, _Step]]:
+    def _each(self, changes: Sequence[Change]) -> list[tuple[Change, Step]]:
         return [(change, self._step(change)) for change in changes]
 
     def _apply(
-        self, operation: Operation, changes: Sequence[Change], contents: Sequence[Change], steps: Sequence[_Step]
+        self, operation: Operation, changes: Sequence[Change], contents: Sequence[Change], steps: Sequence[Step]
     ) -> None:
         cursors = [self._step(change) for change in changes if change.key == DREAM_CURSOR]
-        back = [step for step in cursors if _goes_back(step)]
+        back = [step for step in cursors if file_steps.goes_back(step)]
         git, problem = self._history(operation)
         if git is not None:
-            _commit_outside(git, steps, operation.label)
-        done: list[_Step] = []
+            file_steps.commit_outside(git, steps, operation.label)
+        done: list[Step] = []
         whole = 0
         head = git.head() if git is not None else None
         try:
             for step in back:
                 done.append(step)
-                _write(step)
+                file_steps.write(step)
                 whole = len(done)
             for change, step in zip(contents, steps, strict=True):
                 done.append(step)  # before: a write may fail when the file has its name already
@@ -310,16 +300,32 @@ class FileLayer:
                 )
             for step in (step for step in cursors if step not in back):
                 done.append(step)
-                _write(step)
+                file_steps.write(step)
                 whole = len(done)
         except NanomemError:
             self._take_back(done, whole)
             self._answer(git, head, [*done, *cursors])
             raise
+        again = self._look_again(done[len(back) : len(back) + len(contents)], git, operation.label)
         if committed:
-            self._commits[operation.id] = committed
+            self._commits[operation.id] = again or committed
         if problem is not None:
             self._uncommitted[operation.id] = problem
+
+    def _look_again(self, steps: Sequence[Step], git: GitHistory | None, label: str) -> str | None:
+        """Where somebody wrote over a step what they had read before it, its change is made in that as well. The commit
+        of that, None without one. The change is acknowledged whatever comes of this."""
+        file_steps.wait_for_stale(steps)
+        made = None
+        for written in steps:
+            step = written
+            for _ in range(_TRIES):
+                with contextlib.suppress(NanomemError):
+                    if not file_steps.is_overwritten(step, self.load(step.key).data):
+                        break
+                    step = self._fit(step.key, step.current, step.target)
+                    made = file_steps.put_back(git, step, label) or made
+        return made
 
     def _history(self, operation: Operation) -> tuple[GitHistory | None, Problem | None]:
         if not self._paths.is_versioned:
@@ -328,11 +334,11 @@ class FileLayer:
 
         return file_commits.history_for(self._paths, self._git(), operation)
 
-    def _write(self, done: list[_Step], change: Change, git: GitHistory | None, label: str) -> None:
+    def _write(self, done: list[Step], change: Change, git: GitHistory | None, label: str) -> None:
         """Make the last step of `done`; where somebody writes that file in this moment, what they wrote is merged."""
         for left in reversed(range(_TRIES)):
             try:
-                _write(done[-1])
+                file_steps.write(done[-1])
                 break
             except Conflict:
                 if not left:
@@ -342,58 +348,25 @@ class FileLayer:
             swap.wait_for_writers(done[-1].path, _WRITER_WAIT)
             done[-1] = self._step(change)
             if git is not None:
-                _commit_outside(git, done[-1:], label)
+                file_steps.commit_outside(git, done[-1:], label)
 
-    def _take_back(self, done: Sequence[_Step], whole: int) -> None:
+    def _take_back(self, done: Sequence[Step], whole: int) -> None:
         """Make what was begun undone; what somebody wrote since is kept. Only the first `whole` were surely written."""
         for number, step in reversed([*enumerate(done)]):
             for _ in range(_TRIES):
                 try:
                     back = self._fit(step.key, step.target, step.current)
                     if number < whole or back.current == step.target:
-                        _write(back)
+                        file_steps.write(back)
                 except Conflict:
                     continue
                 except NanomemError:
                     pass
                 break
 
-    def _answer(self, git: GitHistory | None, head: str | None, steps: Sequence[_Step]) -> None:
+    def _answer(self, git: GitHistory | None, head: str | None, steps: Sequence[Step]) -> None:
         """Where a commit was made, another that takes it back."""
         with contextlib.suppress(NanomemError):
             if git is not None and git.head() != head:
                 files = {step.key: step.current for step in steps if git.tracks(step.key)}
                 git.commit_files(files, "nanomem: take back a change that could not be finished")
-
-
-def _commit_outside(git: GitHistory, steps: Sequence[_Step], label: str) -> None:
-    head = git.head()
-    files = {step.key: step.outside for step in steps if step.outside is not None and git.tracks(step.key)}
-    if head is not None:
-        from nanomem_tui.store.git_objects import object_id
-
-        files = {key: data for key, data in files.items() if git.blob_id(head, key) != object_id("blob", data)}
-    if files:
-        git.commit_files(files, _OUTSIDE.format(label=" ".join(label.split())))
-
-
-def _goes_back(step: _Step) -> bool:
-    return (parse_cursor(step.target) or 0) < (parse_cursor(step.current) or 0)
-
-
-def _write(step: _Step) -> None:
-    """Make the file the step's target if it still is its current. Raises Conflict, and those of `from_os_error`."""
-    if step.target == step.current:
-        return
-    expected = "" if step.current is None else atomic.sha256(step.current)
-    try:
-        if step.target is not None:
-            if not step.path.parent.is_dir():
-                atomic.make_folder(step.path.parent)
-            atomic.write_atomic(step.path, step.target, expected=expected, mode=_MODE)
-            return
-        from nanomem_tui.store import swap
-
-        swap.remove_expected(step.path.resolve(), expected)
-    except OSError as error:
-        raise from_os_error(error, f"writing {step.key}") from error

@@ -15,7 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui.errors import Refused, StoreError, from_os_error
+from nanomem_tui import regular
+from nanomem_tui.errors import NanomemError, Problem, Refused, StoreError, from_os_error
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic
@@ -109,10 +110,19 @@ def load(paths: Paths) -> Forgotten:
     return _load(path, found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+def trouble(paths: Paths) -> Problem | None:
+    """Why it cannot be read; what agents wrote is not taken in until it can."""
+    try:
+        load(paths)
+    except NanomemError as error:
+        return Problem(error.what, paths.relative(paths.data / FILE), fix=error.fix)
+    return None
+
+
 @lru_cache(4)
 def _load(path: Path, _time: int, _size: int, _inode: int) -> Forgotten:
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(regular.read(path))
         marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
         return Forgotten(bytes.fromhex(value["salt"]), marks)
     except OSError as error:

@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+from nanomem_tui import regular
+
 _MOST = 1 << 20
 _NO_DREAM = "no version is shown or kept, and no Dream runs,"
 _FOLDER = f"{_NO_DREAM} until .git is a folder in the workspace, and holds what is in it"
@@ -26,7 +28,7 @@ def why_not(git_dir: Path, workspace: Path) -> tuple[str, str] | None:
             return f"{part.name} of the git repository leads out of the workspace", _FOLDER
     config = git_dir / "config"
     if config.is_file():
-        with config.open("rb") as file:
+        with regular.opened(config) as file:
             said = file.read(_MOST)
         for pattern, reason in _FORMATS:
             if re.search(pattern, said):

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import AccessDenied, Conflict, NotFound, Problem, Refused, from_os_error, in_words
 from nanomem_tui.formats.commit_ids import decode_short_id
 from nanomem_tui.paths import DREAM_CURSOR, TRACKED_FILES, Paths
@@ -377,7 +377,7 @@ class GitHistory:
             for name in VERSIONED:
                 path = paths.workspace / name
                 if path.is_file() and not path.is_symlink():
-                    files[name] = path.read_bytes()
+                    files[name] = regular.read(path)
         except OSError as error:
             raise from_os_error(error, "making the git repository") from error
         history = cls(paths.workspace / ".git")

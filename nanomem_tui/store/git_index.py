@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import Refused
 from nanomem_tui.store import git_refs
 from nanomem_tui.store.git_objects import Unnamed
@@ -52,7 +53,7 @@ def prepared(git_dir: Path, files: Mapping[str, Staged]) -> Ready | None:
     commit, written beside it and not yet fsynced. None for a form that is not ours to write. Never raises."""
     path = git_dir / "index"
     try:
-        old = path.read_bytes() if path.exists() else b""
+        old = regular.read(path) if path.exists() else b""
         new = patched(old, files)
         if new is None or new == old:
             return Ready(None, old) if new is not None else None
@@ -94,7 +95,7 @@ def update(
 def _replaced(file: Unnamed, old: bytes, mark: git_refs.Mark | None) -> bool:
     """Give `file` its name, if the index is still `old`."""
     with git_refs.lock(file.path, mark, wait=_WAIT):
-        if (file.path.read_bytes() if file.path.exists() else b"") != old:
+        if (regular.read(file.path) if file.path.exists() else b"") != old:
             return False
         os.replace(file.temporary, file.path)
     return True
@@ -132,7 +133,7 @@ def held(git_dir: Path) -> dict[bytes, str] | None:
     """The blobs of the entries by name; None for an index that is not ours to write, or cannot be read."""
     path = git_dir / "index"
     try:
-        data = path.read_bytes() if path.exists() else b""
+        data = regular.read(path) if path.exists() else b""
     except OSError:
         return None
     entries = _parse(data) if data else []

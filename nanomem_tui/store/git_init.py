@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from nanomem_tui import regular
 from nanomem_tui.store import atomic
 
 _IGNORE = ("/*", "!memory/", "!SOUL.md", "!USER.md", "!memory/MEMORY.md", "!.gitignore")
@@ -36,7 +37,7 @@ def merged_ignore(path: Path) -> bytes:
 
     Raises OSError and the errors of `from_os_error`.
     """
-    old = path.read_bytes() if path.is_file() else b""
+    old = regular.read(path) if path.is_file() else b""
     held = {line.strip() for line in old.decode("utf-8", "replace").split("\n")}
     missing = [line for line in _IGNORE if line not in held]
     if not missing and old:

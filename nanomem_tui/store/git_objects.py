@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError, from_os_error
 from nanomem_tui.store import atomic, owners
 from nanomem_tui.store.git_sync import sync_all
@@ -160,7 +161,7 @@ class ObjectStore:
     def _shallow(self) -> frozenset[str]:
         """The commits whose parents a shallow clone does not hold."""
         try:
-            return frozenset((self._folder.parent / "shallow").read_text("ascii").split())
+            return frozenset(regular.read(self._folder.parent / "shallow").decode("ascii").split())
         except (OSError, ValueError):
             return frozenset()
 
@@ -220,7 +221,7 @@ class ObjectStore:
 
     def _loose(self, sha: str) -> tuple[str, bytes] | None:
         try:
-            with open(f"{self._root}/{sha[:2]}/{sha[2:]}", "rb") as file:
+            with regular.opened(f"{self._root}/{sha[:2]}/{sha[2:]}") as file:
                 packed = file.read()
         except FileNotFoundError:
             return None
@@ -271,7 +272,7 @@ class ObjectStore:
         folder = self._folder / "pack"
         for path in sorted((*folder.glob("*.pack"), *folder.glob("*.idx"))):
             with contextlib.suppress(OSError):
-                data = path.read_bytes()
+                data = regular.read(path)
                 if data[-20:] != hashlib.sha1(data[:-20], usedforsecurity=False).digest():
                     cut.append(f"objects/pack/{path.name}")
         return ": ".join(filter(None, ("a git pack that cannot be read", ", ".join(cut[:3]))))
@@ -363,7 +364,7 @@ class Unnamed(NamedTuple):
 
 def _named(pack: Path) -> set[str]:
     """The objects of a pack, by its index (version 2: a table of 256 counts, then the ids in order)."""
-    data = pack.with_suffix(".idx").read_bytes()
+    data = regular.read(pack.with_suffix(".idx"))
     if data[:8] != b"\xfftOc\0\0\0\2":
         raise ValueError("an index of another version")
     number = int.from_bytes(data[8 + 255 * 4 : 8 + 256 * 4], "big")

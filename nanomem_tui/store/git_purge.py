@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import from_os_error
 from nanomem_tui.store import atomic, git_index, git_refs
 from nanomem_tui.store.git_objects import FILE_MODE, ObjectStore, dump_tree, is_sha, object_id, parse_tree
@@ -160,7 +161,7 @@ def _refs(git_dir: Path) -> dict[str, str]:
     """Every ref with the object that it names; HEAD too where it names one itself."""
     found: dict[str, str] = {}
     with contextlib.suppress(FileNotFoundError):
-        for line in (git_dir / "packed-refs").read_bytes().split(b"\n"):
+        for line in regular.read(git_dir / "packed-refs").split(b"\n"):
             sha, _, name = line.decode("utf-8", "replace").partition(" ")
             if is_sha(sha) and git_refs.is_safe(name):
                 found[name] = sha

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import Refused
 from nanomem_tui.store import atomic
 from nanomem_tui.store.git_objects import DamagedGit, Unnamed, is_sha
@@ -78,7 +79,7 @@ def read_ref(git_dir: Path, ref: str) -> str | None:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode("utf-8", "replace").strip()
+        return regular.read(path).decode("utf-8", "replace").strip()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except OSError as error:

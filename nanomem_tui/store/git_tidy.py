@@ -12,6 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from nanomem_tui import regular
 from nanomem_tui.store import git_index, git_refs
 from nanomem_tui.store.git_history import AUTHOR, INIT_MESSAGE, VERSIONED
 from nanomem_tui.store.git_index import Staged
@@ -67,7 +68,7 @@ def _ours(git: GitHistory) -> list[Commit]:
 def _is_there(paths: Paths, name: str, entry: str | None) -> bool:
     """Whether the file is what its entry says: then a person brought both back, or takes the file away."""
     try:
-        data = (paths.workspace / name).read_bytes()
+        data = regular.read(paths.workspace / name)
     except OSError:
         return entry is None
     return entry is not None and object_id("blob", data) == entry

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from nanomem_tui import regular
 from nanomem_tui.errors import BadInput, Conflict, NanomemError, NotFound, Problem
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import atomic
@@ -174,7 +175,7 @@ class Habits:
     def _look(self) -> tuple[Kept, bytes | None, str]:
         """What is kept, the bytes of the file (None: there is none), and why they cannot be read."""
         try:
-            with self._file.open("rb") as file:
+            with regular.opened(self._file) as file:
                 data = file.read(MOST_BYTES + 1)
         except FileNotFoundError:
             return Kept(), None, ""
@@ -196,8 +197,8 @@ class Habits:
             after = change(kept)
             atomic.make_folder(self._file.parent)
             if why:
-                atomic.quarantine(self._paths.quarantine, self._file.name, self._file.read_bytes())
-            expected = "" if data is None else atomic.sha256(self._file.read_bytes() if why else data)
+                atomic.quarantine(self._paths.quarantine, self._file.name, regular.read(self._file))
+            expected = "" if data is None else atomic.sha256(regular.read(self._file) if why else data)
             try:
                 atomic.write_atomic(self._file, _written(after), expected=expected)
             except Conflict:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import atomic, owners
@@ -103,7 +103,7 @@ class LedgerFile(NamedTuple):
 def read_file(path: Path) -> LedgerFile:
     """Read one ledger file without changing it; what cannot be read costs the lines it sits in and nothing else."""
     try:
-        data = path.read_bytes()
+        data = regular.read(path)
     except FileNotFoundError:
         return LedgerFile(path, (), ())
     operations: list[Operation] = []
@@ -328,7 +328,7 @@ class Ledger:
             for file in [file for file in self._adopted if not file.ids & waiting]:
                 with contextlib.suppress(OSError, NanomemError):  # tried again after the next checkpoint
                     if read_file(file.path).damaged:
-                        atomic.quarantine(quarantine, file.path.name, file.path.read_bytes())
+                        atomic.quarantine(quarantine, file.path.name, regular.read(file.path))
                     os.unlink(file.path)
                     os.close(file.handle)
                     self._adopted.remove(file)

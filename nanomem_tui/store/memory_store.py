@@ -365,7 +365,8 @@ class MemoryStore(RowStore):
     def problems(self) -> list[Problem]:
         """What could not be read or written, here and in the shared files."""
         found = [*self.source.repaired, *self._row_problems, *self._ledger_problems, *self.files.problems()]
-        found += [problem for problem in (self.source.damage, self._copy_problem) if problem is not None]
+        others = (self.source.damage, self._copy_problem, forgotten.trouble(self.paths))
+        found += [problem for problem in others if problem is not None]
         if self.paths.own_id.exists() and kept_id(self.paths.own_id) != self.workspace_id:
             what = "the file that keeps the id of this workspace is damaged; its ledger tells the id"
             where = self.paths.relative(self.paths.own_id)

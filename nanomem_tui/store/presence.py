@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.paths import Paths
 
 PROC = Path("/proc")
@@ -117,7 +118,7 @@ def _agents(paths: Paths, proc: Path, own_pid: int) -> Iterator[Program]:
 def _records(run_dir: Path | None) -> Iterator[dict[str, Any]]:
     for path in sorted(run_dir.glob("gateway*.json")) if run_dir else ():
         with contextlib.suppress(OSError, ValueError):
-            record = json.loads(path.read_bytes())
+            record = json.loads(regular.read(path))
             if isinstance(record, dict) and isinstance(record.get("pid"), int) and record["pid"] > 0:
                 yield record
 
@@ -279,7 +280,7 @@ def _as_seen_by(pid: int, path: str, proc: Path) -> Path:
 
 def _configured_workspace(config: Path) -> str:
     try:
-        configured = json.loads(config.read_bytes())["agents"]["defaults"]["workspace"]
+        configured = json.loads(regular.read(config))["agents"]["defaults"]["workspace"]
     except (OSError, ValueError, KeyError, TypeError):
         configured = None
     return configured if isinstance(configured, str) and configured else "~/.nanobot/workspace"

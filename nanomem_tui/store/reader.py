@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nanomem_tui import tokens
+from nanomem_tui import regular, tokens
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, says_why
 
@@ -38,7 +38,6 @@ _RECORDS = f"SELECT {', '.join(RECORD_COLUMNS)} FROM records WHERE workspace_id 
 @contextlib.contextmanager
 def open_database(path: Path, newest: int | None = None) -> Iterator[sqlite3.Connection]:
     """A read-only connection. `newest`: the schema we know. Raises NewerDatabase, CorruptDatabase and the like.
-
     Without a `-wal` beside it the file is opened as immutable, so that reading leaves no `-wal` and `-shm`. Where a
     `-wal` lies on a full disk or in a folder that we may not write to, SQLite cannot make its `-shm`: a copy is read.
     """
@@ -72,6 +71,7 @@ def _connected(path: Path, stack: contextlib.ExitStack) -> tuple[sqlite3.Connect
 
 
 def _connect(path: Path, flags: str, stack: contextlib.ExitStack) -> tuple[sqlite3.Connection, int]:
+    regular.refuse_database(path)
     connection = sqlite3.connect(f"{path.as_uri()}?{flags}", uri=True, timeout=5, check_same_thread=False)
     stack.callback(connection.close)
     return connection, int(connection.execute("PRAGMA user_version").fetchone()[0])

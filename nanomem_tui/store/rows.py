@@ -284,7 +284,7 @@ class RowStore:
         Waits for a process that writes the files and has yet to remember what it wrote: that is no agent's doing. When
         it takes longer than `wait` seconds, the files are noticed another time; None: the caller holds the lock.
         """
-        if not self.files.has_new():
+        if not self.files.has_new() or forgotten.trouble(self.paths) is not None:
             return
         with contextlib.nullcontext(True) if wait is None else self.source.held(wait) as held:
             if not held:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import config, setting_values, settings
+from nanomem_tui import config, regular, setting_values, settings
 from nanomem_tui.errors import BadInput, NothingToDo
 from nanomem_tui.store import atomic
 
@@ -53,5 +53,5 @@ def _write(file: Path, table: dict[str, Any]) -> None:
 
     atomic.make_folder(file.parent)
     if file.exists():
-        atomic.write_atomic(file.with_name(f"{file.name}.bak"), file.read_bytes())
+        atomic.write_atomic(file.with_name(f"{file.name}.bak"), regular.read(file))
     atomic.write_atomic(file, tomli_w.dumps(table).encode())

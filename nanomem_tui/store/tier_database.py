@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, StoreError
 from nanomem_tui.paths import Paths
 from nanomem_tui.store import reader, tier_schema
@@ -164,6 +165,7 @@ class TierDatabase:
         inode = self.path.stat().st_ino
         if getattr(self._local, "inode", None) != inode:
             uri = f"{self.path.as_uri()}?mode=ro"
+            regular.refuse_database(self.path)
             made = sqlite3.connect(uri, uri=True, timeout=5, check_same_thread=False, isolation_level=None)
             self._local.connection, self._local.inode = made, inode
             with self._queue_lock:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from nanomem_tui import regular
 from nanomem_tui.errors import Refused, StoreError, from_os_error
 from nanomem_tui.store import atomic, owners
 from nanomem_tui.store.tier_kinds import KINDS
@@ -72,7 +73,7 @@ def manifest_of(folder: Path, name: str) -> Manifest:
     """The manifest of an archive. Raises StoreError for one that cannot be read."""
     path = folder / f"{name}.json"
     try:
-        body = json.loads(path.read_bytes())
+        body = json.loads(regular.read(path))
         found = Manifest(**{field: body[field] for field in Manifest._fields})
     except OSError as error:
         raise from_os_error(error, "reading the manifest of an archive") from error
@@ -166,7 +167,7 @@ def _read_back(path: Path) -> tuple[str, str]:
 
 def file_digest(path: Path) -> str:
     """The SHA-256 of a file. Raises OSError."""
-    with open(path, "rb") as file:
+    with regular.opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

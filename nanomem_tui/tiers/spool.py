@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock
+from nanomem_tui import clock, regular
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.store import atomic, owners
 from nanomem_tui.tiers.entries import Kept, kept_of, signed
@@ -121,7 +121,7 @@ def damaged(folder: Path) -> list[Problem]:
     found = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         with contextlib.suppress(OSError):
-            found += [_unread(path.name, number) for number in read_lines(path.read_bytes(), None).bad]
+            found += [_unread(path.name, number) for number in read_lines(regular.read(path), None).bad]
     return found
 
 
@@ -262,7 +262,7 @@ class Spool:
             return []
         try:
             if atomic.try_lock(handle) and path.exists():
-                data = path.read_bytes()
+                data = regular.read(path)
                 segment = Segment(path, handle, len(data))
                 content = read_lines(data, segment)
                 left = without_aged(content.entries, content.aged)
@@ -314,7 +314,7 @@ class Spool:
         """Take a segment away in which nothing waits; its bytes go to the quarantine first where some are no entry."""
         try:
             if segment.damaged:
-                atomic.quarantine(self._quarantine, segment.path.name, segment.path.read_bytes())
+                atomic.quarantine(self._quarantine, segment.path.name, regular.read(segment.path))
             os.unlink(segment.path)
         except (OSError, NanomemError):
             return  # tried again by who takes it over

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store.atomic import write_atomic
 from nanomem_tui.vectors.legible import share_read
@@ -155,7 +156,7 @@ class PassageVectors:
         size = _DIGEST + 4 * dimension
         data = b""
         with contextlib.suppress(OSError):
-            data = file.read_bytes() if file.is_file() else b""
+            data = regular.read(file) if file.is_file() else b""
             whole = len(data) // size * size
             if whole > 4 * MOST * size:
                 write_atomic(file, data[whole - 2 * MOST * size : whole])

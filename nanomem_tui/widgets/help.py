@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from textual import on
@@ -123,6 +124,7 @@ class PaletteScreen(ChoosingDialog[Choice]):
         for screen in SCREENS:
             if screen != context.screen:
                 self._choices += [Choice(screen, action) for action in actions_on(screen, "screen")]
+        self._own = [fold(choice.action.label_on(choice.screen)) for choice in self._choices]
         self._names = [fold(self._label(choice)) for choice in self._choices]
         self._texts = [fold(f"{self._label(choice)} {self._help(choice)}") for choice in self._choices]
 
@@ -173,9 +175,14 @@ class PaletteScreen(ChoosingDialog[Choice]):
             return
         found = ranked(self._texts, search(self._texts, parse(event.value, {})))
         words = fold(event.value).split()
-        found = sorted(found, key=lambda index: not all(word in self._names[index] for word in words))
+        found = sorted(found, key=lambda index: self._far(index, words))
         self.table.set_rows([self._choices[index] for index in found], empty="No command of that name.")
         self.table.move_cursor(0)
+
+    def _far(self, index: int, words: Sequence[str]) -> int:
+        """0 for one that is called so itself, 1 where its screen is, 2 for one that only speaks of it."""
+        near = (self._own, self._names)
+        return next((at for at, names in enumerate(near) if all(word in names[index] for word in words)), len(near))
 
     def _slashed(self, typed: str) -> list[Choice]:
         """The actions of an agent's command, as far as it is typed; what stands behind its name goes with it."""

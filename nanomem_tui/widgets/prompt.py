@@ -15,6 +15,8 @@ from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
 
+KEPT = "This was being written when the console was ended, and is not saved yet."
+
 
 def typed_number(answer: str | None) -> int | None:
     """The whole number that was typed, with or without commas between its digits; None for anything else."""
@@ -89,6 +91,21 @@ class EditScreen(Dialog[str | None]):
         area = self.query_one(SafeTextArea)
         area.focus()
         area.move_cursor(area.document.end)
+
+    @property
+    def draft_of(self) -> tuple[str, str]:
+        """To what a draft of it belongs: the title, and the text before."""
+        return self._title, self._before
+
+    @property
+    def draft(self) -> str | None:
+        """What is written and not saved; None while that is what was there before."""
+        return self.query_one(SafeTextArea).text if self.is_mounted and self.changed else None
+
+    def take_draft(self, text: str) -> None:
+        """Begin with what was being written when the console was ended. Before it is shown."""
+        if self._typed is None:
+            self._typed, self._why = text, KEPT
 
     @property
     def changed(self) -> bool:

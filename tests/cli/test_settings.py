@@ -186,3 +186,13 @@ def test_an_address_that_cannot_be_asked_is_refused_and_never_repeated(file: Pat
 
 def test_the_themes_that_may_be_set_are_those_of_the_console() -> None:
     assert set(settings.THEMES) - {"auto", "dark", "light"} >= {*THEME_NAMES, *BUILTIN_THEMES}
+
+
+def test_what_is_wrong_with_moved_keys_is_named_by_status_doctor_and_show(file: Path, run: Run) -> None:
+    file.write_text('[keys]\ndisable = "f6"\ndelete = "q"\nundo = "ctrl+shift+mega"\n', encoding="utf-8")
+    for command in (("memory", "status"), ("doctor",), ("config", "show")):
+        shown = run(*command)
+        text = shown.out + shown.err
+        assert "there is no action “disable”; did you mean `toggle`?" in text
+        assert "q is both" in text
+        assert "there is no key “ctrl+shift+mega”" in text

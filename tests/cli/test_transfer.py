@@ -317,3 +317,15 @@ def test_the_earlier_values_of_a_fact_go_out_and_come_in(workspace: Path, run: R
     (fact,) = run("facts", "list", "--workspace", other, "--json").json
     values = run("facts", "history", fact["id"], "--workspace", other, "--json").json
     assert [one["value"] for one in values] == ["Porto", "Lisbon"]
+
+
+def test_a_dash_is_standard_output_and_never_the_name_of_a_file(
+    home: Callable[[str], Path], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home("ramfirst")
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    assert "items" in run("memory", "export", "--to", "-").json
+    for line in (("memory", "export", "--format", "jsonl", "--to", "-"), ("record", "export", "--to", "-")):
+        assert run(*line).code == 2
+    assert set(tmp_path.iterdir()) == before

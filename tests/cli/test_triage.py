@@ -184,5 +184,9 @@ def test_what_leaks_is_listed_and_goes_where_it_belongs_without_a_scope(
     assert ids(run, "leak") == []
     run("undo")
     assert ids(run, "leak") == ["leak:job"]
+    assert "channel:telegram:user:Ana" in run("triage", "like", "leak:job", "split", "--once", "--dry-run").out
+    assert run("triage", "like", "leak:job", "split", "--once", "--yes").code == 0
+    assert ids(run, "leak") == []
+    run("undo")
     run("triage", "snooze", "leak:job")
     assert run("scopes", "leaks", "--json").json == []

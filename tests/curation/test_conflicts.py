@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
+from nanomem_tui.curation.decisions import scope_fields
 from nanomem_tui.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.memory.superseded import mark_of
 from nanomem_tui.workspace import Workspace
@@ -150,6 +151,50 @@ def test_what_cannot_be_decided_is_refused_in_words(ws: Workspace) -> None:
     ws.items.edit(older, text="User lives in Ghent")
     with pytest.raises(Conflict, match="changed it meanwhile"):
         ws.conflicts.supersede([pair])
+
+
+@pytest.mark.parametrize("decide", ["supersede", "keep_new"])
+def test_what_one_chat_was_told_takes_nothing_from_the_others(ws: Workspace, decide: str) -> None:
+    older, newer = add(ws, "User lives in Berlin"), add(ws, "User lives in Munich", chat="42", scope="chat")
+    pairs = ws.conflicts.all()
+    with pytest.raises(Refused, match="only telegram:42 sees") as refused:
+        getattr(ws.conflicts, decide)(pairs)
+    assert "global first" in refused.value.fix
+    assert ws.items.get(older).enabled
+    ws.conflicts.keep_old(pairs)  # what is for everybody may stand for a chat's
+    assert mark_of(ws.items.get(newer)) is not None
+
+
+def test_the_queue_refuses_it_too(ws: Workspace) -> None:
+    add(ws, "User lives in Berlin")
+    add(ws, "User lives in Munich", chat="42", scope="chat")
+    done = ws.triage.findings(["conflict"])
+    with pytest.raises(Refused, match="only telegram:42 sees"):
+        ws.triage.decide(done, "merge")
+
+
+def test_in_a_private_chat_the_person_and_the_chat_stand_for_each_other(ws: Workspace) -> None:
+    older = add(ws, "User lives in Berlin", chat="42", sender="42", scope="user")
+    newer = add(ws, "User lives in Munich", chat="42", sender="42", scope="chat")
+    ws.conflicts.supersede(ws.conflicts.all())
+    mark = mark_of(ws.items.get(older))
+    assert mark is not None
+    assert mark.by == newer
+
+
+@pytest.mark.parametrize("how", ["move", "edit", "copy"])
+def test_what_is_moved_was_not_said_again(ws: Workspace, how: str) -> None:
+    older = add(ws, "User lives in Berlin", chat="42", scope="chat")
+    newer = add(ws, "User lives in Munich")
+    known = ws.items.get(older).updated_at
+    if how == "edit":
+        ws.items.edit(older, **scope_fields("global", ws.id))
+    else:
+        do = ws.scopes.move if how == "move" else ws.scopes.copy
+        operation, _ = do([older], ws.scopes.named("global"))
+        older = operation.changes[0].key
+    assert ws.items.get(older).updated_at == known
+    assert all(pair.newer.id == newer for pair in ws.conflicts.found())
 
 
 def test_a_lesson_is_moved_to_no_scope(ws: Workspace) -> None:

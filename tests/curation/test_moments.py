@@ -162,15 +162,34 @@ def test_a_difference_tells_what_came_went_and_changed_between_two_moments(ws: W
 def test_moments_are_named_by_time_by_checkpoint_and_by_operation(ws: Workspace) -> None:
     ws.items.add("Drinks tea")
     ws.flush()
-    last = ws.moments.named("checkpoint -1")
+    last = ws.moments.named("checkpoint-1")
+    assert ws.moments.named("checkpoint -1").at == last.at
     ws.items.add("Drinks coffee")
     assert [one.now.text for one in ws.moments.diff(last)] == ["Drinks coffee"]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("names", [("2 weeks ago", "2w ago", "14 days ago"), ("9 minutes ago", "9m ago", "9 min ago")])
+@pytest.mark.parametrize(
+    "names", [("2 weeks ago", "2w ago", "14 days ago", "2w"), ("9 minutes ago", "9m ago", "9 min ago", "9m")]
+)
 def test_a_time_ago_is_said_in_short_or_in_full(ws: Workspace, names: tuple[str, ...]) -> None:
     with clock.at(datetime(2026, 11, 20, 12, tzinfo=UTC)):
         assert len({ws.moments.named(name).at for name in names}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("11:30", "2026-11-20 11:30:00"), ("11:30:09", "2026-11-20 11:30:09"), ("12:30", "2026-11-19 12:30:00"),
+        ("today 13:00", "2026-11-20 13:00:00"), ("yesterday", "2026-11-19 00:00:00"),
+        ("yesterday 11:30", "2026-11-19 11:30:00"),
+    ],
+)  # fmt: skip
+def test_a_time_alone_is_the_last_one_that_there_was(ws: Workspace, name: str, wanted: str) -> None:
+    now = datetime(2026, 11, 20, 12).astimezone()
+    with clock.at(now):
+        at = clock.parse(ws.moments.named(name).at)
+        assert at is not None
+        assert f"{at.astimezone():%Y-%m-%d %H:%M:%S}" == wanted
 
 
 @pytest.mark.parametrize("name", ["", "soon", "2 heeks ago", "2026-13-40", "-5h ago", "checkpoint", "99:99"])

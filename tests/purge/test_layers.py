@@ -65,3 +65,23 @@ def test_what_an_agent_did_and_the_knowledge_base(
     goals = run("record", "goal", "list", "--json").json
     assert len(goals) == (0 if command == "forget" else 1)
     assert run("doctor").code == 0
+
+
+def test_where_it_cannot_be_read_what_stays_forgotten_nothing_is_taken_in_and_all_else_shown(
+    home: Callable[[str], Path], run: Run
+) -> None:
+    workspace = home("ramfirst")
+    snapshot = workspace / "memory" / "LTM_SNAPSHOT.json"
+    before = snapshot.read_bytes()
+    first = json.loads(before)["items"][0]["id"]
+    assert run("forget", "--id", first, "--yes").code == 0
+    listed = run("memory", "list", "--json").json
+    (workspace.parent / "nanomem" / "forgotten.json").write_text("junk")
+    snapshot.write_bytes(before)
+    assert run("memory", "list", "--json").json == listed
+    assert "what is to stay forgotten cannot be read" in run("doctor").out
+    assert run("doctor").code == 1
+    refused = run("memory", "add", "--text", "tea")
+    assert (refused.code, "forgotten.json" in refused.err) == (2, True)
+    (workspace.parent / "nanomem" / "forgotten.json").unlink()
+    assert run("memory", "add", "--text", "tea").code == 0

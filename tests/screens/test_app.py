@@ -296,6 +296,15 @@ async def test_an_action_that_fails_unexpectedly_is_said_in_words_and_the_consol
 
 
 @pytest.mark.slow
+async def test_the_palette_shows_first_what_is_called_so_itself(demo: Path) -> None:
+    async with console(demo, "items", (100, 30)) as on:
+        await on.press("ctrl+p")
+        await on.type("pict")
+        await on.shows("Status: pictures")
+        await on.press("enter")
+        await on.until(lambda: on.screen.SCREEN == "pictures")
+
+
 async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo: Path) -> None:
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")

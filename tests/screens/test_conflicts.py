@@ -24,8 +24,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             ws.items.add(text)
         for text in ("User likes [/b] \x1btea 🍵", "User does not like [/b] \x1btea 🍵"):
             ws.items.add(text)
-        ws.items.add("Reply in German")
-        ws.items.add("Reply in French", channel="telegram", chat_id="42")
+        ws.items.add("Reply in German", channel="telegram", chat_id="42")
+        ws.items.add("Reply in French")
     return made
 
 
@@ -64,8 +64,7 @@ async def test_a_small_screen_shows_the_list_then_both(home: Path, size: tuple[i
 @pytest.mark.parametrize(
     ("key", "gone"),
     [
-        ("m", {"Reply in German": "outdated"}), ("-", {"Reply in French": "wrong"}),
-        ("x", {"Reply in German": "wrong"}), ("+", {}),
+        ("m", {"Reply in German": "outdated"}), ("x", {"Reply in German": "wrong"}), ("+", {}),
     ],
 )  # fmt: skip
 async def test_each_key_decides_and_u_takes_it_back(home: Path, key: str, gone: dict[str, str]) -> None:
@@ -80,6 +79,15 @@ async def test_each_key_decides_and_u_takes_it_back(home: Path, key: str, gone: 
         await on.press("u")
         await on.until(lambda: len(on.ids) == 3)
     assert state(home) == before
+
+
+async def test_what_one_chat_was_told_takes_nothing_from_the_others(home: Path) -> None:
+    async with console(home, "conflicts", (120, 40)) as on:
+        await at_german(on)
+        await on.press("-")
+        await on.shows("only telegram:42 sees what stands", "keep both")
+        assert len(on.ids) == 3
+    assert superseded(home) == {}
 
 
 async def test_one_moves_to_the_scope_that_is_typed(home: Path) -> None:

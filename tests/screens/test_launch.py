@@ -84,7 +84,7 @@ def test_an_idle_console_writes_nothing(demo: Path) -> None:
         pytest.fail(f"it never stops writing: {console.text[-500:]!r}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_saves_restores_the_terminal_and_ends(demo: Path, number: int) -> None:
     with start(demo) as console:
         console.wait_for(FOOTER)

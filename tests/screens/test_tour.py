@@ -55,3 +55,31 @@ async def test_the_walk_tells_of_an_item_that_is_given_to_the_agent(demo: Path) 
         assert item.enabled
         assert item.source == "tool_result"
         assert any("came out of a tool" in line for step in tour.WALK for line in step.lines)
+
+
+async def test_a_step_that_asks_first_is_done_with_the_answer(demo: Path) -> None:
+    async with console(demo, "dream", (100, 30)) as on:
+        steps = (tour.Step(("Take one back.",), ("dream dream_restore",)), tour.Step(("Well done.",)))
+        on.app.begin_tour(tour.Tour(steps, {}))
+        await on.until(lambda: on.ids)
+        await on.press("t")
+        await on.shows("y take it back")
+        await on.press("escape")
+        await on.shows("Take one back.")
+        await on.press("t")
+        await on.shows("y take it back")
+        await on.press("y")
+        await on.shows("Well done.")
+
+
+async def test_a_walk_that_was_put_away_comes_back_where_it_was(demo: Path) -> None:
+    async with console(demo, "items", (80, 24)) as on:
+        on.app.begin_tour(tour.Tour((tour.Step(("First.",), ("undo",)), tour.Step(("Second.",))), {}))
+        await on.press("d", "u")
+        await on.shows("Second.")
+        await on.press("escape")
+        await on.until(lambda: "Second." not in on.text)
+        await on.press("colon")
+        await on.type("tour")
+        await on.press("enter")
+        await on.shows("Second.")

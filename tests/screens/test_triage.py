@@ -15,6 +15,7 @@ from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.filter_bar import LineInput
 from nanomem_tui.widgets.prompt import SafeTextArea
+from nanomem_tui.widgets.row_line import RowLine
 from nanomem_tui.workspace import Workspace
 from tests.curation.lookers import look_for_junk
 from tests.memory.test_inbox import hold
@@ -280,3 +281,19 @@ async def test_a_decision_is_recorded_and_made_again_on_what_came_since(home: Pa
         await on.until(lambda: "junk f" not in words(on))
         await on.press("u")
         await on.until(lambda: "junk f" in words(on))
+
+
+async def test_where_there_is_no_room_beside_the_list_the_whole_reason_stands_beneath_it(home: Path) -> None:
+    with open_workspace(home) as ws:
+        junk = next(one for one in ws.triage.findings() if one.kind == "long")
+    async with console(home, "inbox", (80, 24)) as on:
+        await on.until(lambda: junk.id in on.ids)
+        await on.at(junk.id)
+        line = on.screen.query_one(RowLine)
+        assert line.display
+        await on.until(lambda: junk.why[:70] in "".join(segment.text for segment in line.render_line(0)))
+        await on.press("enter")
+        await on.until(lambda: not line.display)
+    async with console(home, "inbox", (150, 40)) as on:
+        await on.until(lambda: on.ids)
+        assert not on.screen.query_one(RowLine).display

@@ -121,6 +121,8 @@ TOLD_ELSEWHERE = {
     "keep_recall": "saved questions: tests/screens/test_recall.py",
     "check_recall": "saved questions: tests/screens/test_recall.py",
     "doctor": "tests/screens/test_status.py",
+    "mend": "tests/screens/test_mending.py",
+    "backup": "tests/screens/test_mending.py",
     "next_list": "leads from list to list",
     "jump": "tests/screens/test_find.py",
     "last_turn": "both tell what memory/given.py says: tests/screens/test_recall.py, tests/cli/test_turns.py",

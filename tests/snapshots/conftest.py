@@ -18,6 +18,7 @@ import pytest_textual_snapshot
 from nanomem_tui import clock
 from nanomem_tui.demo import build
 from nanomem_tui.facts import journal, reflections
+from nanomem_tui.memory import turn
 from nanomem_tui.memory.recall import Recall
 from nanomem_tui.screens import tiers
 from nanomem_tui.tiers.trail import Stored
@@ -48,6 +49,8 @@ def pictured_home(tmp_path_factory: pytest.TempPathFactory, clean_home: Path, ut
     with clock.at(MOMENT), pytest.MonkeyPatch.context() as patch:
         for module in (journal, reflections):  # an id is shown: the same one in every run
             patch.setattr(module, "new_key", lambda kind: f"{kind}_{next(numbers):013}")
+        # A log of turns holds their ids, and its size is shown: ids of one length.
+        patch.setattr(turn, "new_key", lambda kind: f"{kind}_{clock.now_ms()}_{next(numbers):06}")
         build(home)
         _work(home / "workspace")
     for path in (*home.rglob("*.md"), *home.rglob(".dream_cursor")):  # a note and a Dream are as old as their files

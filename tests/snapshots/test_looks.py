@@ -39,7 +39,7 @@ LOOKS: dict[str, dict[str, str]] = {
 
 
 ID = 18  # digits
-OPERATION = re.compile(r"(op_\d+_\d+_\d+)( *)")
+OPERATION = re.compile(r"((op|turn)_\d+_\d+(?:_\d+)?)( *)")
 """An id that holds the number of a process."""
 
 
@@ -94,7 +94,7 @@ async def pictures(app: NanomemApp) -> str:
             await steady(app, pilot)
             lines += [f"{size[0]}x{size[1]}", *in_text(app.screen._compositor.render_strips(), letters)]
     text = "\n".join([*lines, *(f"{letter} {style}" for style, letter in letters.items())]) + "\n"
-    return OPERATION.sub(lambda found: ("op_" + "0" * ID).ljust(len(found[0])), text)  # of no pid's length
+    return OPERATION.sub(lambda found: (f"{found[2]}_" + "0" * ID).ljust(len(found[0])), text)  # of no pid's length
 
 
 def keep_rules(home: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
+from nanomem_tui import open_workspace, regular
 from nanomem_tui.errors import AccessDenied, DiskFull, NanomemError
 from nanomem_tui.store import atomic
 from tests.store.homes import Agent, files, item, kill, make_home, state
@@ -119,7 +119,7 @@ def test_without_permission_to_write_reading_goes_on(
 def test_a_file_that_cannot_be_read_is_named_and_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = make_home(tmp_path)
     before = (workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes()
-    real = Path.read_bytes
+    real = regular.read
 
     def denied(path: Path) -> bytes:
         if path.name == "LTM_SNAPSHOT.json":
@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_read_is_named_and_left_alone(tmp_path: Path, monk
         return real(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", denied)
+        patch.setattr(regular, "read", denied)
         with open_workspace(workspace) as ws:
             with pytest.raises(AccessDenied, match="no permission while reading"):
                 ws.items.all()

@@ -12,7 +12,7 @@ import pytest
 from nanomem_tui.errors import Conflict, DiskFull
 from nanomem_tui.operations import Operation, new_operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import atomic, swap
+from nanomem_tui.store import atomic, file_steps, swap
 from nanomem_tui.store.files import FileLayer
 from nanomem_tui.store.git_history import GitHistory
 from tests.crash.harness import fork
@@ -209,3 +209,47 @@ def test_what_a_killed_process_had_displaced_is_put_back_before_its_change_is_fi
     assert paths.user.read_text() == THEIRS
     layer.apply(new_operation("file.edit", "ours", changes), changes)
     assert paths.user.read_text() == BOTH
+
+
+@WRITERS
+def test_ours_is_made_again_in_what_was_written_over_it_from_the_text_before(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    monkeypatch.setattr(file_steps, "wait_for_stale", lambda _: write(paths.user, THEIRS))
+    layer, operation = edit(paths)
+    assert paths.user.read_text() == BOTH == git(paths.workspace, "show", f"HEAD:{KEY}")
+    again, kept, ours = told(paths, 3)
+    assert (again, kept, ours) == (
+        "nanomem: make a change again that was written over", "nanomem: keep what was edited outside", "nanomem: ours",
+    )  # fmt: skip
+    assert layer.commit_of(operation) == git(paths.workspace, "rev-parse", "HEAD").strip()
+    monkeypatch.undo()
+    back = new_operation("undo", "undo: ours", operation.inverse(), undoes=operation.id)
+    layer.apply(back, back.changes)
+    assert paths.user.read_text() == THEIRS
+
+
+def test_a_line_that_went_and_was_written_back_from_the_text_before_goes_again(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_steps, "wait_for_stale", lambda _: paths.user.write_text(THEIRS))
+    edit(paths, OLD.replace("- b\n", ""))
+    assert paths.user.read_text() == THEIRS.replace("- b\n", "")
+
+
+@pytest.mark.parametrize("later", [BOTH, OURS + "- more\n", OURS.replace("- a\n", "")])
+def test_what_somebody_made_of_ours_stays_as_it_is(paths: Paths, monkeypatch: pytest.MonkeyPatch, later: str) -> None:
+    monkeypatch.setattr(file_steps, "wait_for_stale", lambda _: paths.user.write_text(later))
+    edit(paths)
+    assert paths.user.read_text() == later
+    assert told(paths, 1) == ["nanomem: ours"]
+
+
+def test_where_both_changed_one_line_theirs_stays_and_ours_is_in_the_history(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = OLD.replace("- b\n", "- b of theirs\n")
+    monkeypatch.setattr(file_steps, "wait_for_stale", lambda _: paths.user.write_text(theirs))
+    edit(paths, OLD.replace("- b\n", "- b of ours\n"))
+    assert paths.user.read_text() == theirs
+    assert "- b of ours" in git(paths.workspace, "show", f"HEAD:{KEY}")

@@ -1,0 +1,49 @@
+"""What is being written when the console is ended from outside is kept, and offered where it is edited again."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from nanomem_tui.errors import NanomemError
+from nanomem_tui.store.drafts import Drafts
+from nanomem_tui.text import counted
+from nanomem_tui.widgets.toast import say
+
+if TYPE_CHECKING:
+    from nanomem_tui.app import NanomemApp
+
+
+def keep_drafts(console: NanomemApp) -> None:
+    """Keep what every open editor holds and nobody saved; where nothing can be written that is lost."""
+    from nanomem_tui.widgets.prompt import EditScreen  # dialogs are no part of the start
+
+    for shown in console.screen_stack:
+        if isinstance(shown, EditScreen) and (text := shown.draft) is not None:
+            with contextlib.suppress(OSError, NanomemError):
+                Drafts(console.opening.paths).keep(*shown.draft_of, text)
+
+
+def offer_draft(console: NanomemApp, dialog: Screen[Any]) -> None:
+    """Begin an editor with the draft that belongs to it."""
+    from nanomem_tui.widgets.prompt import EditScreen
+
+    if isinstance(dialog, EditScreen) and (text := Drafts(console.opening.paths).of(*dialog.draft_of)) is not None:
+        dialog.take_draft(text)
+
+
+def drop_draft(console: NanomemApp, dialog: Screen[Any]) -> None:
+    """It was saved or left by who saw it."""
+    from nanomem_tui.widgets.prompt import EditScreen
+
+    if isinstance(dialog, EditScreen):
+        Drafts(console.opening.paths).drop(*dialog.draft_of)
+
+
+def tell_drafts(console: NanomemApp) -> None:
+    """Say that there are some."""
+    if number := Drafts(console.opening.paths).count():
+        text = f"{counted(number, 'text')} not saved when the console was ended: edit the same again, it is kept there"
+        say(console.main_screen, text, "warning")

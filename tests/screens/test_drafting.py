@@ -1,0 +1,85 @@
+"""What is being written when the console is ended from outside is offered again where it belongs."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import stat
+import sys
+from pathlib import Path
+
+from nanomem_tui import open_workspace, paths
+from tests.screens.console import console
+from tests.store.homes import make_home
+
+
+def drafts(home: Path) -> list[Path]:
+    folder = paths.locate(home).data / "drafts"
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+async def test_a_text_that_was_being_edited_is_there_when_the_same_is_edited_again(tmp_path: Path) -> None:
+    home = make_home(tmp_path)
+    async with console(home, "items", (100, 30)) as on:
+        await on.until(lambda: on.ids)
+        first = on.ids[0]
+        await on.press("e")
+        await on.type(" and half a sentence 女儿")
+        on.app._asked_to_end(signal.SIGHUP)
+    [kept] = drafts(home)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    async with console(home, "items", (100, 30)) as on:
+        await on.shows("1 text not saved when the console was ended")
+        await on.at(first)
+        await on.press("e")
+        await on.shows("and half a sentence 女儿", "is not saved yet")
+        await on.press("ctrl+s")
+        await on.until(lambda: not drafts(home))
+    with open_workspace(home) as ws:
+        assert ws.items.get(first).text.endswith(" and half a sentence 女儿")
+
+
+async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kept(tmp_path: Path) -> None:
+    home = make_home(tmp_path)
+    async with console(home, "items", (100, 30)) as on:
+        await on.until(lambda: on.ids)
+        await on.press("e")
+        await on.type("?")
+        on.app._asked_to_end(signal.SIGTERM)
+    async with console(home, "items", (100, 30)) as on:
+        await on.until(lambda: on.ids)
+        await on.press("e")
+        await on.shows("is not saved yet")
+        await on.press("escape", "escape")
+        await on.until(lambda: not drafts(home))
+        await on.press("e")
+        await on.shows("leave")
+        assert "not saved yet" not in on.text
+        on.app._asked_to_end(signal.SIGTERM)
+    assert drafts(home) == []
+
+
+async def test_undo_says_where_what_it_takes_back_was_not_made_here(
+    tmp_path: Path,
+) -> None:
+    home = make_home(tmp_path)
+    async with console(home, "items", (120, 30)) as on:
+        await on.until(lambda: on.ids)
+        await on.press("d", "u")
+        await on.shows("undo: delete")
+        assert "not made in" not in on.text
+    line = ("--workspace", str(home), "memory", "add", "--text", "Has a bird")
+    command = await asyncio.create_subprocess_exec(sys.executable, "-m", "nanomem_tui", *line, stdout=-3)
+    assert await command.wait() == 0
+    async with console(home, "items", (120, 30)) as on:
+        await on.until(lambda: on.ids)
+        await on.press("u")
+        await on.shows("It was not made in this console")
+
+
+async def test_a_huge_paste_into_the_filter_does_not_fill_the_screen(tmp_path: Path) -> None:
+    async with console(make_home(tmp_path), "items", (80, 24)) as on:
+        await on.until(lambda: on.ids)
+        on.screen.filter_by("x" * 45_000)
+        await on.shows("Nothing matches")
+        assert sum("x" * 40 in line for line in on.text.splitlines()) < 6
