@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.paths import Paths
     from nanomem_tui.store.backup import Made, Restored
+    from nanomem_tui.store.backup_prune import Pruned
 
 SHOWN = 12
 """Files of a plan that are named; the rest are counted."""
@@ -131,6 +132,45 @@ def check_backup(state: State, name: str, folder: str | None) -> int:
         lambda: [one.text() for one in problems] or [whole],
     )
     return 1 if problems else 0
+
+
+@backup.command("prune")
+@click.option(
+    "--keep", type=int, default=7, show_default=True, help="So many that you made, and so many made by itself."
+)
+@click.option("--days", type=click.IntRange(0), default=0, help="And all that are younger than so many days.")
+@_in
+@decided
+@pass_state
+def prune_backups(state: State, keep: int, days: int, folder: str | None, yes: bool, dry_run: bool) -> None:
+    """Remove old backups for good. Those that stay are made whole without them, and read, before anything goes.
+
+    \b
+    Example:
+      nanomem backup prune --keep 3 --dry-run
+    """
+    from nanomem_tui.store import backup_prune as pruning
+
+    place = _folder(_found(state)[0], folder)
+    plan = pruning.plan(place, keep, days)
+    if not plan.removed:
+        state.show(values.plain(plan), [f"Nothing to remove: {words.counted(len(plan.kept), 'backup')}.", *_left(plan)])
+        return
+    removed = words.counted(len(plan.removed), "backup")
+    lines = [*_named_lines("Would remove", plan.removed), *_named_lines("Would write anew", plan.anew), *_left(plan)]
+    if not agreed(state, values.plain(plan), lines, f"Remove {removed} for good?", yes=yes, dry_run=dry_run):
+        return
+    with output.Progress() as progress:
+        done = pruning.prune(place, keep, days, lambda number, of: progress("looking through: backup", number, of))
+    freed = f"{words.size(done.freed)} freed" if done.freed >= 0 else f"{words.size(-done.freed)} more than before"
+    state.show(
+        values.plain(done),
+        [f"{removed} removed, {freed}; {words.counted(len(done.kept), 'backup')} left.", *_left(done)],
+    )
+
+
+def _left(plan: Pruned) -> list[str]:
+    return [f"Cannot be read, and stays with all that is older: {name}" for name in plan.unread]
 
 
 @backup.command("restore")

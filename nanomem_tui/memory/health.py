@@ -31,6 +31,8 @@ from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.store import backup
+from nanomem_tui.store.backup_files import folder_of
+from nanomem_tui.store.git_history import GitHistory
 from nanomem_tui.store.presence import Presence, look, since
 from nanomem_tui.store.swap import KEPT
 from nanomem_tui.text import counted
@@ -141,6 +143,15 @@ def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:
     dreamt = _cursor(paths.dream_cursor)
     if dreamt is None and entries:
         again = counted(entries, "entry", "entries")
+        if not _data(paths.dream_cursor) and not _has_dreamt(paths):  # so the agent makes it, with its repository
+            yield Problem(
+                f"empty: no Dream has read what is there yet ({again})",
+                where,
+                None,
+                "nothing: the first one reads it",
+                "note",
+            )
+            return
         what = f"empty or not a number: the next Dream reads {again} again, and pays for that"
         yield Problem(what, where, None, "write the number of the last entry that was read")
     elif dreamt is not None and dreamt > latest:
@@ -150,6 +161,15 @@ def _dream_cursor(paths: Paths, entries: int, latest: int) -> Iterator[Problem]:
         yield Problem(what, where, None, "write the last entry that a Dream has read there: see `nanomem dream status`")
     elif dreamt is not None and dreamt < 0:
         yield Problem(f"{dreamt} is below 0; agents take it as it is", where, None, "set it to 0", "warning")
+
+
+def _has_dreamt(paths: Paths) -> bool:
+    """Whether a Dream has left a version; also where the versions cannot be read."""
+    try:
+        history = GitHistory.open(paths)
+        return history is not None and any(commit.is_dream for commit in history.walk())
+    except NanomemError:
+        return True
 
 
 def _ram_first(paths: Paths) -> Iterator[Problem]:
@@ -235,7 +255,7 @@ def _token_log(paths: Paths) -> Iterable[Problem]:
 
 def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
     since = time.time() - LEFT_BEHIND
-    for folder in (paths.workspace, paths.memory, *session_folders(paths, layout)):
+    for folder in (paths.workspace, paths.memory, paths.data, folder_of(paths), *session_folders(paths, layout)):
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError:

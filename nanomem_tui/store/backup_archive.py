@@ -69,7 +69,7 @@ class Writer:
         self._known = known
         self._written: set[str] = set()
         atomic.make_folder(path.parent)
-        self._temporary = path.with_name(f".{path.name}.nanomem-tmp")
+        self._temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.nanomem-tmp")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             handle = os.open(self._temporary, flags, atomic.PRIVATE_FILE)
@@ -93,16 +93,19 @@ class Writer:
         member.size, member.mode = len(data), atomic.PRIVATE_FILE
         self._tar.addfile(member, io.BytesIO(data))
 
-    def close(self, manifest: Manifest) -> None:
-        """Write the manifest, make all of it durable and give it its name."""
+    def close(self, manifest: Manifest, *, replace: bool = False) -> None:
+        """Write the manifest, make all of it durable and give it its name; `replace`: that of one that is there."""
         self._add(_MANIFEST, json.dumps(manifest.to_json(), ensure_ascii=False).encode("utf-8", "surrogateescape"))
         self._tar.close()
         self._file.flush()
         owners.inherit(self._file.fileno(), self.path.parent)
         os.fsync(self._file.fileno())
         self._file.close()
-        os.link(self._temporary, self.path)
-        os.unlink(self._temporary)
+        if replace:
+            os.replace(self._temporary, self.path)
+        else:
+            os.link(self._temporary, self.path)
+            os.unlink(self._temporary)
         atomic.sync_folder(self.path.parent)
 
     def abandon(self) -> None:
@@ -120,6 +123,10 @@ class Archive:
         self.path = path
         self._files = contextlib.ExitStack()
         self._pieces: dict[str, tuple[tarfile.TarFile, tarfile.TarInfo]] = {}
+        self.own: frozenset[str] = frozenset()
+        """The pieces in its own file."""
+        self.chain: tuple[str, ...] = ()
+        """The archives that it builds on, the nearest first."""
         try:
             self.manifest = self._open(path, seen=())
         except BaseException:
@@ -152,6 +159,10 @@ class Archive:
             raise from_os_error(error, f"reading {path.name}") from error
         for member in members[:-1]:
             self._pieces.setdefault(member.name[2:], (tar, member))
+        if seen:
+            self.chain += (path.name,)
+        else:
+            self.own = self.names
         if manifest.base:
             if manifest.base in (*seen, path.name) or os.path.basename(manifest.base) != manifest.base:
                 raise BadInput("a backup that builds on itself", str(path), fix)

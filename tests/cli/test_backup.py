@@ -98,3 +98,15 @@ def test_an_interrupted_restore_is_told_by_the_doctor(run: Run, made: Path) -> N
     told = run("doctor")
     assert told.code == 1
     assert "`nanomem backup restore A` finishes it, `nanomem backup restore B` takes it back" in told.out
+
+
+def test_old_ones_go_after_a_yes(run: Run, made: Path) -> None:
+    second = Path(run("backup", "make", "--json").json["path"])
+    assert "Would remove: " + made.name in run("backup", "prune", "--keep", "1", "--dry-run").out
+    assert run("backup", "prune", "--keep", "1").code == 2  # nobody to ask
+    assert made.exists()
+    told = run("backup", "prune", "--keep", "1", "--yes", "--json").json
+    assert (told["removed"], told["kept"]) == ([made.name], [second.name])
+    assert run("backup", "check").code == 0
+    assert "Nothing to remove: 1 backup." in run("backup", "prune", "--keep", "1").out
+    assert run("backup", "prune", "--keep", "0").code == 2

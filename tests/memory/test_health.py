@@ -136,6 +136,17 @@ def test_a_dream_cursor_that_costs_money_or_stops_dream(home, memory, text, word
     assert problem.severity == severity
 
 
+def test_an_empty_dream_cursor_before_the_first_dream_is_no_error(tmp_path):
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / ".dream_cursor").write_bytes(b"")
+    line = '{"cursor": 1, "timestamp": "2026-01-01 00:00", "content": "said"}\n'
+    (tmp_path / "memory" / "history.jsonl").write_text(line)
+    found = [problem for problem in report(tmp_path) if problem.where == "memory/.dream_cursor"]
+    assert [(problem.severity, problem.what) for problem in found] == [
+        ("note", "empty: no Dream has read what is there yet (1 entry)")
+    ]
+
+
 def session(home, name, *lines):
     folder = next(path for path in (home / "sessions").iterdir() if path.is_dir())
     path = folder / name
@@ -342,6 +353,16 @@ def test_what_an_interrupted_write_left_behind(home, memory):
     assert report(home) == []
     os.utime(left, (OLD, OLD))
     assert "interrupted" in one(report(home), f"memory/{left.name}").what
+
+
+def test_half_a_backup_that_was_left_behind(home):
+    left = home / "nanomem-backups" / ".20261124-000000-000.nanomem-backup.01234567.nanomem-tmp"
+    left.parent.mkdir()
+    left.write_bytes(b"half")
+    os.utime(left, (OLD, OLD))
+    (problem,) = report(home)
+    assert problem.where.endswith(left.name)
+    assert "interrupted" in problem.what
 
 
 def test_what_was_set_aside_between_two_writers(home, memory):

@@ -1,0 +1,159 @@
+"""Old backups go; those that stay are whole without them, whatever they were built on and wherever it is stopped."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput
+from nanomem_tui.formats.agent_home import detect
+from nanomem_tui.paths import Paths
+from nanomem_tui.store import backup, backup_archive, backup_files, backup_prune
+from tests.store.test_backup import make, paths, texts
+
+__all__ = ["paths"]  # a fixture
+
+NUMBER = 6
+
+
+@pytest.fixture
+def made(paths: Paths) -> list[str]:
+    """Backups of six moments, the newest first: each builds on the one before, and a file goes away and comes back."""
+    chance = random.Random(5)
+    large = [chance.randbytes(100_000) for _ in range(NUMBER)]
+    names = []
+    for number in range(NUMBER):
+        (paths.workspace / "AGENTS.md").write_bytes(large[number % 3])
+        (paths.workspace / f"USER{number}.md").write_bytes(large[number][:50_000])
+        with open_workspace(paths.workspace) as ws:
+            ws.items.add(f"of moment {number}")
+        names.append(make(paths, everything=True).path.name)
+    return names[::-1]
+
+
+def folder(paths: Paths) -> Path:
+    return backup_files.folder_of(paths)
+
+
+def whole(paths: Paths, names: list[str]) -> bool:
+    return all(backup.check(folder(paths) / name)[1] == [] for name in names)
+
+
+def test_the_newest_stay_and_are_whole_without_the_others(paths: Paths, made: list[str], tmp_path: Path) -> None:
+    held = {name: backup.check(folder(paths) / name)[0].entries for name in made}
+    plan = backup_prune.plan(folder(paths), 2)
+    done = backup_prune.prune(folder(paths), 2)
+    assert (plan.removed, plan.kept, plan.anew) == (done.removed, done.kept, done.anew)
+    assert list(done.kept) == made[:2]
+    assert sorted(os.listdir(folder(paths))) == sorted(made[:2])
+    assert done.freed > 0
+    for name in made[:2]:
+        manifest, problems = backup.check(folder(paths) / name)
+        assert problems == []
+        assert manifest.entries == held[name]
+    backup.restore_to(folder(paths) / made[1], tmp_path / "there")
+    assert f"of moment {NUMBER - 2}" in texts(tmp_path / "there" / "workspace")
+
+
+def test_the_next_backup_builds_on_what_is_left(paths: Paths, made: list[str]) -> None:
+    backup_prune.prune(folder(paths), 1)
+    after = make(paths)
+    assert after.base == made[0]
+    assert whole(paths, [made[0], after.path.name])
+
+
+def test_a_dry_look_changes_nothing(paths: Paths, made: list[str]) -> None:
+    before = {name: (folder(paths) / name).read_bytes() for name in made}
+    backup_prune.plan(folder(paths), 1)
+    assert {path.name: path.read_bytes() for path in folder(paths).iterdir()} == before
+
+
+def test_stopped_at_any_step_what_is_there_is_whole_and_the_next_one_ends_it(
+    paths: Paths, made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = {name: getattr(os, name) for name in ("replace", "unlink", "fsync")}
+
+    def stopping(name: str, left: list[None]) -> Callable[..., None]:
+        def call(*args: object, **options: object) -> None:
+            if not left:
+                raise KeyboardInterrupt
+            left.pop()
+            real[name](*args, **options)
+
+        return call
+
+    ended, step = False, 0
+    while not ended:
+        here = tmp_path / f"step {step}"
+        shutil.copytree(folder(paths), here)
+        left: list[None] = [None] * step
+        with monkeypatch.context() as patched:
+            for name in real:
+                patched.setattr(os, name, stopping(name, left))
+            try:
+                backup_prune.prune(here, 2)
+                ended = True
+            except KeyboardInterrupt:
+                step += 1
+        there = [name for name in made if (here / name).exists()]
+        assert there[:2] == made[:2]
+        assert all(backup.check(here / name)[1] == [] for name in there)
+        backup_prune.prune(here, 2)
+        assert [one.path.name for one in backup.listed(here)] == made[:2]
+    assert step >= 8
+
+
+def test_a_damaged_one_that_would_stay_stops_it(paths: Paths, made: list[str]) -> None:
+    with backup_archive.Archive(folder(paths) / made[1]) as archive:
+        largest = max((archive._pieces[name][1] for name in archive.own), key=lambda member: member.size)
+    with (folder(paths) / made[1]).open("r+b") as file:
+        file.seek(largest.offset_data + largest.size // 2)
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 1]))
+    with pytest.raises(BadInput):
+        backup_prune.prune(folder(paths), 2)
+    assert sorted(os.listdir(folder(paths))) == sorted(made)
+
+
+def test_what_an_unreadable_one_may_build_on_stays(paths: Paths, made: list[str]) -> None:
+    torn = folder(paths) / made[2]
+    torn.write_bytes(torn.read_bytes()[:1000])  # made[0] and made[1] build on it
+    plan = backup_prune.plan(folder(paths), 1)
+    assert list(plan.unread) == made[:3]
+    assert plan.removed == ()
+    assert list(plan.kept) == made[3:]
+
+
+def test_what_nanomem_made_by_itself_is_counted_apart(paths: Paths, made: list[str]) -> None:
+    own = [backup.make(paths, detect(paths), reason="before a fix").path.name for _ in range(3)]
+    plan = backup_prune.plan(folder(paths), 2)
+    assert list(plan.kept) == [own[2], own[1], made[0], made[1]]
+
+
+def test_what_is_young_stays(paths: Paths, made: list[str]) -> None:
+    assert backup_prune.plan(folder(paths), 1, days=1).removed == ()
+
+
+def test_none_may_go_that_an_interrupted_restore_needs(
+    paths: Paths, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backup, "_write", stop)
+        with pytest.raises(KeyboardInterrupt):
+            backup.restore(paths, detect(paths), folder(paths) / made[-1])
+    assert made[-1] in backup_prune.plan(folder(paths), 1).kept
+
+
+def test_one_has_to_stay(paths: Paths) -> None:
+    with pytest.raises(BadInput, match="at least one"):
+        backup_prune.plan(folder(paths), 0)
