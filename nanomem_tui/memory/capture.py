@@ -17,7 +17,7 @@ from typing import NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.memory import capture_rules, capture_senders, retention, safety, secrets, unwanted
 from nanomem_tui.memory.safety import Finding
-from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, accepted, is_waiting, key_for, waiting
+from nanomem_tui.memory.scopes import SCOPE_OF_KIND, Audience, is_waiting, key_for, said_again, waiting
 from nanomem_tui.operations import new_key
 from nanomem_tui.sentences import split
 from nanomem_tui.settings import Settings
@@ -289,7 +289,8 @@ def _row(
     at = clock.iso(moment)
     expires = retention.expires_at(candidate.kind, moment, settings)
     if twin is not None:
-        return _again(candidate, finding, twin, at, retention.expires_at(twin.kind, moment, settings))
+        expires = retention.expires_at(twin.kind, moment, settings)
+        return _again(candidate, finding, twin, at, expires, origin.audience.sender_id)
     meta = {name: value for name, value in (("intent", candidate.intent), ("turn", origin.turn)) if value}
     item = Item(
         id=new_key("ltm"),
@@ -317,7 +318,9 @@ def _row(
     return Row(waiting(item, finding.why, finding=finding.kind), None, finding.why)
 
 
-def _again(candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None) -> Row:
+def _again(
+    candidate: Candidate, finding: Finding | None, twin: Item, at: str, expires: str | None, sender: str | None
+) -> Row:
     """The row of something that is known already: confirmed, and out of the inbox once a person says it himself."""
     after = twin._replace(
         hits=twin.hits + 1,
@@ -329,6 +332,6 @@ def _again(candidate: Candidate, finding: Finding | None, twin: Item, at: str, e
     if is_waiting(twin):
         why = twin.meta["inbox"]
         if finding is None and candidate.explicit and why.get("finding") == "origin":
-            return Row(accepted(after), twin)
+            return Row(said_again(after, sender, at), twin)
         return Row(twin._replace(hits=twin.hits + 1), twin, str(why.get("why", "")))
     return Row(after, twin)

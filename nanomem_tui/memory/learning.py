@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from nanomem_tui import clock
 from nanomem_tui.memory import efficacy  # what reads words is imported where it is used: a status reads none
 from nanomem_tui.memory.fading import effective, is_weak, weak
-from nanomem_tui.memory.scopes import accepted
+from nanomem_tui.memory.scopes import said_again
 from nanomem_tui.operations import new_key
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.values import Lesson, lesson_key
@@ -180,7 +180,8 @@ def _from_feedback(
     why = order or unknown
     bad = "" if corrections.says_nothing(event.answer) else event.answer
     if not why:  # one who may teach says what waited only for that
-        lessons = [accepted(one) if _waits_for_origin(one) else one for one in lessons]
+        at = clock.iso(now)
+        lessons = [said_again(one, actor_key, at) if _waits_for_origin(one) else one for one in lessons]
     taught = _teach(found.trigger, bad, found.text, "user_feedback", lessons, now, session_key, actor_key)
     if unknown and any(one.before is not None and one.what != "held" for one in taught):
         return []

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from nanomem_tui.errors import BadInput
 from nanomem_tui.store.exchange import global_scope
+from nanomem_tui.store.provenance import SAID_AGAIN
 from nanomem_tui.store.values import SCOPE_TYPES, Item, Lesson, dumped
 
 R = TypeVar("R", Item, Lesson)
@@ -179,6 +180,13 @@ def accepted(row: R) -> R:
     """The item or lesson once a person accepted it: active, and no longer in the inbox."""
     meta = {name: value for name, value in row.meta.items() if name != "inbox"}
     return row._replace(enabled=True, meta_json=dumped(meta))
+
+
+def said_again(row: R, by: str | None, at: str) -> R:
+    """The item or lesson once one who may teach said what waited for its origin alone: active, and it tells who said it
+    and when (UTC ISO)."""
+    active = accepted(row)
+    return active._replace(meta_json=dumped({**active.meta, SAID_AGAIN: {"by": by or "", "at": at}}))
 
 
 def _channel(channel: str | None, scope: str) -> str:

@@ -22,7 +22,8 @@ from nanomem_tui.store import atomic, owners
 SUFFIX = ".nanomem-backup"
 PIECE = 512 * 1024
 """Bytes of a piece: of a database that changed little most are the same as before."""
-FORMAT = 1
+FORMAT = 2
+"""The manifest of 1 has no hash of its own."""
 _MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 1 << 30
 
@@ -58,7 +59,8 @@ class Manifest(NamedTuple):
         return sum(entry.size for entry in self.entries)
 
     def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "format": FORMAT, "entries": [entry._asdict() for entry in self.entries]}
+        body = {**self._asdict(), "format": FORMAT, "entries": [entry._asdict() for entry in self.entries]}
+        return {**body, "sha256": _digest(body)}
 
 
 class Writer:
@@ -200,10 +202,18 @@ class Archive:
                 raise BadInput(error.what, entry.path, "take another backup") from error
 
 
+def _digest(body: Mapping[str, Any]) -> str:
+    """The hash of a manifest, whatever the order of its names."""
+    return atomic.sha256(json.dumps(body, sort_keys=True).encode())
+
+
 def _manifest(value: Any) -> Manifest:
-    """A manifest as it was read. Raises ValueError where it is none that may be followed."""
-    if not isinstance(value, Mapping) or value.get("format") != FORMAT:
+    """A manifest as it was read. Raises ValueError where it is none that may be followed, or not what was written."""
+    if not isinstance(value, dict) or value.get("format") not in (1, FORMAT):
         raise ValueError("no manifest")
+    given = value.pop("sha256", None)
+    if given != (_digest(value) if value["format"] == FORMAT else None):
+        raise ValueError("not the manifest that was written")
     entries = []
     for one in value["entries"]:
         entry = Entry(**{**one, "pieces": tuple(one["pieces"])})

@@ -18,6 +18,7 @@ from nanomem_tui.operations import Operation
 from nanomem_tui.store import chain, ledger, reader, stored_operations
 from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.oplog import verdicts
+from nanomem_tui.store.provenance import UNKNOWN
 from nanomem_tui.store.snapshot import DirtyRow
 from nanomem_tui.store.values import AnyRow, Item, layer_of, row_hash
 from nanomem_tui.text import normalised
@@ -177,7 +178,12 @@ def _merged(entry: DirtyRow, present: AnyRow | None, revision: int) -> AnyRow:
     row = entry.row
     if present is not None and present.revision != row.revision:
         row = merge_row(entry.base, row, present)
-    return row._replace(revision=revision)
+    return _sourced(row)._replace(revision=revision)
+
+
+def _sourced(row: AnyRow) -> AnyRow:
+    """An item with a source; a lesson stays as its agent wrote it."""
+    return row._replace(source=UNKNOWN) if isinstance(row, Item) and not row.source else row
 
 
 def _mark_seen(connection: Connection, workspace_id: str, batch: Batch, meta: Mapping[str, str]) -> dict[str, str]:
@@ -228,6 +234,7 @@ _ITEM_INSERT = _inserting("memory_entries", _ITEM_NAMES)
 def rewrite(connection: Connection, workspace_id: str, row: AnyRow) -> None:
     """Write a row that is there anew, with its hash and its place in the full-text index, from which the words that it
     had were taken before."""
+    row = _sourced(row)
     if not isinstance(row, Item):
         _upsert(connection, reader.ROW_TABLES[layer_of(row)], ("workspace_id", "id"), [_values(row, workspace_id)])
         return

@@ -17,7 +17,7 @@ from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreErro
 from nanomem_tui.operations import Change, Layer, Operation, dated_after
 from nanomem_tui.paths import Paths, kept_id
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, forgotten, unfinished
+from nanomem_tui.store import atomic, forgotten, provenance, unfinished
 from nanomem_tui.store import ledger as ledger_files
 from nanomem_tui.store.deciding import Deciding
 from nanomem_tui.store.row_layer import RowLayer
@@ -93,6 +93,7 @@ class MemoryStore(RowStore):
         if recorded is not None:
             latest = max([self.last_at, self._seen_at, *(waiting.at for waiting in self.ledger.pending[-1:])])
             operation = dated_after(operation, latest)
+        provenance.check(operation, by_layer, self.snapshot)
         for name, changes in by_layer:
             self.layers[name].check(changes)
         self._record(operation, durable=durable)

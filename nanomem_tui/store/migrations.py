@@ -97,6 +97,30 @@ SECOND = (
 """Schema 2 (seed 003): records, vectors, and the seed's tables as views for who asks the database himself."""
 
 
+def _waits(table: str, layer: str) -> str:
+    """What waits becomes active by a decision alone."""
+    return f"""CREATE TRIGGER {layer}_waits_for_a_person BEFORE UPDATE OF enabled ON {table}
+        WHEN NEW.enabled AND NOT OLD.enabled AND NOT OLD.is_deleted AND NOT NEW.is_deleted
+        AND instr(OLD.meta_json, '"inbox":') AND NOT EXISTS (
+            SELECT 1 FROM operation_keys k JOIN operations o ON o.seq = k.seq
+            WHERE k.workspace_id = NEW.workspace_id AND k.layer = '{layer}' AND k."key" = NEW.id
+            AND (o.actor = 'human' OR (o.kind = 'turn' AND instr(NEW.meta_json, '"said_again":'))))
+        BEGIN SELECT RAISE(ABORT, 'what waits in the inbox becomes active by a person alone'); END"""
+
+
+_NO_SOURCE = "SELECT RAISE(ABORT, 'an item that does not say where it is from')"
+THIRD = (
+    _waits("memory_entries", "item"),
+    _waits("lessons", "lesson"),
+    f"""CREATE TRIGGER item_says_its_source BEFORE INSERT ON memory_entries
+        WHEN NEW.source = '' BEGIN {_NO_SOURCE}; END""",
+    f"""CREATE TRIGGER item_keeps_its_source BEFORE UPDATE OF source ON memory_entries
+        WHEN NEW.source = '' AND OLD.source <> '' BEGIN {_NO_SOURCE}; END""",
+)
+"""Schema 3: provenance, as the database itself enforces it on whoever writes (`provenance` looks before)."""
+TRIGGERS = tuple(statement.split()[2] for statement in THIRD)
+
+
 def _all_of(statements: Sequence[str]) -> Callable[[sqlite3.Connection], None]:
     def run(connection: sqlite3.Connection) -> None:
         for statement in statements:
@@ -105,7 +129,7 @@ def _all_of(statements: Sequence[str]) -> Callable[[sqlite3.Connection], None]:
     return run
 
 
-STEPS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _all_of(FIRST), 2: _all_of(SECOND)}
+STEPS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _all_of(FIRST), 2: _all_of(SECOND), 3: _all_of(THIRD)}
 """Schema version → the step that makes it from the one before."""
 
 

@@ -211,6 +211,15 @@ def test_no_damage_goes_unseen(paths: Paths, tmp_path: Path, data: st.DataObject
         assert not place.exists()
 
 
+def test_a_changed_name_in_the_manifest_is_seen(paths: Paths, tmp_path: Path) -> None:
+    content = make(paths).path.read_bytes()
+    at = content.rindex(b"nanomem/backups")
+    bad = tmp_path / f"bad{SUFFIX}"
+    bad.write_bytes(content[:at] + b"o" + content[at + 1 :])
+    with pytest.raises(BadInput, match="or a damaged one"):
+        backup.check(bad)
+
+
 @pytest.mark.parametrize(
     "path", ["../out", "/etc/passwd", "a/../../out", "a//b", "./a", "", "a/\0b", "workspace/../../out"]
 )

@@ -54,7 +54,9 @@ def test_the_steps_make_the_tables_that_the_models_declare(tmp_path: Path) -> No
     made, declared = schema(tmp_path / "steps.db"), schema(tmp_path / "models.db")
     views = {name for name, sql in made.items() if sql.startswith("CREATEVIEW")}
     assert views == {"facts", "journal", "conversations", "reflections", "token_usage"}, "the tables of seed 003"
-    assert {name: sql for name, sql in made.items() if name not in views} == declared
+    triggers = {name for name, sql in made.items() if sql.startswith("CREATETRIGGER")}
+    assert triggers == set(migrations.TRIGGERS)
+    assert {name: sql for name, sql in made.items() if name not in views | triggers} == declared
     assert {"memory_entries", "lessons", "records", "vectors", "operations", "idx_memory_counts"} <= made.keys()
 
 
