@@ -171,4 +171,7 @@ def from_os_error(error: OSError, doing: str) -> NanomemError:
         return DiskFull(f"no space left while {doing}", where, "free some space; nothing was changed")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return AccessDenied(f"no permission while {doing}", where, "check the owner and mode of that path")
+    if error.errno == errno.EFBIG:
+        what = f"{error.strerror}, so not read while {doing}"
+        return NanomemError(what, where, "move it away, or cut what is not needed")
     return NanomemError(f"{error.strerror or error} while {doing}", where, "run `nanomem doctor`")

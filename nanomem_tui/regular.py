@@ -1,6 +1,7 @@
-"""Files read only where they are files: a FIFO, a socket or a device in the place of one blocks nobody.
+"""Files read only where they are files, and no larger than such a file can be: a FIFO, a socket or a device in the
+place of one blocks nobody, and gigabytes fill no memory.
 
-Owns how a file that somebody else may have put there is opened.
+Owns how a file that somebody else may have put there is opened (docs/decisions, 0063).
 """
 
 from __future__ import annotations
@@ -10,8 +11,13 @@ import io
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 NO_FILE = "is no regular file"
+MOST = 256 * 1024**2
+"""Bytes of a file that is read whole: settings, Markdown, an index."""
+MOST_OF_A_LOG = 1024**3
+"""Bytes of one that grows by lines: a conversation, the archive, a ledger."""
 
 
 def opened(path: Path | str) -> io.BufferedReader:
@@ -29,10 +35,24 @@ def opened(path: Path | str) -> io.BufferedReader:
         raise
 
 
-def read(path: Path | str) -> bytes:
-    """All of its bytes. Raises as `opened`."""
+def read(path: Path | str, most: int = MOST) -> bytes:
+    """All of its bytes. Raises as `opened`, and OSError of EFBIG beyond `most` of them."""
     with opened(path) as file:
-        return file.read()
+        return whole(file, path, most)
+
+
+def whole(file: BinaryIO, path: Path | str, most: int) -> bytes:
+    """All bytes of a file that is open. Raises OSError of EFBIG beyond `most` of them, however long it says it is."""
+    size = os.fstat(file.fileno()).st_size
+    data = b"" if size > most else file.read(most + 1)
+    if size > most or len(data) > most:
+        raise too_large(path, most)
+    return data
+
+
+def too_large(path: Path | str, most: int) -> OSError:
+    """The error of a file, or a line, of more than `most` bytes."""
+    return OSError(errno.EFBIG, f"more than {most // 1024**2:,} MB", str(path))
 
 
 def refuse_database(path: Path) -> None:

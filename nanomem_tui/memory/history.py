@@ -14,6 +14,7 @@ from nanomem_tui.errors import AccessDenied, NotFound, Problem
 from nanomem_tui.formats.history import HistoryEntry, parse_cursor, parse_history, parse_history_md
 from nanomem_tui.memory.reading import Parsed
 from nanomem_tui.paths import Paths
+from nanomem_tui.regular import MOST_OF_A_LOG
 
 Entries = tuple[tuple[HistoryEntry, ...], tuple[Problem, ...]]
 
@@ -23,7 +24,7 @@ class History:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._lines: Parsed[Entries] = Parsed(parse_history)
+        self._lines: Parsed[Entries] = Parsed(parse_history, MOST_OF_A_LOG)
         self._markdown: Parsed[Entries] = Parsed(self._parse_markdown)
         self._cursors: Parsed[int | None] = Parsed(lambda data, _: parse_cursor(data))
 

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
 
+from nanomem_tui import regular
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 
 Value = TypeVar("Value")
 
 CHUNK = 4 * 1024 * 1024
-"""Bytes of a file that are held at a time where it is read in pieces; a longer line is held whole."""
+"""Bytes of a file that are held at a time where it is read in pieces; a longer line is held whole, up to `MOST`."""
 
 Stamp = tuple[int, int, int]
 """Inode, size in bytes and time of change in nanoseconds: the same stamp means the same bytes."""
@@ -29,14 +30,15 @@ def stamp_of(found: os.stat_result) -> Stamp:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def read_file(path: Path) -> bytes:
-    """A file whole, read again while somebody writes it in place. Raises the errors of `from_os_error`."""
+def read_file(path: Path, most: int = regular.MOST) -> bytes:
+    """A file whole, read again while somebody writes it in place. Raises the errors of `from_os_error`, one of them
+    for a file of more than `most` bytes."""
     data = b""
     for _ in range(20):
         try:
             with opened(path) as file:
                 before = os.fstat(file.fileno())
-                data = file.read()
+                data = regular.whole(file, path, most)
                 after = os.fstat(file.fileno())
         except OSError as error:
             raise from_os_error(error, f"reading {path.name}") from error
@@ -68,6 +70,8 @@ def chunks(path: Path, size: int = CHUNK) -> Iterator[bytes]:
                 if end:
                     yield b"".join((*rest, piece[:end]))
                     rest = [piece[end:]]
+                elif len(rest) * size > regular.MOST:
+                    raise regular.too_large(path, regular.MOST)
                 else:
                     rest.append(piece)
             if any(rest):
@@ -89,8 +93,9 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 class Parsed(Generic[Value]):
     """What files mean, parsed once for each stamp; a file that cannot be read is a problem and parses as nothing."""
 
-    def __init__(self, parse: Callable[[bytes, str], Value]) -> None:
+    def __init__(self, parse: Callable[[bytes, str], Value], most: int = regular.MOST) -> None:
         self._parse = parse
+        self._most = most
         self._kept: dict[Path, tuple[Stamp, Value, Problem | None]] = {}
 
     def get(self, path: Path, where: str) -> tuple[Value, Problem | None]:
@@ -111,7 +116,7 @@ class Parsed(Generic[Value]):
 
     def _read(self, path: Path, where: str) -> tuple[Value, Problem | None]:
         try:
-            return self._parse(read_file(path), where), None
+            return self._parse(read_file(path, self._most), where), None
         except NanomemError as error:
             return self._parse(b"", where), Problem(error.what, where, fix=error.fix)
 

@@ -28,6 +28,7 @@ from nanomem_tui.memory.session_files import (
 from nanomem_tui.memory.session_values import SessionCompaction, SessionInfo, TranscriptHit
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
+from nanomem_tui.regular import MOST_OF_A_LOG
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.atomic import sha256
 from nanomem_tui.text import counted
@@ -118,7 +119,7 @@ class Sessions:
         from nanomem_tui.formats.sessions import parse_session
 
         file = self._file(key, path)
-        return parse_session(read_file(file.path), self._paths.relative(file.path), key)
+        return parse_session(read_file(file.path, MOST_OF_A_LOG), self._paths.relative(file.path), key)
 
     def summaries(self) -> builtins.list[tuple[SessionFile, Summary, str]]:
         """Every transcript file, the newest first, what is listed of it, why it cannot be read ("": it can)."""
@@ -142,7 +143,7 @@ class Sessions:
             elif summary.problems:
                 from nanomem_tui.formats.sessions import parse_session
 
-                found.extend(parse_session(read_file(file.path), where, "").problems)
+                found.extend(parse_session(read_file(file.path, MOST_OF_A_LOG), where, "").problems)
         return found
 
     def search(self, query: str, limit: int = 100) -> builtins.list[TranscriptHit]:
@@ -179,7 +180,7 @@ class Sessions:
 
         size = file.stamp[1]
         if size <= most:
-            whole = parse_session(read_file(file.path), "", "")
+            whole = parse_session(read_file(file.path, MOST_OF_A_LOG), "", "")
             return key_of(file.path.name, {"key": whole.key}), 0, whole.messages
         key, count = self._counted(file)
         start = (size - most) // (most // 4) * (most // 4)
@@ -202,7 +203,7 @@ class Sessions:
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
         """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
         file = self._file(key)
-        data = read_file(file.path)
+        data = read_file(file.path, MOST_OF_A_LOG)
         return self._compaction(key, file, data, _compacted(data, keep), keep)
 
     def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
@@ -241,7 +242,7 @@ class Sessions:
         from nanomem_tui.store import blobs
 
         file = self._file(key)
-        data = read_file(file.path)
+        data = read_file(file.path, MOST_OF_A_LOG)
         result = _compacted(data, keep)
         plan = self._compaction(key, file, data, result, keep)
         if plan.refused and not (force and file.current and not file.link):

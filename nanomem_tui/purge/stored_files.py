@@ -146,7 +146,7 @@ def _bytes(place: Place, sought: Sought, found: Found, *, write: bool) -> None:
 def _read(path: Path) -> bytes:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with open(handle, "rb") as file:
-        return file.read()
+        return regular.whole(file, path, regular.MOST_OF_A_LOG)
 
 
 def _rows(data: bytes, sought: Sought, found: Found) -> bytes:
@@ -264,7 +264,7 @@ def _packed(path: Path) -> Iterator[bytes]:
     """What the objects of a bundle of ours hold, which are not differences of each other."""
     import zlib
 
-    data = regular.read(path)
+    data = regular.read(path, regular.MOST_OF_A_LOG)
     data = data[data.index(b"PACK") + 12 : -20]
     while data:
         end = next(at for at, byte in enumerate(data) if not byte & 0x80) + 1

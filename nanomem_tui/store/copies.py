@@ -183,7 +183,7 @@ def _sequence(database: Path) -> int:
 
 def _lines(path: Path) -> list[bytes]:
     try:
-        return regular.read(path).split(b"\n")
+        return regular.read(path, regular.MOST_OF_A_LOG).split(b"\n")
     except OSError:
         return []
 

@@ -103,7 +103,7 @@ class LedgerFile(NamedTuple):
 def read_file(path: Path) -> LedgerFile:
     """Read one ledger file without changing it; what cannot be read costs the lines it sits in and nothing else."""
     try:
-        data = regular.read(path)
+        data = regular.read(path, regular.MOST_OF_A_LOG)
     except FileNotFoundError:
         return LedgerFile(path, (), ())
     operations: list[Operation] = []
@@ -328,7 +328,7 @@ class Ledger:
             for file in [file for file in self._adopted if not file.ids & waiting]:
                 with contextlib.suppress(OSError, NanomemError):  # tried again after the next checkpoint
                     if read_file(file.path).damaged:
-                        atomic.quarantine(quarantine, file.path.name, regular.read(file.path))
+                        atomic.quarantine(quarantine, file.path.name, regular.read(file.path, regular.MOST_OF_A_LOG))
                     os.unlink(file.path)
                     os.close(file.handle)
                     self._adopted.remove(file)
