@@ -22,11 +22,10 @@ from nanomem_tui.formats.history import HistoryEntry
 from nanomem_tui.formats.session_consolidation import consolidated, last_summary, merged_summary, spliced
 from nanomem_tui.formats.session_slices import Slice, archivable, oldest, safe_ends, tokens
 from nanomem_tui.formats.sessions import Message, Session, parse_session
-from nanomem_tui.memory.reading import read_file
+from nanomem_tui.memory.reading import read_log
 from nanomem_tui.memory.session_layer import refusal, splice_values
 from nanomem_tui.model.client import Usage
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
-from nanomem_tui.regular import MOST_OF_A_LOG
 from nanomem_tui.store import atomic
 from nanomem_tui.store.history_file import appended, read_archive
 from nanomem_tui.text import counted
@@ -157,7 +156,7 @@ class Consolidator:
             raise NothingToDo(plan.nothing, plan.key)
         with self._alone():
             self._settle()
-            data = read_file(plan.path, MOST_OF_A_LOG)
+            data = read_log(plan.path)
             if atomic.sha256(data) != plan.sha256:
                 raise Conflict("the session went on meanwhile", plan.key, "nothing was changed; run it again")
             operation, done = self._operation(plan, data)
@@ -198,7 +197,7 @@ class Consolidator:
         refused = info.hidden_reason or refusal(path, self._agent())
         if info.key.startswith(_OWN):
             refused = "a Dream of the agent, which read the archive: it would be archived again"
-        data = read_file(path, MOST_OF_A_LOG)
+        data = read_log(path)
         session = parse_session(data, self._paths.relative(path), info.key)
         summariser = self._summariser(dreamer)
         limit = self._budget(budget)

@@ -24,13 +24,12 @@ from nanomem_tui.memory import health_store
 from nanomem_tui.memory.health_fixes import with_fix
 from nanomem_tui.memory.history import History
 from nanomem_tui.memory.notes import Notes
-from nanomem_tui.memory.reading import read_file, regular_files
+from nanomem_tui.memory.reading import read_log, regular_files
 from nanomem_tui.memory.session_files import NO_METADATA
 from nanomem_tui.memory.sessions import SessionInfo, Sessions
 from nanomem_tui.memory.wal import WalStates, may_go_on
 from nanomem_tui.operations import Operation
 from nanomem_tui.paths import Paths, workspace_id
-from nanomem_tui.regular import MOST_OF_A_LOG
 from nanomem_tui.store import backup
 from nanomem_tui.store.backup_files import folder_of
 from nanomem_tui.store.git_history import GitHistory
@@ -275,7 +274,7 @@ def left_behind(paths: Paths, layout: Layout) -> Iterator[Problem]:
 
 def _data(path: Path) -> bytes:
     """The bytes of a file, none when it is absent. Raises the errors of `from_os_error`."""
-    return read_file(path.resolve(), MOST_OF_A_LOG) if path.exists() else b""
+    return read_log(path.resolve()) if path.exists() else b""
 
 
 def _cursor(path: Path) -> int | None:

@@ -20,8 +20,7 @@ from nanomem_tui.formats.session_names import key_to_own_name
 from nanomem_tui.formats.sessions import Session, compact, parse_session
 from nanomem_tui.memory import secrets
 from nanomem_tui.memory.appending import opened, read_from
-from nanomem_tui.memory.reading import read_file
-from nanomem_tui.regular import MOST_OF_A_LOG
+from nanomem_tui.memory.reading import read_log
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import atomic
 
@@ -85,7 +84,7 @@ class OwnSession:
 
     def read(self) -> Session:
         """The whole transcript as it is on disk. Raises the errors of `from_os_error`."""
-        data = read_file(self.path, MOST_OF_A_LOG) if self.path.exists() else b""
+        data = read_log(self.path) if self.path.exists() else b""
         return parse_session(data, self.path.name, self.key)
 
     def _counted(self, handle: int, found: os.stat_result) -> int:

@@ -49,6 +49,11 @@ def read_file(path: Path, most: int = regular.MOST) -> bytes:
     return data
 
 
+def read_log(path: Path) -> bytes:
+    """A file that grows by lines, whole: a conversation, the archive. Raises as `read_file`."""
+    return read_file(path, regular.MOST_OF_A_LOG)
+
+
 def read_end(path: Path, start: int, size: int) -> bytes:
     """The lines that begin behind `start` in the first `size` bytes of a file. Raises the errors of `from_os_error`."""
     try:

@@ -23,10 +23,9 @@ from typing import Any
 from nanomem_tui.errors import BadInput, Conflict, Refused, from_os_error
 from nanomem_tui.formats.session_consolidation import Splice, inverse, spliced
 from nanomem_tui.formats.sessions import Session, compact, parse_session, uncompact
-from nanomem_tui.memory.reading import Stamp, read_file, stamp_of
+from nanomem_tui.memory.reading import Stamp, read_log, stamp_of
 from nanomem_tui.memory.session_files import checkpoint_name
 from nanomem_tui.operations import Change, Operation, Value
-from nanomem_tui.regular import MOST_OF_A_LOG
 from nanomem_tui.store import blobs, owners
 from nanomem_tui.store.atomic import locked, sha256, sync_folder, write_atomic
 from nanomem_tui.store.presence import Presence
@@ -129,7 +128,7 @@ class SessionLayer:
                 except OSError as error:
                     if error.errno not in NO_LINKS:
                         raise
-                    write_atomic(new, read_file(path, MOST_OF_A_LOG), like=path)
+                    write_atomic(new, read_log(path), like=path)
                 sync_folder(new.parent)
             elif _current(new) != _current(path):
                 raise Conflict("there is such a session already", str(new))
@@ -236,7 +235,7 @@ def _splice(value: Any) -> Splice:
 def _current(path: Path) -> bytes | None:
     if path.is_symlink():
         raise Refused("a link, which is not followed", str(path))
-    return read_file(path, MOST_OF_A_LOG) if path.exists() else None
+    return read_log(path) if path.exists() else None
 
 
 def _sha256(data: bytes | None) -> str | None:

@@ -15,11 +15,10 @@ from nanomem_tui.formats.agent_home import folder_name
 from nanomem_tui.formats.keep import text_of
 from nanomem_tui.formats.session_compaction import in_front
 from nanomem_tui.formats.session_names import MAX_NAME, key_to_name
-from nanomem_tui.memory.reading import read_file
+from nanomem_tui.memory.reading import read_log
 from nanomem_tui.memory.session_files import NO_METADATA, SessionFile, Summary, hidden_reason, key_of
 from nanomem_tui.memory.session_layer import refusal
 from nanomem_tui.operations import Change, Operation, new_operation
-from nanomem_tui.regular import MOST_OF_A_LOG
 from nanomem_tui.store import blobs
 from nanomem_tui.store.atomic import sha256
 from nanomem_tui.text import counted
@@ -103,13 +102,13 @@ def _changes(ws: Workspace, plan: _Plan) -> list[Change]:
     """What brings one transcript back: a new name, or its messages in front of those of the other and its file gone.
     The bytes of files that go or change are kept in the backups."""
     one, file, other = plan
-    data = read_file(file.path, MOST_OF_A_LOG)
+    data = read_log(file.path)
     old = {"path": file.path.name, "sha256": sha256(data), "messages": one.messages}
     if folder := folder_name(ws.paths, ws.layout, file.path.parent):
         old["folder"] = folder
     if other is None:
         return [Change("session", one.key, old, {"path": one.name, "sha256": old["sha256"], "messages": one.messages})]
-    later = read_file(other.path, MOST_OF_A_LOG)
+    later = read_log(other.path)
     whole = in_front(later, data)
     backups = ws.paths.backups
     before = {"path": other.path.name, "sha256": sha256(later), "blob": blobs.put(backups, later)}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from nanomem_tui import clock
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, NothingToDo, Problem, Refused
 from nanomem_tui.formats.keep import text_of
-from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_file
+from nanomem_tui.memory.reading import Stamp, chunks, read_end, read_log
 from nanomem_tui.memory.session_files import (
     SessionFile,
     Summary,
@@ -28,7 +28,6 @@ from nanomem_tui.memory.session_files import (
 from nanomem_tui.memory.session_values import SessionCompaction, SessionInfo, TranscriptHit
 from nanomem_tui.operations import Change, Operation, Perform, new_operation
 from nanomem_tui.paths import Paths
-from nanomem_tui.regular import MOST_OF_A_LOG
 from nanomem_tui.settings import Settings
 from nanomem_tui.store.atomic import sha256
 from nanomem_tui.text import counted
@@ -119,7 +118,7 @@ class Sessions:
         from nanomem_tui.formats.sessions import parse_session
 
         file = self._file(key, path)
-        return parse_session(read_file(file.path, MOST_OF_A_LOG), self._paths.relative(file.path), key)
+        return parse_session(read_log(file.path), self._paths.relative(file.path), key)
 
     def summaries(self) -> builtins.list[tuple[SessionFile, Summary, str]]:
         """Every transcript file, the newest first, what is listed of it, why it cannot be read ("": it can)."""
@@ -143,7 +142,7 @@ class Sessions:
             elif summary.problems:
                 from nanomem_tui.formats.sessions import parse_session
 
-                found.extend(parse_session(read_file(file.path, MOST_OF_A_LOG), where, "").problems)
+                found.extend(parse_session(read_log(file.path), where, "").problems)
         return found
 
     def search(self, query: str, limit: int = 100) -> builtins.list[TranscriptHit]:
@@ -180,7 +179,7 @@ class Sessions:
 
         size = file.stamp[1]
         if size <= most:
-            whole = parse_session(read_file(file.path, MOST_OF_A_LOG), "", "")
+            whole = parse_session(read_log(file.path), "", "")
             return key_of(file.path.name, {"key": whole.key}), 0, whole.messages
         key, count = self._counted(file)
         start = (size - most) // (most // 4) * (most // 4)
@@ -203,7 +202,7 @@ class Sessions:
     def compact_preview(self, key: str, keep: int = KEEP) -> SessionCompaction:
         """What `compact` would do. Raises NotFound, or BadInput for a `keep` below 1."""
         file = self._file(key)
-        data = read_file(file.path, MOST_OF_A_LOG)
+        data = read_log(file.path)
         return self._compaction(key, file, data, _compacted(data, keep), keep)
 
     def compact_all_preview(self, keep: int = KEEP) -> builtins.list[SessionCompaction]:
@@ -242,7 +241,7 @@ class Sessions:
         from nanomem_tui.store import blobs
 
         file = self._file(key)
-        data = read_file(file.path, MOST_OF_A_LOG)
+        data = read_log(file.path)
         result = _compacted(data, keep)
         plan = self._compaction(key, file, data, result, keep)
         if plan.refused and not (force and file.current and not file.link):

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nanomem_tui.errors import BadInput, NotFound
 from nanomem_tui.formats.sessions import parse_session
-from nanomem_tui.memory.reading import read_file
+from nanomem_tui.memory.reading import read_log
 from nanomem_tui.purge import memory_rows
 from nanomem_tui.purge.texts import SHORTEST, Marks, Words
-from nanomem_tui.regular import MOST_OF_A_LOG
 from nanomem_tui.store import reader
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Lesson
 
@@ -111,7 +110,7 @@ def _messages(ws: Workspace, wish: Wish) -> Iterator[str]:
             continue
         if info.imported:
             continue  # its messages are records, which go by their session
-        for message in parse_session(read_file(Path(info.path), MOST_OF_A_LOG), info.path, info.key).messages:
+        for message in parse_session(read_log(Path(info.path)), info.path, info.key).messages:
             by = str(message.raw.get("sender_id", message.raw.get("sender")))
             if (whole and message.role in ("user", "assistant")) or by in wish.persons:
                 yield message.content
