@@ -20,6 +20,8 @@ SAYS: Mapping[str, str] = {
     "memory/MEMORY.md": "what it keeps for long",
 }
 
+TOGETHER = "What the file says now, with what you wrote: where nothing was decided both are there. Saved as it is here."
+
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
@@ -121,21 +123,33 @@ class FilesScreen(WorkspaceScreen[FileRow]):
             say(self, "Nothing was changed")
             return
         except Conflict as error:
-            self._offer_again(row, text, error)
+            self._merge(row, text, error)
             return
+        more = " with what was written meanwhile" if _read(self.ws.documents, row.name).text != text else ""
         for operation in done:
-            say(self, f"{operation.label} (u undoes it)")
+            say(self, f"{operation.label}{more} (u undoes it)")
 
-    def _offer_again(self, row: FileRow, text: str, error: Conflict) -> None:
-        """Keep what was typed: somebody else rewrote the same lines meanwhile."""
+    def _merge(self, row: FileRow, text: str, error: Conflict) -> None:
+        """Ask what becomes of the lines that somebody else changed while a person wrote at them."""
+        from nanomem_tui.screens.merge_dialog import Answer, MergeScreen, Texts
+
         now = _read(self.ws.documents, row.name)
+        if now.error:
+            raise error
+        texts = Texts(row.text, now.text, text)
+
+        async def decided(answer: Answer | None) -> None:
+            if answer is not None and answer.how == "save":
+                await self._save(now, answer.text)
+            elif answer is not None:
+                edit = EditScreen(f"Edit {row.name}", now.text, "one commit", typed=answer.text, why=TOGETHER)
+                self.ask(edit, save)
 
         async def save(again: str | None) -> None:
             if again is not None:
                 await self._save(now, again)
 
-        why = f"{error.what}: saving puts this in the place of what the file says now"
-        self.ask(EditScreen(f"Edit {row.name}", now.text, "one commit", typed=text, why=why), save)
+        self.ask(MergeScreen(row.name, texts), decided)
 
     def _row(self) -> FileRow:
         row = self.table.cursor_row

@@ -116,10 +116,10 @@ class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
         doing = self._doing
 
         async def answered(answer: Answer | None) -> None:
-            drafting.drop_draft(self.console, dialog)
-            if answer is None or answer is False:
-                return
             try:
+                drafting.answered(self.console, dialog, answer)
+                if answer is None or answer is False:
+                    return
                 await then(answer)
                 self.console.toured(self.SCREEN, doing)
             except Exception as error:  # noqa: BLE001 - as for any action: said in words

@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple
 from nanomem_tui.store.git_diff import common_start
 
 Tag = Literal["equal", "delete", "insert"]
+Taken = Literal["ours", "theirs", "both"]
+"""Whose lines a conflict comes to; of both those of ours first, a line that ours has not twice."""
 _MAX_WORDS = 4000
 _MAX_PAIRS = 400
 _LIKE = 0.5
@@ -107,15 +109,17 @@ def count_changes(before: str, after: str) -> tuple[int, int]:
 
 
 def merge_lines(
-    base: str, ours: str, theirs: str, *, keep_both: bool = False, theirs_win: bool = False, by_line: bool = False
-) -> Merged:
+    base: str, ours: str, theirs: str, *,
+    keep_both: bool = False, theirs_win: bool = False, by_line: bool = False, taken: Sequence[Taken] = (),
+) -> Merged:  # fmt: skip
     """Apply to `ours` what `theirs` changed since `base`.
 
     Changes conflict when they touch a same line of the base or insert different lines at one place; with `keep_both`
     such insertions are both kept, ours first, a line that ours has already not twice. A line that one side removed is
     no conflict with a line of the other side that stands in its place and is nothing like it. At a conflict the text
     holds our lines, with `theirs_win` theirs. `by_line`: neighbouring lines are changes of their own, as far as it can
-    be told which became which, so that a conflict takes no more lines than those that both sides changed.
+    be told which became which, so that a conflict takes no more lines than those that both sides changed. `taken`:
+    what a person decided of each conflict, in order.
     """
     base_lines, base_open = _closed(base)
     our_lines, our_open = _closed(ours)
@@ -139,18 +143,23 @@ def merge_lines(
         elif not other or our_part == their_part:
             out.extend(our_part)
         elif low == high and keep_both:
-            held = set(our_part)
-            out.extend([*our_part, *(line for line in their_part if line not in held)])
+            out.extend(_both(our_part, their_part))
         elif (settled := _settled(base_lines, (our_lines, mine), (their_lines, other), low, high)) is not None:
             out.extend(settled)
         else:
             line = mine[0].new_start - (mine[0].start - low) + 1
+            side = taken[len(conflicts)] if len(conflicts) < len(taken) else "theirs" if theirs_win else "ours"
             conflicts.append(ConflictHunk(line, tuple(base_lines[low:high]), tuple(our_part), tuple(their_part)))
-            out.extend(their_part if theirs_win else our_part)
+            out.extend({"ours": our_part, "theirs": their_part, "both": _both(our_part, their_part)}[side])
     out.extend(base_lines[at:])
     is_open = their_open if our_open == base_open else our_open
     text = "".join(out)
     return Merged(text[:-1] if is_open and text else text, tuple(conflicts))
+
+
+def _both(ours: list[str], theirs: list[str]) -> list[str]:
+    held = set(ours)
+    return [*ours, *(line for line in theirs if line not in held)]
 
 
 def _by_line(base: list[str], side: list[str], changes: list[Edit]) -> list[Edit]:

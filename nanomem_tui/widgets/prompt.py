@@ -15,7 +15,7 @@ from nanomem_tui.widgets.cells import content
 from nanomem_tui.widgets.dialog import Dialog
 from nanomem_tui.widgets.filter_bar import LineInput
 
-KEPT = "This was being written when the console was ended, and is not saved yet."
+KEPT = "This was being written before, and is not saved yet."
 
 
 def typed_number(answer: str | None) -> int | None:

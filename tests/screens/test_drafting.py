@@ -29,7 +29,7 @@ async def test_a_text_that_was_being_edited_is_there_when_the_same_is_edited_aga
     [kept] = drafts(home)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     async with console(home, "items", (100, 30)) as on:
-        await on.shows("1 text not saved when the console was ended")
+        await on.shows("1 text not saved yet")
         await on.at(first)
         await on.press("e")
         await on.shows("and half a sentence 女儿", "is not saved yet")

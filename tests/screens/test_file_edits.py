@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nanomem_tui.app import NanomemApp
+from nanomem_tui.screens.merge_dialog import MergeScreen
 from nanomem_tui.widgets.prompt import EditScreen
-from tests.screens.console import console
+from tests.screens.console import Console, console
 
 
 @pytest.mark.slow
@@ -28,21 +31,87 @@ async def test_a_line_that_is_written_while_a_person_types_is_kept(demo: Path) -
         assert "- by the agent\n" in path.read_text()
 
 
-async def test_what_was_typed_over_a_line_that_changed_is_offered_again(demo: Path) -> None:
+THREE = "# User\n- one line\n- kept\n- two line"
+THEIRS = "# User\n- one line of the agent\n- kept\n- two line of the agent\n- new of the agent"
+
+
+@asynccontextmanager
+async def both_wrote(demo: Path) -> AsyncIterator[tuple[Console, Path]]:
+    """A person changed the last line, somebody else that one and two more; the person has pressed save."""
     path = demo / "USER.md"
-    path.write_text("# User\n- one line")
-    async with console(demo, "files") as on:
+    path.write_text(THREE)
+    async with console(demo, "files", (100, 40)) as on:
         await on.at("USER.md")
-        await on.shows("one line")
+        await on.shows("two line")
         await on.press("e")
-        await on.type(" and mine")
-        path.write_text("# User\n- one line of the agent")
+        await on.type(" of mine")
+        path.write_text(THEIRS)
         await on.press("ctrl+s")
-        await on.shows("the file changed meanwhile at line 2", "one line and mine")
-        assert path.read_text() == "# User\n- one line of the agent"
+        await on.until(lambda: isinstance(on.app.screen, MergeScreen))
+        yield on, path
+
+
+async def test_lines_that_both_changed_are_merged_by_the_person(demo: Path) -> None:
+    async with both_wrote(demo) as (on, path):
+        await on.shows("1 of 1, line 4: not decided", "the file now", "- two line of the agent", "- two line of mine")
         await on.press("ctrl+s")
-        await on.until(lambda: not isinstance(on.app.screen, EditScreen))
-        await on.until(lambda: path.read_text() == "# User\n- one line and mine")
+        await on.shows("1 place left to decide")
+        assert path.read_text() == THEIRS
+        await on.press("3")
+        await on.shows("keeps both")
+        await on.press("tab")
+        await on.shows("What saving would change", "+ - two line of mine")
+        await on.press("ctrl+s")
+        await on.until(lambda: path.read_text().rstrip("\n") == f"{THEIRS}\n- two line of mine")
+        await on.press("u")
+        await on.until(lambda: path.read_text() == THEIRS)
+
+
+@pytest.mark.parametrize(
+    ("key", "line"), [("1", "- two line of the agent\n- new of the agent"), ("2", "- two line of mine")]
+)
+async def test_one_side_is_taken(demo: Path, key: str, line: str) -> None:
+    async with both_wrote(demo) as (on, path):
+        await on.press(key)
+        await on.press("ctrl+s")
+        await on.until(lambda: not isinstance(on.app.screen, MergeScreen))
+        if key == "2":
+            await on.until(lambda: "two line of mine" in path.read_text())
+        assert path.read_text().startswith("# User\n- one line of the agent\n- kept\n")
+        assert path.read_text().endswith(line)
+
+
+async def test_it_comes_back_when_the_file_changed_once_more(demo: Path) -> None:
+    async with both_wrote(demo) as (on, path):
+        await on.press("2")
+        path.write_text(THEIRS.replace("- two line of the agent", "- two line of the agent again"))
+        await on.press("ctrl+s")
+        await on.shows("- two line of the agent again", "not decided")
+        await on.press("2")
+        await on.press("ctrl+s")
+        await on.until(lambda: "two line of mine" in path.read_text())
+
+
+async def test_what_was_typed_is_kept_when_the_merge_is_put_away(demo: Path) -> None:
+    async with both_wrote(demo) as (on, path):
+        await on.press("escape")
+        await on.until(lambda: not isinstance(on.app.screen, MergeScreen))
+        assert path.read_text() == THEIRS
+        await on.press("e")
+        await on.shows("not saved yet", "two line of mine", "two line of the agent")
+        await on.press("ctrl+s")
+        await on.until(lambda: "two line of mine" in path.read_text())
+        assert "- two line of the agent\n" in path.read_text()
+
+
+async def test_it_is_written_on_by_hand(demo: Path) -> None:
+    async with both_wrote(demo) as (on, path):
+        await on.press("e")
+        await on.until(lambda: isinstance(on.app.screen, EditScreen))
+        await on.type(" and by hand")
+        await on.press("ctrl+s")
+        await on.until(lambda: "and by hand" in path.read_text())
+        assert all(line in path.read_text() for line in ("two line of mine", "two line of the agent\n"))
 
 
 async def test_an_edit_beside_damaged_versions_is_made_undone_and_told(
