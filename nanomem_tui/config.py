@@ -126,7 +126,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidConfig(
             f"the settings do not parse ({error})", str(path), "correct that line or remove the file"
         ) from error

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import regular
+from nanomem_tui import json_text, regular
 from nanomem_tui.errors import AccessDenied, NotAWorkspace, StoreError, WorkspaceMissing
 
 WORKSPACE_SIGNS = ("memory", "SOUL.md", "USER.md", "AGENTS.md", "sessions", ".nanobot/workspace-id")
@@ -231,7 +230,7 @@ def default_workspace() -> Path:
         return _expanded(chosen)
     home = Path.home() / ".nanobot"
     try:
-        configured = json.loads(regular.read(home / "config.json"))["agents"]["defaults"]["workspace"]
+        configured = json_text.loads(regular.read(home / "config.json"))["agents"]["defaults"]["workspace"]
     except (OSError, ValueError, KeyError, TypeError):
         return home / "workspace"
     return _expanded(configured) if isinstance(configured, str) and configured else home / "workspace"

@@ -6,13 +6,12 @@ Owns the checks of one value. Must not know where values come from: that is `con
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import prices, setting_checks
+from nanomem_tui import json_text, prices, setting_checks
 from nanomem_tui.errors import BadInput, InvalidConfig
 from nanomem_tui.settings import ABOUT, DEFAULTS, NAMES, About
 
@@ -95,7 +94,7 @@ def from_text(name: str, text: str, source: str, workspace: Path | None = None) 
         elif kind == "table":
             value = _table(text)
         elif kind != "str":
-            value = json.loads(text)
+            value = json_text.loads(text)
     return check(name, value, source, workspace)
 
 
@@ -105,7 +104,7 @@ def _table(text: str) -> Any:
         pairs = [part.partition("=") for part in text.split(",")]
         return {name.strip(): word.strip() for name, sign, word in pairs if sign} if all(p[1] for p in pairs) else text
     try:
-        return json.loads(text)
+        return json_text.loads(text)
     except ValueError:
         import tomllib  # only where one is set so
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
+from nanomem_tui import json_text, regular
 from nanomem_tui.errors import BadInput, Conflict, NothingToDo, from_os_error
 from nanomem_tui.memory.wal import OpenTurn
 from nanomem_tui.memory.working import same_words
@@ -129,7 +129,7 @@ class Pending:
             found = self._file.stat()
             stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
             if self._read[0] != stamp:
-                value = json.loads(regular.read(self._file))
+                value = json_text.loads(regular.read(self._file))
                 self._read = (stamp, value if isinstance(value, dict) else {})
         except FileNotFoundError:
             self._read = (None, {})

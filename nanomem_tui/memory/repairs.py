@@ -6,7 +6,6 @@ The agent's own files are left alone while one runs. Whoever calls this makes a 
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nanomem_tui import json_text
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.formats.agent_home import session_folders
 from nanomem_tui.formats.history import parse_cursor, parse_history
@@ -81,7 +81,7 @@ def _lines(ws: Workspace) -> Iterator[Repair]:
 
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(json.loads(line.decode("utf-8-sig")), dict)
+        return isinstance(json_text.loads(line.decode("utf-8-sig")), dict)
     except ValueError:
         return False
 

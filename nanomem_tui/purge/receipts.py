@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nanomem_tui import clock, regular
+from nanomem_tui import clock, json_text, regular
 from nanomem_tui.operations import new_key, new_operation
 from nanomem_tui.purge.run import Looked
 from nanomem_tui.store import atomic
@@ -74,7 +74,7 @@ def listed(paths: Paths) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for path in sorted((paths.data / "receipts").glob("*.json"), reverse=True):
         try:
-            value = json.loads(regular.read(path))
+            value = json_text.loads(regular.read(path))
         except (OSError, ValueError):
             continue
         if isinstance(value, dict):

@@ -7,7 +7,6 @@ what nobody but its owner writes (the databases of other systems, backups) is to
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import sqlite3
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import clock, regular
+from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import NanomemError, from_os_error
 from nanomem_tui.formats.agent_home import Layout, session_folders
 from nanomem_tui.formats.session_names import CHECKPOINT_SUFFIX, key_to_lossy_name, key_to_own_name
@@ -98,7 +97,7 @@ def _is_of(place: Place, marks: Marks) -> bool:
             return True
     if place.kind == "transcript":
         with contextlib.suppress(OSError, ValueError), regular.opened(place.path) as file:
-            head = json.loads(file.readline(1 << 20))
+            head = json_text.loads(file.readline(1 << 20))
             return isinstance(head, dict) and head.get("key") in marks.sessions
     return False
 

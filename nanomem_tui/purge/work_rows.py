@@ -3,13 +3,13 @@ takes to undo a run of the lifecycle that holds it, and their vectors."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from nanomem_tui import json_text
 from nanomem_tui.purge.memory_rows import Tell
 from nanomem_tui.purge.texts import Found, Marks, Sought, Words, in_value
 from nanomem_tui.store import knowledge_rows, tier_rows
@@ -103,7 +103,7 @@ def _batches(connection: sqlite3.Connection, workspace_id: str, sought: Sought, 
     for seq, run, packed in connection.execute(query, (workspace_id,)).fetchall():
         mine: Found = Counter()
         try:
-            value: Any = json.loads(zlib.decompress(packed))
+            value: Any = json_text.loads(zlib.decompress(packed))
         except (ValueError, zlib.error):
             continue
         if in_value(value, sought, mine) is value:

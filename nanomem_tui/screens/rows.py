@@ -5,13 +5,12 @@ Knows rows, not what is in them: a subclass names its part of the workspace and 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from textual import on
 
-from nanomem_tui import clock
+from nanomem_tui import clock, json_text
 from nanomem_tui.errors import Conflict, NanomemError, NotFound, NothingToDo, Refused
 from nanomem_tui.operations import Change, Operation
 from nanomem_tui.screens.list_screen import ListScreen
@@ -330,7 +329,7 @@ def _before_and_after(change: Change) -> list[Block]:
 def _names(patch: Mapping[str, object]) -> dict[str, object]:
     """The names of a fact that are among the free fields of a recorded row; its key and value stand in the text."""
     try:
-        fact = json.loads(str(patch.get("meta_json") or "{}")).get("fact")
+        fact = json_text.loads(str(patch.get("meta_json") or "{}")).get("fact")
     except (ValueError, AttributeError):
         return {}
     return {name: fact.get(name) for name in FACT_NAMES} if isinstance(fact, dict) else {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from nanomem_tui import json_text
 from nanomem_tui.memory import filters
 from nanomem_tui.store.tier_kinds import KINDS, TIERS
 from nanomem_tui.store.tier_values import TierRecord
@@ -146,7 +146,7 @@ def _event(row: TierRecord) -> str:
     data = row.fields.get("data")
     if isinstance(data, str):
         try:
-            data = json.loads(data)
+            data = json_text.loads(data)
         except ValueError:
             return str(data)
     return said(row.fields["category"], data) if data is not None else ""

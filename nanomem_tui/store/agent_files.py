@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
+from nanomem_tui import json_text, regular
 from nanomem_tui.errors import Conflict, NanomemError, Problem
 from nanomem_tui.operations import Change
 from nanomem_tui.paths import Paths
@@ -323,7 +323,7 @@ def _last_lines(path: Path, size: int) -> set[bytes]:
 
 def _order(text: str | None) -> list[str]:
     try:
-        return [key for key in json.loads(text or "[]") if isinstance(key, str)]
+        return [key for key in json_text.loads(text or "[]") if isinstance(key, str)]
     except (ValueError, TypeError):
         return []
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import clock, regular
+from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.paths import Paths, user_settings, workspace_id
@@ -191,7 +191,7 @@ def interrupted(paths: Paths) -> Problem | None:
     """That a restore did not come to its end, and what to do."""
     marker = folder_of(paths) / RESTORING
     try:
-        told = json.loads(regular.read(marker))
+        told = json_text.loads(regular.read(marker))
         archive, before = str(told["archive"]), str(told["before"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -365,7 +365,7 @@ def _refuse_links(target: Path, base: Path) -> None:
 def _move_config(path: Path, old: str, new: str) -> None:
     """Let the agent's configuration name the new workspace where it named the old one."""
     try:
-        config = json.loads(regular.read(path))
+        config = json_text.loads(regular.read(path))
         defaults = config["agents"]["defaults"]
         if os.path.realpath(os.path.expanduser(defaults["workspace"])) != os.path.realpath(old):
             return

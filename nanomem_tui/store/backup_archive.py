@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from nanomem_tui import json_text
 from nanomem_tui.errors import BadInput, NotFound, from_os_error
 from nanomem_tui.store import atomic, owners
 
@@ -151,7 +152,7 @@ class Archive:
             if not members or members[-1].name != _MANIFEST or members[-1].size > _LARGEST_MANIFEST:
                 raise BadInput("a backup without its end", str(path), fix)
             stream = tar.extractfile(members[-1])
-            manifest = _manifest(json.loads(stream.read()) if stream is not None else None)
+            manifest = _manifest(json_text.loads(stream.read()) if stream is not None else None)
         except FileNotFoundError:
             what = "no such backup" if not seen else f"the backup before it is gone, which {seen[-1]} builds on"
             raise NotFound(what, str(path), "`nanomem backup list` shows those that are there") from None

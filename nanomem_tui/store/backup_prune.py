@@ -7,7 +7,6 @@ prune that is killed at any step leaves every backup that stays whole, and is do
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from nanomem_tui import clock, regular
+from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, from_os_error
 from nanomem_tui.store import atomic
 from nanomem_tui.store.backup import RESTORING, listed
@@ -106,7 +105,7 @@ def _sorted(folder: Path, keep: int, days: int) -> tuple[list[str], list[str], l
 def _in_use(folder: Path) -> set[str]:
     """The backups that an interrupted restore needs."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        told = json.loads(regular.read(folder / RESTORING))
+        told = json_text.loads(regular.read(folder / RESTORING))
         return {Path(str(told["archive"])).name, str(told["before"])}
     return set()
 

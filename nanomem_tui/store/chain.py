@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nanomem_tui import json_text
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store import reader
 
@@ -69,7 +70,7 @@ def rewritten(connection: sqlite3.Connection, workspace_id: str, before: str, at
 
 def _told(meta: Mapping[str, str]) -> list[dict[str, Any]]:
     try:
-        found = json.loads(meta.get(REWRITTEN, "[]"))
+        found = json_text.loads(meta.get(REWRITTEN, "[]"))
     except ValueError:
         return []
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
@@ -103,7 +104,7 @@ def verify(
 
 def _says(columns: list[str], body: str) -> bool:
     try:
-        told = json.loads(body)
+        told = json_text.loads(body)
     except ValueError:
         return False
     label = str(told.get("label", "")).encode("utf-8", "replace").decode()

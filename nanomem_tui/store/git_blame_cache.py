@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from nanomem_tui import json_text
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store import atomic
 from nanomem_tui.store.git_objects import is_sha
@@ -41,7 +42,7 @@ def load(folder: Path, git_dir: Path, path: str) -> Kept | None:
         checksum, _, body = data.partition(b"\n")
         if checksum.decode("ascii") != atomic.sha256(body):
             return None
-        value = json.loads(body)
+        value = json_text.loads(body)
         names = [sha for sha in value["shas"] if is_sha(sha)]
         writers = tuple(names[number] for number in value["writers"])
         first = tuple(names[number] for number in value["first"])

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from nanomem_tui import json_text
 from nanomem_tui.store.knowledge_values import Chunk, KnowledgeDocument
 from nanomem_tui.store.tier_schema import BESIDE
 from nanomem_tui.store.vocabulary import nearest
@@ -122,7 +123,7 @@ def packages(connection: sqlite3.Connection, workspace_id: str) -> set[str] | No
     query = 'SELECT value FROM tier_meta WHERE "key" = ?'
     found = connection.execute(query, (f"{_PACKAGES}{workspace_id}",)).fetchone()
     with contextlib.suppress(ValueError):  # a bit flipped in it
-        return set(json.loads(found[0])) if found else None
+        return set(json_text.loads(found[0])) if found else None
     return None
 
 
@@ -189,7 +190,7 @@ def _held(connection: sqlite3.Connection, workspace_id: str, document_id: str) -
 def _document(row: Sequence[object]) -> KnowledgeDocument:
     key, kind, title, source, digest, count, added_at, checked_at, meta = row
     try:
-        more = json.loads(str(meta))
+        more = json_text.loads(str(meta))
     except ValueError:  # a bit flipped in it
         more = {}
     about = str(more.pop("about", ""))
@@ -300,7 +301,7 @@ class Index:
 
 def _about(meta: str) -> str:
     try:
-        found: Mapping[str, object] = json.loads(meta)
+        found: Mapping[str, object] = json_text.loads(meta)
     except ValueError:
         return ""
     return str(found.get("about", ""))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock, regular
+from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import atomic, owners
@@ -76,7 +76,7 @@ def decode(line: bytes) -> Operation | None:
     if line[6:14] != b"%08x" % zlib.crc32(body):
         return None
     try:
-        return Operation.from_json(json.loads(body.decode("utf-8", "surrogatepass")))
+        return Operation.from_json(json_text.loads(body.decode("utf-8", "surrogatepass")))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -7,7 +7,6 @@ refused while an agent runs: callers do, and they also own `--force`.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import regular
+from nanomem_tui import json_text, regular
 from nanomem_tui.paths import Paths
 
 PROC = Path("/proc")
@@ -118,7 +117,7 @@ def _agents(paths: Paths, proc: Path, own_pid: int) -> Iterator[Program]:
 def _records(run_dir: Path | None) -> Iterator[dict[str, Any]]:
     for path in sorted(run_dir.glob("gateway*.json")) if run_dir else ():
         with contextlib.suppress(OSError, ValueError):
-            record = json.loads(regular.read(path))
+            record = json_text.loads(regular.read(path))
             if isinstance(record, dict) and isinstance(record.get("pid"), int) and record["pid"] > 0:
                 yield record
 
@@ -280,7 +279,7 @@ def _as_seen_by(pid: int, path: str, proc: Path) -> Path:
 
 def _configured_workspace(config: Path) -> str:
     try:
-        configured = json.loads(regular.read(config))["agents"]["defaults"]["workspace"]
+        configured = json_text.loads(regular.read(config))["agents"]["defaults"]["workspace"]
     except (OSError, ValueError, KeyError, TypeError):
         configured = None
     return configured if isinstance(configured, str) and configured else "~/.nanobot/workspace"

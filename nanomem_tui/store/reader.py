@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nanomem_tui import regular, tokens
+from nanomem_tui import json_text, regular, tokens
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError, from_os_error
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, says_why
 
@@ -362,7 +361,7 @@ def seen(meta: Mapping[str, str]) -> dict[tuple[str, str], frozenset[str]]:
         if name.startswith(SEEN):
             layer, _, key = name.removeprefix(SEEN).partition(":")
             with contextlib.suppress(ValueError, TypeError):
-                found[layer, key] = frozenset(map(str, json.loads(value)))
+                found[layer, key] = frozenset(map(str, json_text.loads(value)))
     return found
 
 
@@ -391,7 +390,7 @@ def foreign_rows(connection: sqlite3.Connection, workspace_id: str, source: str)
     found: dict[str, Any] = {}
     for key, raw in rows:
         with contextlib.suppress(ValueError, TypeError):
-            found[key] = json.loads(raw)
+            found[key] = json_text.loads(raw)
     return found
 
 

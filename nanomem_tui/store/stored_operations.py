@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from nanomem_tui import json_text
 from nanomem_tui.errors import CorruptDatabase
 from nanomem_tui.operations import Change, LaterChanges, Operation
 from nanomem_tui.store.reader import fetched
@@ -109,7 +110,7 @@ def _found(connection: sqlite3.Connection, query: str, values: Sequence[Any]) ->
                 links = {name: rest[name] for name in ("undoes", "redoes", "meta") if name in rest}
                 read = Operation(op_id, at, actor, kind, label, (), **links)
             else:
-                read = Operation.from_json(json.loads(_body(connection, seq) if body is None else body))
+                read = Operation.from_json(json_text.loads(_body(connection, seq) if body is None else body))
         except (ValueError, KeyError, TypeError):
             continue
         found.append(StoredOperation(seq, read, bool(undone), later))
@@ -130,7 +131,7 @@ def _behind_changes(connection: sqlite3.Connection, seq: int) -> dict[str, Any] 
     at = tail.find("]")
     while at >= 0:
         try:
-            found = json.loads('{"changes":[' + tail[at:])
+            found = json_text.loads('{"changes":[' + tail[at:])
         except ValueError:
             at = tail.find("]", at + 1)
         else:
@@ -154,7 +155,7 @@ def later(read: Read, seq: int, count: int) -> LaterChanges:
 
 def _all(connection: sqlite3.Connection, seq: int) -> Sequence[Change]:
     try:
-        return Operation.from_json(json.loads(_body(connection, seq))).changes
+        return Operation.from_json(json_text.loads(_body(connection, seq))).changes
     except (ValueError, KeyError, TypeError):
         raise CorruptDatabase("an operation that cannot be read", f"operation {seq}", "see `nanomem doctor`") from None
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from nanomem_tui import tokens
+from nanomem_tui import json_text, tokens
 from nanomem_tui.store.tier_kinds import KINDS, Field, Kind, Tier
 from nanomem_tui.store.tier_values import TierRecord, written
 
@@ -64,7 +64,7 @@ def record_of(kind: Kind, table: str, row: Sequence[Any]) -> TierRecord:
     """The record of a row, in the order of `columns`."""
     named = dict(zip(columns(kind, table), row, strict=True))
     if named.get("packed"):
-        named |= json.loads(zlib.decompress(named["packed"]))
+        named |= json_text.loads(zlib.decompress(named["packed"]))
     fields = {field.name: _read(field, named[field.name]) for field in kind.fields}
     tier: Tier = kind.tier if table == kind.table else "longterm"
     return TierRecord(kind.name, named["id"], fields, tier, named["origin"], named["stored_at"], named["changed_at"])
@@ -109,7 +109,7 @@ def _read(field: Field, value: Any) -> Any:
     if field.type != "json" or value is None:
         return value
     try:
-        return json.loads(value)
+        return json_text.loads(value)
     except (ValueError, TypeError):  # a bit flipped in it: what is there is shown
         return value
 

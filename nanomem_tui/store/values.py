@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from nanomem_tui import json_text
 from nanomem_tui.text import normalised
 
 Kind = Literal["preference", "fact", "decision", "episodic"]
@@ -196,7 +197,7 @@ def dumped(meta: Mapping[str, Any]) -> str:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = json_text.loads(text)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}

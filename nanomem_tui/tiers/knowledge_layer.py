@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nanomem_tui import clock
+from nanomem_tui import clock, json_text
 from nanomem_tui.errors import BadInput, Conflict
 from nanomem_tui.operations import Change, Operation, Value
 from nanomem_tui.store import blobs, knowledge_rows
@@ -143,7 +143,7 @@ class _Kept:
         name, part = value["meta"]["kept"]
         if name != self._name:
             try:
-                self._documents = json.loads(zlib.decompress(blobs.get(self._backups, str(name))))
+                self._documents = json_text.loads(zlib.decompress(blobs.get(self._backups, str(name))))
             except (zlib.error, ValueError) as error:
                 raise BadInput("a recorded document is damaged", str(name)) from error
             self._name = name

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanomem_tui import clock, regular
+from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import NanomemError, Problem, from_os_error
 from nanomem_tui.store import atomic, owners
 from nanomem_tui.tiers.entries import Kept, kept_of, signed
@@ -66,11 +65,12 @@ def read_lines(data: bytes, segment: object, rank: int = 0) -> Content:
         found = False
         for body in _bodies(line):
             found = True
-            if body.startswith(_AGED):
-                aged = str(json.loads(body)["aged"])
-                continue
-            if body.startswith(_FROM):
-                rank = max(rank, int(json.loads(body)["from"]))
+            if body.startswith((_AGED, _FROM)):
+                try:
+                    told = json_text.loads(body)
+                    aged, rank = str(told.get("aged", aged)), max(rank, int(told.get("from", rank)))
+                except (ValueError, TypeError, OverflowError):
+                    found = False
                 continue
             read = kept_of(body, segment)
             if read is None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from nanomem_tui import json_text
 from nanomem_tui.errors import BadInput, InvalidConfig, MissingExtra, NanomemError, Refused, StoreError, from_os_error
 from nanomem_tui.store import atomic
 
@@ -211,7 +212,7 @@ def check_owner(folder: Path, workspace_id: str) -> None:
     if not names - {LOCK}:
         return
     try:
-        owner = json.loads((folder / MARKER).read_bytes())["workspace"]
+        owner = json_text.loads((folder / MARKER).read_bytes())["workspace"]
     except (OSError, ValueError, TypeError, KeyError):
         raise Refused("a Chroma folder that nanomem did not make is not written", str(folder), fix) from None
     if owner != workspace_id:

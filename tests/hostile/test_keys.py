@@ -22,7 +22,8 @@ from tests.store.homes import make_home
 KEYS = (
     "../../outside", "/tmp/nanomem-outside", "..", ".", "", " ", "a/b", "a\\b", "..\\..\\outside", "%2e%2e%2foutside",
     "%2e%2e/%2e%2e/outside", "a\0b", "../../outside\0.md", "a\nb", "\r\n", "-rf", "--to=/tmp/x", "~", "~root/x",
-    "$HOME", "`id`", "$(id)", "CON", "nul.md", "a" * 300, "字" * 300, "../" * 200 + "outside", "x" * 5_000, "．．／outside",
+    "$HOME", "`id`", "$(id)", "CON", "nul.md", "a" * 300, "字" * 300, "../" * 200 + "outside", "x" * 5_000,
+    "．．／outside",
     "․․∕outside", "\u202egnp.exe", "\ud800", "\x1b]52;c;x\x07", "config.json", "..:..", "telegram:../../outside",
     "telegram:/etc/passwd", "a:b:c:d", ".git", ".git/hooks/post-commit", "nanomem.db", "*", "?", "[a-z]", "A", "a",
     "Ａ", "é", "e\u0301", "ß", "SS", "ss", "file:///etc/passwd", "\\\\server\\share", "C:\\x", "..;/x", "....//x",

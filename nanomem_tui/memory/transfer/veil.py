@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from nanomem_tui import json_text
 from nanomem_tui.memory.secrets import mask
 from nanomem_tui.memory.transfer import fact_rows, record_rows
 from nanomem_tui.memory.transfer.values import STEP, Entry, Found, ImportRow, Reading, Tell, by_noun, kind_of
@@ -104,7 +105,7 @@ def _without_secrets(value: Any) -> Any:
     if shown == text:
         return value
     try:
-        return json.loads(shown)
+        return json_text.loads(shown)
     except ValueError:  # a secret reached over a quotation mark
         return _each(value)
 
