@@ -44,8 +44,11 @@ def read(path: Path | str, most: int = MOST) -> bytes:
 def whole(file: BinaryIO, path: Path | str, most: int) -> bytes:
     """All bytes of a file that is open. Raises OSError of EFBIG beyond `most` of them, however long it says it is."""
     size = os.fstat(file.fileno()).st_size
-    data = b"" if size > most else file.read(most + 1)
-    if size > most or len(data) > most:
+    data = file.read(size + 1) if size <= most else b""
+    while size <= most and (more := file.read(1 << 20)):  # it grows, or does not say its size
+        data += more
+        size = len(data)
+    if max(size, len(data)) > most:
         raise too_large(path, most)
     return data
 

@@ -121,10 +121,10 @@ def test_a_file_that_cannot_be_read_is_named_and_left_alone(tmp_path: Path, monk
     before = (workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes()
     real = regular.read
 
-    def denied(path: Path) -> bytes:
+    def denied(path: Path, *most: int) -> bytes:
         if path.name == "LTM_SNAPSHOT.json":
             raise PermissionError(errno.EACCES, "denied", str(path))
-        return real(path)
+        return real(path, *most)
 
     with monkeypatch.context() as patch:
         patch.setattr(regular, "read", denied)
