@@ -45,7 +45,7 @@ def whole(file: BinaryIO, path: Path | str, most: int) -> bytes:
     """All bytes of a file that is open. Raises OSError of EFBIG beyond `most` of them, however long it says it is."""
     size = os.fstat(file.fileno()).st_size
     data = file.read(size + 1) if size <= most else b""
-    while size <= most and (more := file.read(1 << 20)):  # it grows, or does not say its size
+    while size <= most and (more := file.read(1 << 16)):  # it grows, or does not say its size
         data += more
         size = len(data)
     if max(size, len(data)) > most:

@@ -1,0 +1,66 @@
+"""A token is compared in one place, in a time that tells nothing of it, and by no server otherwise."""
+
+from __future__ import annotations
+
+import ast
+import hmac
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import nanomem_tui.server
+from nanomem_tui.server import token
+
+SECRET = {"word", "_word", "token", "_token", "ticket", "_ticket", "wanted", "given", "cookie", "secret"}
+WORD = "s3cret-word-of-24-letters"
+
+
+def names(node: ast.AST) -> Iterator[str]:
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name):
+            yield one.id
+        elif isinstance(one, ast.Attribute):
+            yield one.attr
+
+
+def compared(source: str) -> list[str]:
+    """The comparisons for equality in a module that name a secret."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Compare)
+        and any(isinstance(operator, ast.Eq | ast.NotEq) for operator in node.ops)
+        and SECRET & {name for side in (node.left, *node.comparators) for name in names(side) if _is_value(side)}
+    ]
+
+
+def _is_value(side: ast.expr) -> bool:
+    return isinstance(side, ast.Name | ast.Attribute | ast.Subscript)
+
+
+def test_no_server_compares_a_token_by_itself() -> None:
+    assert compared("if given == self._word: pass") == ["given == self._word"]
+    folder = Path(nanomem_tui.server.__file__).parent
+    found = {path.name: lines for path in folder.glob("*.py") if (lines := compared(path.read_text("utf-8")))}
+    assert found == {}
+
+
+def test_it_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[bytes, bytes]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        asked.append((one, other))
+        return hmac.compare_digest(one, other)
+
+    monkeypatch.setattr(token, "compare_digest", compare)
+    assert token.matches(WORD, WORD)
+    assert not token.matches(WORD[:-1], WORD)
+    assert asked == [(WORD.encode(), WORD.encode()), (WORD[:-1].encode(), WORD.encode())]
+
+
+@pytest.mark.parametrize(
+    "given", ["", " ", WORD[:-1], WORD + "x", WORD.upper(), f" {WORD}", WORD + "\0", "\ud800", "字" * 24, "x" * 100_000]
+)
+def test_what_is_not_the_token_does_not_match(given: str) -> None:
+    assert not token.matches(given, WORD)
