@@ -11,9 +11,9 @@ file becomes 0xFF. `two`: two writers at once. `full`: files may not grow beyond
 Of nanomem alone: `tamper`: operations changed in the database behind its back, and how many `log --verify` noticed;
 `forget`: a text planted in every layer, and the files in which its bytes are found after `forget`. `orders`, `plain`:
 the 118 attacks of bastioncorpus and 20 false facts by six ways in, where one sender may teach. `fence`: both, and 26
-ends of the block, in each of its eight parts. `secrets`, `alike`: 35 kinds and 1,000 values made by rule. nanobot has
-none of these to compare: MEMORY.md and the archive take what the model writes. `--write` puts the table into the
-README.
+ends of the block, in each of its eight parts. `secrets`, `alike`: 35 kinds and 1,000 values made by rule. `keys`: 57
+names by 18 ways in. `spoiled`: real files flipped, cut, spliced and repeated. nanobot has none of these to compare:
+MEMORY.md and the archive take what the model writes. `--write` puts the table into the README.
 """
 
 from __future__ import annotations
@@ -202,6 +202,8 @@ NAMED = {
     "fence": "texts in the block before the model: a careless agent obeyed",
     "secrets": "kinds of secrets said in a turn: open in a file afterwards",
     "alike": "values that only look like secrets: taken for one",
+    "keys": "chats, ids and names such as `../../x`: files outside of the home touched",
+    "spoiled": "spoiled files of 34 kinds: brought a parser down",
 }
 
 
@@ -311,6 +313,25 @@ def poison(folder: Path) -> dict[str, dict[str, tuple[int, int]]]:
     return {name: {"nanomem": count} for name, count in counts.items()}
 
 
+def keys(folder: Path) -> tuple[int, int]:
+    """Names tried, and the files outside that were touched."""
+    from tests.hostile import test_keys
+
+    touched = [test_keys.reached(test_keys.place_in(folder / f"keys {way}"), way)[1] for way in test_keys.WAYS]
+    return len(test_keys.WAYS) * len(test_keys.KEYS), sum(len(names) for names in touched)
+
+
+def spoil(folder: Path) -> tuple[int, int]:
+    """Spoiled files that were parsed, and the parsers that were brought down by one."""
+    from tests.formats import test_fuzz
+
+    place = folder / "spoiled"
+    place.mkdir()
+    samples = test_fuzz.samples_in(place)
+    found = [test_fuzz.broken(name, samples[of], place, test_fuzz.RUNS) for name, (of, _) in test_fuzz.PARSERS.items()]
+    return sum(runs for runs, _ in found), sum(bool(why) for _, why in found)
+
+
 def main() -> None:
     """Count, print, and keep where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -337,6 +358,8 @@ def main() -> None:
         found["tamper"] = {"nanomem": tamper(folder, options.trials * 5, random.Random("tamper"))}
         found["forget"] = {"nanomem": forget(folder)}
         found |= poison(folder)
+        found["keys"] = {"nanomem": keys(folder)}
+        found["spoiled"] = {"nanomem": spoil(folder)}
     table = "\n".join(rows(found, [system.name for system in systems]))
     print(table)
     if options.json:

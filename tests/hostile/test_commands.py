@@ -32,7 +32,7 @@ def workspace(hostile_home: Path, tmp_path: Path) -> Path:
 
 def obeyed(raw: bytes) -> set[str]:
     """What a terminal would obey, or a reader not see, of what came out; an escape sequence of colour too."""
-    said = raw.replace(b"\r\n", b"\n").decode("utf-8", "replace")
+    said = raw.replace(b"\r\x1b[K", b"").replace(b"\r\n", b"\n").decode("utf-8", "replace")  # our own line of progress
     controls = {c for c in said if (ord(c) < 32 and c not in OURS) or 0x7F <= ord(c) <= 0x9F}
     return controls | (set(said) & set(hostile.FORBIDDEN_CHARACTERS))
 
@@ -121,3 +121,35 @@ def test_all_that_the_lists_name_is_shown_without_an_escape(workspace: Path, tmp
     lines = shown_lines(workspace, tmp_path)
     assert len(lines) > 100
     assert faults(on_a_terminal(workspace, lines, tmp_path)) == []
+
+
+CHANGING = (
+    ["memory", "add", "--text"], ["memory", "lessons", "add", "--action", "x", "--trigger"],
+    ["journal", "add", "--text"],
+    ["facts", "set", "--category", "c", "--key", "k", "--value"], ["bookmarks", "add", "items"],
+    ["record", "goal", "add", "--data"], ["scopes", "move", "--to", "global"], ["inbox", "accept"], ["inbox", "reject"],
+    ["memory", "disable"], ["memory", "pin"], ["memory", "delete", "--yes"],
+    ["session", "compact", "--keep", "1", "--yes"], ["wal", "recover", "--yes"], ["knowledge", "remove", "--yes"],
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_what_is_really_changed_is_told_without_an_escape(workspace: Path, tmp_path: Path) -> None:
+    """Each change made, by words of an attack and by ids that are there, then taken back."""
+    known = {"/".join(path) for path, _ in commands()}
+    ids = [document(raw) for _, raw, _ in on_a_terminal(workspace, [["memory", "list", "--json"]], tmp_path)]
+    named = [row["id"] for row in ids[0]][:3]
+    lines: list[list[str]] = []
+    for line in CHANGING:
+        assert any("/".join(line[:size]) in known for size in (1, 2, 3)), line
+        given = named if line[0] in ("scopes", "memory") and line[1] != "add" else [WORDS]
+        end = [] if line[-1].startswith("--") and line[-1] != "--yes" else ["--"]
+        lines += [[*line, *end, one] for one in given]
+    lines += [["--run-dream"], ["memory", "compact", "--yes"], ["memory", "flush"], ["doctor", "--fix", "--yes"],
+              ["scrub", "--mask", "--yes"], ["forget", "--yes", "--text", "HOSTILETITLE"], ["backup", "make"],
+              ["memory", "export", "--to", str(tmp_path / "o.json")],
+              ["memory", "import", str(tmp_path / "o.json"), "--yes"],
+              ["log"], ["log", "--verify"], *[["undo"], ["redo"], ["undo"]] * 4]  # fmt: skip
+    answers = on_a_terminal(workspace, lines, tmp_path)
+    assert faults(answers) == []
+    assert sum(code == 0 for _, _, code in answers) > 15

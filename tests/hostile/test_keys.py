@@ -76,19 +76,23 @@ def tree(folder: Path, *but: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder four levels above a workspace, with files that nothing may touch."""
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
-    home = tmp_path / "user" / "deep" / "er"
+    monkeypatch.chdir(tmp_path)
+    return place_in(tmp_path)
+
+
+def place_in(top: Path) -> Path:
+    """A folder four levels above a workspace, with files that nothing may touch."""
+    home = top / "user" / "deep" / "er"
     make_home(home, items=2, lessons=1)
-    for folder in (tmp_path, tmp_path / "user", home):
+    for folder in (top, top / "user", home):
         (folder / "outside").write_text("not yours")
         (folder / "outside.md").write_text("not yours")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return top
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_nothing_is_written_outside_of_the_home(place: Path, way: str) -> None:
+def reached(place: Path, way: str) -> tuple[int, list[str]]:
+    """Use every key in one way: how many were taken, and the files outside of the home that were touched."""
     agent = next(place.rglob("workspace")).parent
     before, tmp = tree(place, agent), set(os.listdir("/tmp"))
     done = 0
@@ -99,8 +103,16 @@ def test_nothing_is_written_outside_of_the_home(place: Path, way: str) -> None:
                 done += 1
         ws.flush()
         assert ws.degraded == ""
-    assert tree(place, agent) == before
-    assert "nanomem-outside" not in set(os.listdir("/tmp")) - tmp
+    after = tree(place, agent)
+    touched = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return done, [*touched, *({"nanomem-outside"} & (set(os.listdir("/tmp")) - tmp))]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_is_written_outside_of_the_home(place: Path, way: str) -> None:
+    agent = next(place.rglob("workspace")).parent
+    done, touched = reached(place, way)
+    assert touched == []
     assert done or way in ("a kind", "a transcript", "a log", "a memory file", "a memory file below")
     with open_workspace(agent / "workspace") as ws:
         assert [

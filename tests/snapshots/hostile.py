@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
+from nanomem_tui.errors import NanomemError
 from nanomem_tui.formats import lessons, ltm_snapshot, wal_state
 from nanomem_tui.formats.session_names import key_to_name
 from nanomem_tui.operations import Change, new_operation
@@ -100,7 +102,39 @@ def build(home: Path) -> Path:
     _commits(workspace)
     _known(workspace)
     _work(workspace)
+    _strange(workspace, folder, at)
     return workspace
+
+
+def _strange(workspace: Path, folder: Path, at: str) -> None:
+    """What no program of ours would write: names of files, NULs, half characters, a line of a megabyte, and hostile
+    words in what a person keeps: bookmarks, filters, macros, documents, keys."""
+    ours, memory = workspace.parent / "nanomem", workspace / "memory"
+    (memory / f"2026-01-03 {attack('csi')}.md").write_text(everything())
+    (memory / f"{attack('clipboard')}.md").write_text(everything())
+    (memory / "session-state" / f"{attack('link').replace('/', '|')}.md").write_text(f"# {everything()}\n")
+    (folder / f"{attack('bell')}.jsonl").write_text('{"role": "user", "content": "no head"}\n')
+    half, long = "\\ud800\\udfff\\u0000 half", "long " * 200_000
+    with (memory / "history.jsonl").open("a") as file:
+        for number, text in enumerate((half, long, everything().replace("\x1b", "\\u001b") + "\x00"), 100):
+            file.write(f'{{"cursor": {number}, "timestamp": "2026-01-02 10:00", "content": "{text}"}}\n')
+    head = {"_type": "metadata", "key": "cli:strange", "created_at": at, "metadata": {}}
+    said = "".join(f'{{"role": "user", "content": "{text}"}}\n' for text in (half, long))
+    (folder / key_to_name("cli:strange")).write_text(json.dumps(head) + "\n" + said)
+    with (workspace / "USER.md").open("ab") as user:
+        user.write(b"- nul \x00 byte and " + long.encode() + b"\n")
+    text = everything()
+    mark = {"screen": "items", "row": text, "title": text}
+    step = {"action": text, "screen": text, "values": {text: text}}
+    kept = {
+        "version": 1, "bookmarks": [mark, {**mark, "screen": text}],
+        "filters": [{"name": text, "screen": "items", "text": text}], "macros": [{"name": text, "steps": [step]}],
+    }  # fmt: skip
+    (ours / "habits.json").write_text(json.dumps(kept))
+    with open_workspace(workspace) as opened:
+        for name in ATTACKS:
+            with contextlib.suppress(NanomemError):
+                opened.knowledge.add_text(f"# {attack(name)}\n\n{text}\n", attack(name), attack(name))
 
 
 def _sessions(folder: Path, at: str) -> None:
