@@ -9,6 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+ALIVE = (".ledger", ".spool", "grpc.lock")
+"""Ends of files whose locks say that a process lives."""
 LATE = 0.01
 """Seconds between two looks beyond which a lock counts only for as long as it was seen: the one who looks was late."""
 
@@ -44,22 +46,27 @@ class Locks:
         for lock in list(self._since.keys() - seen):
             began = self._since.pop(lock)
             name = self.name(lock[1])
-            if name:
+            if name and not name.endswith(ALIVE):
                 self.held[self.who.get(int(lock[0]), "another"), name].append(max(0.0, end - began) * 1000)
         self._looked = now
         self.looks += 1
 
     def name(self, inode: str) -> str:
-        """The name of a file of the workspace by `major:minor:inode`; empty for others."""
-        if inode not in self._names:
-            for path in self.root.rglob("*"):
-                with contextlib.suppress(OSError):
-                    stat = path.stat()
-                    device = f"{os.major(stat.st_dev):02x}:{os.minor(stat.st_dev):02x}"
-                    self._names[f"{device}:{stat.st_ino}"] = str(path.relative_to(self.root))
-            self._names.setdefault(inode, "")
-        return self._names[inode]
+        """The name of a file of the workspace by `major:minor:inode`; empty for others. Numbers of files that are gone
+        are given to new ones, so a known name is looked at again."""
+        known = self._names.get(inode, "")
+        if not known or not os.path.exists(self.root / known) or _number(self.root / known) != inode:
+            self._names = {_number(path): str(path.relative_to(self.root)) for path in self.root.rglob("*")}
+        return self._names.get(inode, "")
 
     def forever(self) -> list[str]:
         """Files whose locks are held to the end: those that say that a process lives."""
         return sorted(name for lock in self._since if (name := self.name(lock[1])))
+
+
+def _number(path: Path) -> str:
+    """The number of a file as /proc/locks has it; empty for one that is gone."""
+    with contextlib.suppress(OSError):
+        stat = path.stat()
+        return f"{os.major(stat.st_dev):02x}:{os.minor(stat.st_dev):02x}:{stat.st_ino}"
+    return ""
