@@ -56,7 +56,7 @@ vectors: .peers/vectors/.done ## the indexes in a real Chroma and a real Postgre
 crash: $(VENV)/.dev ## kills, cut points and full disks
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "crash and not long"
 
-crash-long: $(VENV)/.dev ## a Dream killed, or its disk failing, at every step: a quarter of an hour
+crash-long: $(VENV)/.dev ## every writer killed, its disk failing and its power cut at every step: hours; NANOMEM_CRASH_TABLE=FILE keeps the counts
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m long
 
 slow: $(VENV)/.dev ## the tests that take more than a few seconds each; ten times the drawn examples

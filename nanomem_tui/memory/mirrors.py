@@ -149,6 +149,9 @@ def _append(path: Path, title: str, lines: Sequence[str]) -> None:
             return
         head = "" if size else f"# {title}\n\n"
         atomic.append_to(handle, (head + "".join(f"{line}\n" for line in fresh)).encode())
+        os.fsync(handle)  # the operation is forgotten at a checkpoint, and nothing else makes the line again
+        if not size:
+            atomic.sync_folder(path.parent)
 
 
 def _take_out(path: Path, lines: Sequence[str]) -> None:

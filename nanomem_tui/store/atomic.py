@@ -30,15 +30,21 @@ def sha256(data: bytes) -> str:
 
 
 def make_folder(path: Path, mode: int = PRIVATE_FOLDER) -> None:
-    """Create `path` and missing parents for the owner of the folder around them, and make their names durable."""
+    """Create `path` and missing parents for the owner of the folder around them, and make their names durable.
+
+    Raises the errors of `from_os_error`.
+    """
     missing = []
-    while not path.exists():
-        missing.append(path)
-        path = path.parent
-    for folder in reversed(missing):
-        with contextlib.suppress(FileExistsError):
-            owners.make_folder(folder, mode)
-        sync_folder(folder.parent)
+    try:
+        while not path.exists():
+            missing.append(path)
+            path = path.parent
+        for path in reversed(missing):
+            with contextlib.suppress(FileExistsError):
+                owners.make_folder(path, mode)
+            sync_folder(path.parent)
+    except OSError as error:
+        raise from_os_error(error, f"making the folder {path.name}") from error
 
 
 def sync_folder(path: Path) -> None:
@@ -129,9 +135,12 @@ def write_all(handle: int, data: bytes) -> None:
 def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
     """Hold an exclusive flock on `path` (made 0600 when missing); yields its descriptor.
 
-    Raises Refused when another process holds it for longer than `wait` seconds.
+    Raises Refused when another process holds it for longer than `wait` seconds, and the errors of `from_os_error`.
     """
-    handle = owners.opened(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        handle = owners.opened(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        raise from_os_error(error, f"opening {path.name}") from error
     try:
         wait_for_lock(handle, path, wait)
         yield handle

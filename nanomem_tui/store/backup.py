@@ -20,14 +20,13 @@ from nanomem_tui import clock, json_text, regular
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Problem, Refused, from_os_error
 from nanomem_tui.formats.agent_home import Layout
 from nanomem_tui.paths import Paths, user_settings, workspace_id
-from nanomem_tui.store import atomic, backup_files, owners
+from nanomem_tui.store import atomic, backup_files, backup_place
 from nanomem_tui.store.backup_archive import SUFFIX, Archive, Entry, Manifest, Writer
-from nanomem_tui.store.backup_files import SETTINGS, base_of, folder_of
+from nanomem_tui.store.backup_files import SETTINGS, SIDE_FILES, base_of, folder_of
 from nanomem_tui.store.ledger import SUFFIX as LEDGER
 
 RESTORING = "restoring.json"
 """Lies beside the backups while one is brought back; what is left of it says that it was interrupted."""
-_SIDE_FILES = ("-wal", "-shm", "-journal")
 Progress = Callable[[int, int], None]
 
 
@@ -78,6 +77,8 @@ def make(
             try:
                 entry = backup_files.taken(file, name, writer.piece)
             except NanomemError as error:
+                if writer.failure is not None:
+                    raise from_os_error(writer.failure, "making a backup") from error
                 left_out.append((name, error.what))
                 continue
             entries += [entry] if entry is not None else []
@@ -92,7 +93,11 @@ def make(
     finally:
         writer.abandon()
     for problem in _damaged(path):
-        raise BadInput(f"the backup did not come out right: {problem.what}", str(path), "remove it and try again")
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        raise BadInput(
+            f"the backup did not come out right: {problem.what}", str(path), "try again: nothing of it is left"
+        )
     return _made(path)
 
 
@@ -144,7 +149,7 @@ def restore_to(path: Path, place: Path) -> Restored:
         manifest = archive.manifest
         for entry in manifest.entries:
             name = "settings/config.toml" if entry.path == SETTINGS else entry.path
-            _write(archive, entry, place / name, place)
+            backup_place.write(archive, entry, place / name, place)
         old, new = (str(Path(start) / manifest.workspace) for start in (manifest.place, place))
         _move_config(place / "config.json", old, new)
         for marker in place.glob("sessions/*/.workspace"):
@@ -176,12 +181,10 @@ def restore(paths: Paths, layout: Layout, path: Path, *, others: bool = False) -
         marker = folder_of(paths) / RESTORING
         atomic.write_atomic(marker, json.dumps({"archive": str(path), "before": safe.name}).encode())
         base, entries = base_of(paths), {entry.path: entry for entry in archive.manifest.entries}
-        for name in plan.removed:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(base / name)
+        backup_place.remove([base / name for name in plan.removed])
         for name in plan.changed:
             target = user_settings() if name == SETTINGS else base / name
-            _write(archive, entries[name], target, target.parent if name == SETTINGS else base)
+            backup_place.write(archive, entries[name], target, target.parent if name == SETTINGS else base)
         os.unlink(marker)
         atomic.sync_folder(marker.parent)
         return plan._replace(undo=safe)
@@ -226,13 +229,13 @@ def _made(path: Path) -> Made:
 
 
 def _damaged(path: Path) -> Iterator[Problem]:
-    """What is wrong with the pieces of an archive that was just written."""
-    with Archive(path) as archive:
-        for name in sorted({name for entry in archive.manifest.entries for name in entry.pieces}):
-            try:
+    """What is wrong with an archive that was just written, and with its pieces."""
+    try:
+        with Archive(path) as archive:
+            for name in sorted({name for entry in archive.manifest.entries for name in entry.pieces}):
                 archive.piece(name)
-            except BadInput as error:
-                yield Problem(error.what, error.where)
+    except BadInput as error:
+        yield Problem(error.what, error.where)
 
 
 def _problems(archive: Archive, entries: tuple[Entry, ...]) -> Iterator[Problem]:
@@ -287,7 +290,7 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
     changed = [name for name, entry in then.items() if _is_changed(_target(base, name), entry)]
     for name in changed:
         if name != SETTINGS:
-            _refuse_links(base / name, base)
+            backup_place.refuse_links(base / name, base)
     own = f"{paths.data.relative_to(base).as_posix()}/"
     since = [name for name in now if name not in then]
     kept = (f"{own}quarantine/", f"{own}backups/")
@@ -296,7 +299,7 @@ def _plan(paths: Paths, layout: Layout, archive: Archive) -> Restored:
         for name in since
         if _is_reference(name) or (name.startswith(own) and (not name.startswith(kept) or name.endswith(".db")))
     ]
-    stays = sorted(set(since) - set(removed) - {name for name in since if name.endswith(_SIDE_FILES)})
+    stays = sorted(set(since) - set(removed) - {name for name in since if name.endswith(SIDE_FILES)})
     return Restored(tuple(changed), tuple(removed), tuple(stays))
 
 
@@ -305,7 +308,7 @@ def _target(base: Path, name: str) -> Path:
 
 
 def _is_changed(path: Path, entry: Entry) -> bool:
-    beside = entry.database and any(os.path.exists(f"{path}{side}") for side in _SIDE_FILES)
+    beside = entry.database and any(os.path.exists(f"{path}{side}") for side in SIDE_FILES)
     return beside or _digest(path) != entry.sha256
 
 
@@ -322,44 +325,6 @@ def _digest(path: Path) -> str:
             return file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
-
-
-def _write(archive: Archive, entry: Entry, target: Path, base: Path) -> None:
-    """Put one file in its place, whole or not at all; never through a link."""
-    _refuse_links(target, base)
-    atomic.make_folder(target.parent)
-    temporary = target.with_name(f".{target.name[:50]}.{os.urandom(6).hex()}.nanomem-tmp")
-    try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            for data in archive.data(entry):
-                file.write(data)
-            file.flush()
-            owners.settle(file.fileno(), target)
-            os.fchmod(file.fileno(), entry.mode & 0o777)
-            os.fsync(file.fileno())
-        os.utime(temporary, ns=(entry.mtime_ns, entry.mtime_ns))
-        if entry.database:  # what lies beside it belongs to the one that goes
-            for side in _SIDE_FILES:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(f"{target}{side}")
-        os.replace(temporary, target)
-        atomic.sync_folder(target.parent)
-    except OSError as error:
-        error.filename = str(target)
-        raise from_os_error(error, f"writing {target.name}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-
-
-def _refuse_links(target: Path, base: Path) -> None:
-    """Raise Refused where the way to a file leads through a link."""
-    for folder in (target, *target.parents):
-        if folder == base:
-            return
-        if folder.is_symlink():
-            raise Refused("a link is in the way, which is not followed", str(folder), "remove it and try again")
 
 
 def _move_config(path: Path, old: str, new: str) -> None:

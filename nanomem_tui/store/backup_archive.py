@@ -69,6 +69,8 @@ class Writer:
 
     def __init__(self, path: Path, known: frozenset[str] = frozenset()) -> None:
         self.path = path
+        self.failure: OSError | None = None
+        """Why something could not be written: no backup can be made then."""
         self._known = known
         self._written: set[str] = set()
         atomic.make_folder(path.parent)
@@ -94,7 +96,11 @@ class Writer:
     def _add(self, name: str, data: bytes) -> None:
         member = tarfile.TarInfo(name)
         member.size, member.mode = len(data), atomic.PRIVATE_FILE
-        self._tar.addfile(member, io.BytesIO(data))
+        try:
+            self._tar.addfile(member, io.BytesIO(data))
+        except OSError as error:
+            self.failure = error
+            raise
 
     def close(self, manifest: Manifest, *, replace: bool = False) -> None:
         """Write the manifest, make all of it durable and give it its name; `replace`: that of one that is there."""
@@ -106,10 +112,16 @@ class Writer:
         self._file.close()
         if replace:
             os.replace(self._temporary, self.path)
-        else:
-            os.link(self._temporary, self.path)
+            atomic.sync_folder(self.path.parent)
+            return
+        os.link(self._temporary, self.path)
+        try:
             os.unlink(self._temporary)
-        atomic.sync_folder(self.path.parent)
+            atomic.sync_folder(self.path.parent)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+            raise
 
     def abandon(self) -> None:
         """Leave nothing behind."""

@@ -28,7 +28,7 @@ SETTINGS = "@user/config.toml"
 """Where the settings of the person lie in an archive: they are outside the base."""
 _OF_HOME = ("config.json", "memory.db", "memory", "llm_usage.sqlite3")
 _OF_WORKSPACE = (".gitignore", ".nanobot", "memory", "prompts", "skills", "cron", "sessions")
-_SIDE_FILES = ("-wal", "-shm", "-journal")
+SIDE_FILES = ("-wal", "-shm", "-journal")
 _SMALL = 4 << 20
 _ATTEMPTS = 5
 LeftOut = Callable[[str, str], None]
@@ -104,7 +104,7 @@ def _rank(path: str, own: str) -> int:
 def taken(path: Path, name: str, keep: Callable[[bytes], str]) -> Entry | None:
     """The entry of one file, whose pieces `keep` has got; None when it is gone, or is part of a database beside it.
     Raises what says why it cannot be read."""
-    side = next((end for end in _SIDE_FILES if name.endswith(end)), "")
+    side = next((end for end in SIDE_FILES if name.endswith(end)), "")
     if side and path.with_name(path.name.removesuffix(side)).exists():
         return None
     try:

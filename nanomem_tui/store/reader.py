@@ -84,7 +84,7 @@ def _private_copy(path: Path, stack: contextlib.ExitStack) -> Path:
     from nanomem_tui.store import atomic
 
     with contextlib.ExitStack() as held:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(AccessDenied, DiskFull):  # nobody else can lock it, or write, either
             held.enter_context(atomic.locked(path.with_name("tiers.lock" if path.stem == "tiers" else "store.lock")))
         for base in (None, "/dev/shm"):  # noqa: S108  memory, where the disk is full
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-", dir=base))

@@ -6,6 +6,7 @@ nor when an archive is made.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
@@ -132,7 +133,8 @@ def write(
     except OSError as error:
         raise from_os_error(error, "writing an archive") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
     return made
 
 

@@ -117,3 +117,16 @@ def test_a_replay_is_made_once_however_often_it_is_begun(tmp_path: Path) -> None
         ws.flush()
         assert len(ws.log()) == 4
     assert len(Agent(workspace).items) == 4
+
+
+@pytest.mark.crash
+def test_statements_are_steps(tmp_path: Path) -> None:
+    workspace, steps, told = prepared(tmp_path, adopted=True), Steps(), tmp_path / "told"
+    actions: list[Action] = [
+        lambda ws: ws.items.add("counted"),
+        lambda ws: ws.flush(),
+        lambda ws: told.write_text("\n".join(steps.names)),
+    ]
+    run_in_child(workspace, actions, steps)
+    names = {name.split()[0] for name in told.read_text().splitlines()}
+    assert {"BEGIN", "INSERT", "COMMIT", "write", "fsync"} <= names

@@ -20,7 +20,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput, NanomemError, NotFound, Refused
 from nanomem_tui.formats.agent_home import Layout, detect
 from nanomem_tui.paths import Paths, locate
-from nanomem_tui.store import backup, backup_archive, backup_files
+from nanomem_tui.store import backup, backup_archive, backup_files, backup_place
 from nanomem_tui.store.backup_archive import SUFFIX
 
 
@@ -300,7 +300,7 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
     paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = make(paths)
-    write = backup._write
+    write = backup_place.write
     steps, count = 0, 1
     while steps < count:
         with open_workspace(paths.workspace) as ws:
@@ -318,7 +318,7 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
         plan = backup.restore_plan(paths, layout(paths), made.path)
         count = len(plan.changed)
         with monkeypatch.context() as patched:
-            patched.setattr(backup, "_write", stop)
+            patched.setattr(backup_place, "write", stop)
             with pytest.raises(KeyboardInterrupt):
                 backup.restore(paths, layout(paths), made.path)
         problem = backup.interrupted(paths)

@@ -14,7 +14,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.errors import BadInput
 from nanomem_tui.formats.agent_home import detect
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import backup, backup_archive, backup_files, backup_prune
+from nanomem_tui.store import backup, backup_archive, backup_files, backup_place, backup_prune
 from tests.store.test_backup import make, paths, texts
 
 __all__ = ["paths"]  # a fixture
@@ -148,7 +148,7 @@ def test_none_may_go_that_an_interrupted_restore_needs(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(backup, "_write", stop)
+        patched.setattr(backup_place, "write", stop)
         with pytest.raises(KeyboardInterrupt):
             backup.restore(paths, detect(paths), folder(paths) / made[-1])
     assert made[-1] in backup_prune.plan(folder(paths), 1).kept

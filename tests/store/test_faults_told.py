@@ -1,0 +1,77 @@
+"""A disk that fails while nanomem prepares its work: one clear error, and nothing half made stays."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import BadInput, DiskFull, NanomemError
+from nanomem_tui.store import atomic, backup
+from nanomem_tui.store.backup_files import folder_of
+from nanomem_tui.workspace import Workspace
+from tests.store.homes import make_home
+
+
+def failing(*_: Any, **__: Any) -> Any:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_folder_or_a_lock_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NanomemError, match=r"no\.lock"), atomic.locked(tmp_path / "none" / "no.lock"):
+        pass
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(DiskFull, match="making the folder new"):
+        atomic.make_folder(tmp_path / "new" / "folder")
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Workspace:
+    with open_workspace(make_home(tmp_path)) as opened:
+        opened.items.add("kept")
+    return opened
+
+
+def test_a_backup_that_cannot_be_written_leaves_nothing(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there is room again a moment later: one piece of it is missing."""
+    real, left = tarfile.TarFile.addfile, [2]
+
+    def once(tar: Any, *given: Any) -> None:
+        left[0] -= 1
+        (real if left[0] else failing)(tar, *given)
+
+    monkeypatch.setattr(tarfile.TarFile, "addfile", once)
+    with pytest.raises(DiskFull, match="making a backup"):
+        backup.make(ws.paths, ws.layout)
+    assert list(folder_of(ws.paths).iterdir()) == []
+
+
+def test_a_backup_that_came_out_torn_is_taken_away(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = backup.Writer.close
+
+    def close(writer: Any, manifest: Any) -> None:
+        real(writer, manifest)
+        os.truncate(writer.path, writer.path.stat().st_size // 2)
+
+    monkeypatch.setattr(backup.Writer, "close", close)
+    with pytest.raises(BadInput, match="did not come out right"):
+        backup.make(ws.paths, ws.layout)
+    assert list(folder_of(ws.paths).iterdir()) == []
+
+
+def test_what_a_restore_takes_away_stays_away(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder is fsynced: an operation that came back with a power cut would be done again."""
+    made = backup.make(ws.paths, ws.layout)
+    with open_workspace(ws.paths.workspace) as later:
+        later.items.add("younger")
+    synced: list[Path] = []
+    real = atomic.sync_folder
+    monkeypatch.setattr(atomic, "sync_folder", lambda path: (synced.append(path), real(path)))
+    removed = backup.restore(ws.paths, ws.layout, made.path).removed
+    assert removed
+    assert {(ws.paths.home or ws.paths.workspace) / Path(name).parent for name in removed} <= set(synced)
