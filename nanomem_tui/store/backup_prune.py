@@ -86,7 +86,10 @@ def _sorted(folder: Path, keep: int, days: int) -> tuple[list[str], list[str], l
     if keep < 1:
         raise BadInput("at least one backup has to stay", "--keep", "give 1 or more")
     needed, seen = _in_use(folder), Counter[bool]()
-    since = clock.iso(clock.now() - timedelta(days=days)) if days else ""
+    try:
+        since = clock.iso(clock.now() - timedelta(days=days)) if days else ""
+    except OverflowError:
+        since = "0"  # before any time
     kept: list[str] = []
     gone: list[str] = []
     unread: list[str] = []
