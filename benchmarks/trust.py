@@ -8,24 +8,23 @@ end of what is appended to, as a kill inside of a write leaves it, and one write
 file becomes 0xFF. `two`: two writers at once. `full`: files may not grow beyond a size. nanobot is asked by its own
 `MemoryStore` (history.jsonl by `append_history`, MEMORY.md by `write_memory`), nanomem by `open_workspace`.
 
-Of nanomem alone: `tamper`: operations changed in the database behind its back, and how many `log --verify` noticed;
-`forget`: a text planted in every layer, and the files in which its bytes are found after `forget`. `orders`, `plain`:
-the 118 attacks of bastioncorpus and 20 false facts by six ways in, where one sender may teach. `fence`: both, and 26
-ends of the block, in each of its eight parts. `secrets`, `alike`: 35 kinds and 1,000 values made by rule. `keys`: 57
-names by 18 ways in. `spoiled`: real files flipped, cut, spliced and repeated. nanobot has none of these to compare:
-MEMORY.md and the archive take what the model writes. `--write` puts the table into the README.
+Of nanomem alone: `faults`: each of its writers, from the ledger to `scrub`, killed before, inside and after calls that
+change a file, with the disk failing, full or writing half, and with the power cut. `tamper`: operations changed in the
+database behind its back, and how many `log --verify` noticed; `forget`: a text planted in every layer, and the files
+in which its bytes are found after `forget`. `orders`, `plain`: the 118 attacks of bastioncorpus and 20 false facts by
+six ways in, where one sender may teach. `fence`: both, and 26 ends of the block, in each of its eight parts.
+`secrets`, `alike`: 35 kinds and 1,000 values made by rule. `keys`: 57 names by 18 ways in. `spoiled`: real files
+flipped, cut, spliced and repeated. nanobot has none of these to compare: MEMORY.md and the archive take what the model
+writes. `--write` puts the table into the README.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import random
-import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -33,11 +32,11 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import _promises
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
 BEGIN, END = "<!-- trust: made by benchmarks/trust.py -->", "<!-- end of trust -->"
 OURS = """
 import sys
@@ -126,23 +125,16 @@ def said(process: subprocess.Popen[str], wait: float = 0.0, first: int = 0) -> s
     return {line for line in found if line.endswith("kept")}
 
 
-def new_home(folder: Path) -> Path:
-    """An empty workspace."""
-    home = Path(tempfile.mkdtemp(dir=folder)) / "workspace"
-    (home / "memory").mkdir(parents=True)
-    return home
-
-
 def kill(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
     """Acknowledged and lost."""
-    home = new_home(folder)
+    home = _promises.new_home(folder)
     told = said(system.start(home, "k", "100000"), random_.uniform(0.0, 0.25), 1)
     return len(told), len(told - system.read(home))
 
 
 def tail(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
     """Acknowledged and lost."""
-    home = new_home(folder)
+    home = _promises.new_home(folder)
     told = said(system.start(home, "a", "100000"), 0.0, 5)
     for path in system.files(home):
         line = path.read_bytes().rstrip(b"\n").rpartition(b"\n")[2]
@@ -154,7 +146,7 @@ def tail(system: System, folder: Path, random_: random.Random) -> tuple[int, int
 
 def byte(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
     """Acknowledged and lost, but for the entry that the byte is of."""
-    home = new_home(folder)
+    home = _promises.new_home(folder)
     told = said(system.start(home, "a", "100000"), 0.0, 8)
     for path in system.files(home):
         data = bytearray(path.read_bytes())
@@ -166,7 +158,7 @@ def byte(system: System, folder: Path, random_: random.Random) -> tuple[int, int
 
 def two(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
     """Acknowledged and lost."""
-    home = new_home(folder)
+    home = _promises.new_home(folder)
     number = str(random_.randrange(60, 90))
     writers = [system.start(home, name, number) for name in "ab"]
     for process in writers:
@@ -179,7 +171,7 @@ def two(system: System, folder: Path, random_: random.Random) -> tuple[int, int]
 
 def full(system: System, folder: Path, random_: random.Random) -> tuple[int, int]:
     """Acknowledged and lost."""
-    home = new_home(folder)
+    home = _promises.new_home(folder)
     told = system.write(home, "a", 20)
     size = max((path.stat().st_size for path in home.rglob("*") if path.is_file()), default=0)
     told |= system.write(home, "b", 400, limit=size + random_.randrange(100, 4000))
@@ -195,6 +187,7 @@ NAMED = {
     "byte": "a byte becomes 0xFF: other entries lost",
     "two": "two writers at once: lost",
     "full": "files cannot grow: acknowledged, and lost",
+    "faults": "32 writers killed at a call, or its disk failing, full, or without power: lost or half done",
     "tamper": "operations changed behind its back: unnoticed",
     "forget": "`forget`: files that still hold it",
     "orders": "orders to the model from tools, answers, strangers, replies: active without a person",
@@ -205,131 +198,6 @@ NAMED = {
     "keys": "chats, ids and names such as `../../x`: files outside of the home touched",
     "spoiled": "spoiled files of 34 kinds: brought a parser down",
 }
-
-
-def tamper(folder: Path, trials: int, random_: random.Random) -> tuple[int, int]:
-    """Changes made, and those that were not noticed."""
-    from nanomem_tui import open_workspace
-    from nanomem_tui.store import chain, reader
-
-    home = new_home(folder)
-    with open_workspace(home) as ws:
-        for number in range(60):
-            ws.items.add(f"entry {number} is kept")
-        ws.flush()
-        path, key = ws.paths.database, ws.id
-    missed = 0
-    for _ in range(trials):
-        copy = path.with_name("copy.db")
-        shutil.copy(path, copy)
-        seq = random_.randrange(1, 61)
-        changes = [
-            f"UPDATE operations SET body_json = replace(body_json, 'is kept', 'is lost') WHERE seq = {seq}",
-            f"DELETE FROM operations WHERE seq = {seq}",
-            f"UPDATE operations SET at = '2020-01-01T00:00:00+00:00' WHERE seq = {seq}",
-            f"UPDATE operations SET label = 'x' WHERE seq = {seq}",
-            f"UPDATE operations SET seq = 1000 WHERE seq = {min(seq, 59)}",
-        ]
-        with contextlib.closing(sqlite3.connect(copy)) as connection:
-            connection.execute(random_.choice(changes))
-            connection.commit()
-        with reader.open_database(copy) as connection:
-            missed += chain.verify(connection, key).whole
-        copy.unlink()
-    return trials, missed
-
-
-def forget(folder: Path) -> tuple[int, int]:
-    """Files that held a text before, and those that hold it after."""
-    from tests.purge import planted
-
-    home = new_home(folder)
-    (home / "sessions").mkdir()
-    (home / "sessions" / "cli_direct.jsonl").write_text('{"_type": "metadata", "key": "cli:direct"}\n')
-    (home / "memory" / "MEMORY.md").write_text("# Memory\n")
-    planted.git(home, "init", "-q")
-
-    class Done(NamedTuple):
-        code: int
-        json: Any
-        err: str = ""
-
-    def line(*words: str) -> Done:
-        words = ("--workspace", str(home), *words)
-        done = subprocess.run(
-            [sys.executable, "-m", "nanomem_tui", *words], capture_output=True, text=True, check=False
-        )
-        shown = json.loads(done.stdout) if "--json" in words else None
-        return Done(done.returncode, shown, done.stderr)
-
-    planted.plant(home, line)
-    line("backup", "make")
-    before = planted.holding(home.parent)
-    asked = ("forget", "--text", planted.TEXT, "--git", "--backups", "--yes")
-    line(*asked)
-    left = planted.holding(home.parent)
-    print("left:", *left)
-    return len(before), len(left)
-
-
-def poison(folder: Path) -> dict[str, dict[str, tuple[int, int]]]:
-    """Texts fed and those that became active, texts before the model and those that were obeyed, secrets and those that
-    lie open, look-alikes and those that were masked."""
-    from nanomem_tui import open_workspace
-    from nanomem_tui.memory.secrets import find
-    from tests.memory.turns import settle, turn
-    from tests.poison import attacks, lookalikes, test_obedient_agent, test_secrets_counted, test_ways_in
-    from tests.store.homes import make_home
-
-    counts: dict[str, tuple[int, int]] = {}
-    ways = (
-        test_ways_in.by_tool, test_ways_in.by_failing_tool, test_ways_in.by_answer, test_ways_in.by_stranger,
-        test_ways_in.by_nobody, test_ways_in.by_reply,
-    )  # fmt: skip
-    for name, texts in (("orders", attacks.orders()), ("plain", list(attacks.PLAIN))):
-        active = 0
-        for way in ways:
-            home = make_home(Path(tempfile.mkdtemp(dir=folder)), items=0, lessons=0)
-            settle(home, capture_senders=["ana"])
-            with open_workspace(home) as ws:
-                for number, text in enumerate(texts):
-                    way(ws, text, number)
-                active += len(test_ways_in.active(ws))
-        counts[name] = len(texts) * len(ways), active
-    texts = [*attacks.orders(), *attacks.PLAIN, *test_obedient_agent.ESCAPES]
-    blocks = test_obedient_agent.BLOCKS.values()
-    reached = [text for text in texts for block in blocks if test_obedient_agent.reached(block(text))]
-    counts["fence"] = len(texts) * len(blocks), len(reached)
-    open_ = 0
-    for kind, text in test_secrets_counted.SECRETS.items():
-        home = new_home(folder)
-        with open_workspace(home) as ws:
-            turn(ws, text, text)
-        secret = test_secrets_counted.WORDS[kind].encode()
-        open_ += any(secret in path.read_bytes() for path in home.parent.rglob("*") if path.is_file())
-        shutil.rmtree(home.parent)
-    counts["secrets"] = len(test_secrets_counted.SECRETS), open_
-    counts["alike"] = lookalikes.NUMBER, sum(bool(find(text)) for text in lookalikes.lookalikes())
-    return {name: {"nanomem": count} for name, count in counts.items()}
-
-
-def keys(folder: Path) -> tuple[int, int]:
-    """Names tried, and the files outside that were touched."""
-    from tests.hostile import test_keys
-
-    touched = [test_keys.reached(test_keys.place_in(folder / f"keys {way}"), way)[1] for way in test_keys.WAYS]
-    return len(test_keys.WAYS) * len(test_keys.KEYS), sum(len(names) for names in touched)
-
-
-def spoil(folder: Path) -> tuple[int, int]:
-    """Spoiled files that were parsed, and the parsers that were brought down by one."""
-    from tests.formats import test_fuzz
-
-    place = folder / "spoiled"
-    place.mkdir()
-    samples = test_fuzz.samples_in(place)
-    found = [test_fuzz.broken(name, samples[of], place, test_fuzz.RUNS) for name, (of, _) in test_fuzz.PARSERS.items()]
-    return sum(runs for runs, _ in found), sum(bool(why) for _, why in found)
 
 
 def main() -> None:
@@ -355,11 +223,11 @@ def main() -> None:
                 counts = [work(system, folder, random_) for _ in range(options.trials)]
                 found.setdefault(harm, {})[system.name] = (sum(a for a, _ in counts), sum(b for _, b in counts))
                 print(harm, system.name, *found[harm][system.name], flush=True)
-        found["tamper"] = {"nanomem": tamper(folder, options.trials * 5, random.Random("tamper"))}
-        found["forget"] = {"nanomem": forget(folder)}
-        found |= poison(folder)
-        found["keys"] = {"nanomem": keys(folder)}
-        found["spoiled"] = {"nanomem": spoil(folder)}
+        ours = {"faults": _promises.faults(folder)}
+        ours["tamper"] = _promises.tamper(folder, options.trials * 5, random.Random("tamper"))
+        ours |= {"forget": _promises.forget(folder), **_promises.poison(folder)}
+        ours |= {"keys": _promises.keys(folder), "spoiled": _promises.spoil(folder)}
+        found |= {name: {"nanomem": count} for name, count in ours.items()}
     table = "\n".join(rows(found, [system.name for system in systems]))
     print(table)
     if options.json:
