@@ -117,7 +117,9 @@ def _archives(lifecycle: Lifecycle) -> Iterator[Problem]:
             yield Problem(error.what, error.where, None, error.fix)
         if manifest.state in ("leaving", "returning"):
             what = f"a run that made the archive of {manifest.year}, or restored it, was cut off"
-            yield Problem(what, str(path), None, "the next change goes on with it; no record is lost", "warning")
+            yield Problem(
+                what, str(path), None, "`nanomem lifecycle run` goes on with it; no record is lost", "warning"
+            )
     known = {f"{name}{year_archive.SUFFIX}" for name in year_archive.names(folder)}
     for path in sorted(folder.glob(f"*{year_archive.SUFFIX}")):
         if path.name not in known:

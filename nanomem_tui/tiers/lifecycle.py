@@ -233,6 +233,7 @@ class Lifecycle:
                 raise Refused(trouble, "", "nothing was moved: set the clock, or add --force if it is right")
             if (kept := _ago(now, self._settings.tiers_undo_days)) is not None:
                 self.runs.let_go(clock.iso(kept))
+            self.archives.go_on()
             run = self.runs.go_on() or Run(new_key("run"), clock.iso(now), "open")
             dues = self.dues(now)
             done = self.runs.carry_out(run, dues, clock.iso(now), stopped, watch)

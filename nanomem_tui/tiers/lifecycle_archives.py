@@ -110,6 +110,7 @@ class Archives:
     def make(self, year: int, made_at: str) -> Manifest:
         """Write the archive of a year; nothing leaves yet. Raises NothingToDo, and the errors of `year_archive.write`.
         What a killed process began of an archive is taken away first."""
+        self.go_on()
         for old in self.found()[0]:
             if old.state == "made":
                 year_archive.remove(self.folder, old.name)
@@ -125,12 +126,19 @@ class Archives:
             lambda connection: year_archive.write(self.folder, name, year, self._id, made_at, records(connection))
         )
 
+    def go_on(self) -> None:
+        """Bring the records back of archives that were left half made, or half restored, by an operation that failed
+        and could not be taken back. The caller has finished what the ledger holds, and keeps others out."""
+        for left in self.found()[0]:
+            if left.state in ("leaving", "returning"):
+                self.bring_back(left.name)
+
     def check(self, name: str, *, back: bool) -> None:
         """Raise Conflict unless an archive is in the state that a change starts from, and Refused for a damaged one."""
         manifest = next((one for one in self.found()[0] if one.name == name), None)
         if manifest is None:
             raise NotFound("no such archive", name, f"the archives are in {self.folder}")
-        if manifest.state not in (("archived", "leaving") if back else ("made", "restored")):
+        if manifest.state not in (("archived", "leaving", "returning") if back else ("made", "restored")):
             what = "is restored already" if back else "is made already"
             raise Conflict(f"the archive {name} {what}", name, "nothing was changed")
         year_archive.check(self.folder, manifest)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -76,9 +77,23 @@ class Server:
         shutil.rmtree(made().parent, ignore_errors=True)
         made.cache_clear()
 
-    def run(self, writer: str, base: Path, fault: str = "none", at: int = 0, log: Path | None = None) -> Ended:
-        """Let a writer work on its workspace below `base`; `at`: the step with the fault. `log`: of every call."""
-        asked = {"writer": writer, "base": str(base), "fault": FAULTS.index(fault), "at": at, "log": str(log or "")}
+    def run(
+        self,
+        writer: str,
+        base: Path,
+        fault: str = "none",
+        at: int = 0,
+        log: Path | None = None,
+        heal: Sequence[str] = (),
+    ) -> Ended:
+        """Let a writer work on its workspace below `base`; `at`: the step with the fault. `log`: of every call.
+
+        `heal`: a command that makes the disk well again where no fault of ours made it ill.
+        """
+        asked = {
+            "writer": writer, "base": str(base), "fault": FAULTS.index(fault), "at": at, "log": str(log or ""),
+            "heal": list(heal),
+        }  # fmt: skip
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(asked) + "\n")
@@ -152,6 +167,8 @@ def work_in_child(shim: Any, asked: dict[str, Any], pipe: int) -> None:
                     tell("refused", error.line())
             tell("steps", shim.shim_count())
             shim.shim_heal()
+            if asked["heal"]:
+                subprocess.run(asked["heal"], check=True)
             with open_workspace(writers.workspace_of(base)) as ws:
                 ws.items.add(AGAIN)
             acknowledge("again")

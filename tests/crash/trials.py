@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from nanomem_tui.memory import repairs
 from nanomem_tui.workspace import Workspace
 from tests.crash import writers
 from tests.crash.power import SYSTEMS, Disk, calls
-from tests.crash.shim import AGAIN, KILLS, Server
+from tests.crash.shim import AGAIN, KILLS, Ended, Server
 from tests.crash.writers import FIRST, WRITERS, Look, workspace_of
 from tests.store.homes import files
 
@@ -83,6 +83,15 @@ class Bench:
                 assert ended.acknowledged[-1] == "again", "it goes on by itself once the disk is well"
             self.check(base, ended.acknowledged)
         return ended.killed or bool(ended.refused)
+
+    def on_disk(self, base: Path, heal: Sequence[str]) -> Ended:
+        """Let it work where the disk itself is ill, at `base`, until the command `heal` was run; and check."""
+        ended = self._server.run(self.name, base, heal=heal)
+        with told(f"{self.name}: {ended}"):
+            assert not ended.broken, ended.broken
+            assert ended.acknowledged[-1] == "again", "it goes on by itself once the disk is well"
+            self.check(base, ended.acknowledged)
+        return ended
 
     def power_cuts(self, every: int, offset: int = 0) -> int:
         """Cut the power after every n-th call that was logged, in each of the systems; how often."""

@@ -480,7 +480,9 @@ WRITERS: dict[str, Writer] = {
         survives=happened,
     ),
     "lifecycle": Writer(records, lambda ws: ws.lifecycle.run(), prepare=years, at=NOW, resumes=True),
-    "archive": Writer(archived, lambda ws: ws.lifecycle.archive(2024), prepare=moved_years, at=NOW),
+    "archive": Writer(
+        archived, lambda ws: ws.lifecycle.archive(2024), prepare=moved_years, at=NOW, resumes=True
+    ),
     "retention": Writer(texts, lambda ws: ws.items.prune(300), prepare=old_items),
     "knowledge": Writer(known, add_document, prepare=documents_beside),
     "backup": Writer(backups, make_backup),
