@@ -99,7 +99,7 @@ class FilesScreen(WorkspaceScreen[FileRow]):
 
     def do_edit(self) -> None:
         """Edit the file here."""
-        row = self._row()
+        row = self._row_now()
 
         async def save(text: str | None) -> None:
             if text is not None:
@@ -109,7 +109,7 @@ class FilesScreen(WorkspaceScreen[FileRow]):
 
     async def do_edit_external(self) -> None:
         """Edit the file in the person's own editor."""
-        row = self._row()
+        row = self._row_now()
         after = self.edit_outside(row.text)
         if after == row.text:
             say(self, "Nothing was changed")
@@ -156,6 +156,10 @@ class FilesScreen(WorkspaceScreen[FileRow]):
         if row is None:
             raise NotFound("there is no file here")
         return row
+
+    def _row_now(self) -> FileRow:
+        """The file as it is now: the list may not show yet what was written a moment ago."""
+        return _read(self.ws.documents, self._row().name)
 
 
 def _read(documents: Any, name: str) -> FileRow:
