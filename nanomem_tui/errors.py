@@ -169,7 +169,9 @@ def from_os_error(error: OSError, doing: str) -> NanomemError:
     where = str(error.filename or "")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"no space left while {doing}", where, "free some space; nothing was changed")
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if error.errno == errno.EROFS:
+        return AccessDenied(f"the disk is read-only while {doing}", where, "mount it for writing; nothing was changed")
+    if error.errno in (errno.EACCES, errno.EPERM):
         return AccessDenied(f"no permission while {doing}", where, "check the owner and mode of that path")
     if error.errno == errno.EFBIG:
         what = f"{error.strerror}, so not read while {doing}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from nanomem_tui.cli import output, words
 from nanomem_tui.cli.shared import Command, Words, agreed, completing, decided, pass_state
 from nanomem_tui.cli.state import State
+from nanomem_tui.errors import AccessDenied, DiskFull
 
 if TYPE_CHECKING:
     from nanomem_tui.purge.receipts import Receipt
@@ -146,12 +148,13 @@ def forget(
 
 
 def _memory(state: State) -> Memory:
-    """The memory, with all that waited written, and closed again."""
+    """The memory, with all that waited written where that can be done, and closed again."""
     from nanomem_tui.purge.run import Memory
 
     with state.open(forgiving=True) as ws:
         if ws.paths.data.is_dir():
-            ws.flush()
+            with contextlib.suppress(AccessDenied, DiskFull):  # it is looked through where it waits
+                ws.flush()
         return Memory(ws.paths, ws.layout, ws.id, ws.agent())
 
 

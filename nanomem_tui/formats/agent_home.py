@@ -157,8 +157,9 @@ def _sessions(paths: Paths) -> _Sessions:
         if own_id and (base / own_id).is_dir():
             return _namespaced(paths, base / own_id, own_id)
     for base in _session_roots(paths)[:1]:
-        if own_id is None and (named := _recorded_here(base, paths.workspace)):
-            note = "the workspace has no id; its sessions were found by the path they record"
+        if named := _recorded_here(base, paths.workspace):
+            lacks = "the workspace has no id" if own_id is None else "no sessions lie under the id of the workspace"
+            note = f"{lacks}; its sessions were found by the path they record"
             return _namespaced(paths, named, named.name, note)
     inside = paths.workspace / "sessions"
     if inside.is_dir():

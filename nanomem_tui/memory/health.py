@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from nanomem_tui.errors import NanomemError, Problem
-from nanomem_tui.formats import llm_usage
+from nanomem_tui.formats import agent_home, llm_usage
 from nanomem_tui.formats.agent_home import Layout, agent_settings, session_folders
 from nanomem_tui.formats.audit import parse_audit
 from nanomem_tui.formats.history import parse_cursor, parse_history
@@ -65,6 +65,7 @@ def examine(
         lambda: _history(paths),
         lambda: _cursors(paths),
         lambda: _ram_first(paths),
+        lambda: _identity(paths, layout),
         lambda: _sessions(paths, layout),
         lambda: _checkpoints(paths, layout, agent),
         lambda: _turns(paths, agent, wal() if wal is not None else WalStates(paths)),
@@ -180,6 +181,17 @@ def _ram_first(paths: Paths) -> Iterator[Problem]:
     yield from parse_lessons(_data(paths.lessons), paths.relative(paths.lessons)).problems
     for log in (paths.ltm_audit, paths.lessons_audit):
         yield from parse_audit(_data(log), paths.relative(log))[1]
+
+
+def _identity(paths: Paths, layout: Layout) -> Iterator[Problem]:
+    """The id by which the agent finds its sessions: what is wrong with it."""
+    kept, where = agent_home.workspace_id(paths), paths.relative(paths.workspace_id_file)
+    comes = "the agent makes a new one at its next start, and finds none of its sessions"
+    if layout.workspace_id is not None and kept != layout.workspace_id:
+        what = f"the id of the workspace is gone: {comes}" if kept is None else "no sessions lie under this id"
+        yield Problem(what, where, fix=f"with the agent stopped, put {layout.workspace_id} there: they lie under that")
+    elif kept is None and os.path.lexists(paths.workspace_id_file):
+        yield Problem(f"no id of 32 hex digits: {comes}", where, fix="put the name of the folder in `sessions/` there")
 
 
 def _sessions(paths: Paths, layout: Layout) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import re
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,9 +144,29 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[int]:
         raise from_os_error(error, f"opening {path.name}") from error
     try:
         wait_for_lock(handle, path, wait)
-        yield handle
+        with holding(path):
+            yield handle
     finally:
         os.close(handle)
+
+
+_held = threading.local()
+
+
+@contextlib.contextmanager
+def holding(path: Path) -> Iterator[None]:
+    """Note that this thread holds the lock of `path`: who asks for it again would wait for itself."""
+    paths: list[Path] = _held.__dict__.setdefault("paths", [])
+    paths.append(path)
+    try:
+        yield
+    finally:
+        paths.remove(path)
+
+
+def holds(path: Path) -> bool:
+    """Whether this thread holds the lock of `path`."""
+    return path in _held.__dict__.get("paths", ())
 
 
 def wait_for_lock(handle: int, path: Path, wait: float) -> None:

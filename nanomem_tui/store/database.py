@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from nanomem_tui import clock, regular
 from nanomem_tui.errors import from_os_error
-from nanomem_tui.store import atomic, owners, reader
+from nanomem_tui.store import atomic, driver_errors, owners, reader
 
 LOCK = "store.lock"
 """The file, beside the database, whose flock every writer holds."""
@@ -65,16 +65,16 @@ class Database:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep every other writer out. Raises Refused, and the errors of `reader.database_error` and `from_os_error`
+        """Keep every other writer out. Raises Refused, and the errors of `driver_errors` and `from_os_error`
         for what goes wrong meanwhile."""
         try:
             atomic.make_folder(self.path.parent)
             with atomic.locked(self._lock, wait=LOCK_WAIT):
                 yield
         except sqlite3.Error as error:
-            raise reader.database_error(error, self.path) from error
+            raise driver_errors.in_our_words(error, self.path) from error
         except UnicodeDecodeError as error:
-            raise reader.database_error(sqlite3.DatabaseError("its schema is no text"), self.path) from error
+            raise driver_errors.in_our_words(sqlite3.DatabaseError("its schema is no text"), self.path) from error
         except OSError as error:
             raise from_os_error(error, "writing the database") from error
 

@@ -30,6 +30,7 @@ from nanomem_tui.store.git_objects import (
     FOLDER_MODE,
     CommitObject,
     DamagedGit,
+    ElsewhereHead,
     ObjectStore,
     TreeEntry,
     dump_commit,
@@ -81,7 +82,7 @@ def probe(paths: Paths) -> Opened:
             return Opened(history)
         except (DamagedGit, OSError) as error:
             said = in_words(error, "reading the git repository")
-            fix = said.fix if isinstance(said, AccessDenied) else MENDING
+            fix = said.fix if isinstance(said, AccessDenied | ElsewhereHead) else MENDING
             return Opened(None, (Problem(said.what, where, fix=fix),))
     return Opened(None)
 
@@ -101,8 +102,11 @@ class GitHistory:
         return probe(paths).history
 
     def check(self) -> None:
-        """Raise DamagedGit unless HEAD leads to a commit with a tree, or to a branch without commits."""
-        head = self.head()
+        """Raise DamagedGit unless HEAD leads to a commit with a tree, or to a branch where none has commits yet."""
+        branch, head = git_refs.read_head(self.git_dir)
+        if head is None and (others := git_refs.branches(self.git_dir)):
+            fix = f"`git symbolic-ref HEAD {others[0]}` goes back to it"
+            raise ElsewhereHead(f"HEAD names {branch}, which has no commit, while {others[0]} has", "", fix)
         if head is not None:
             top = self._objects.tree(self._objects.commit(head).tree)
             if self.prefix and "MEMORY.md" not in top and any(n in top for n in ("SOUL.md", "USER.md", "memory")):

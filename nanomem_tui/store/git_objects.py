@@ -35,6 +35,10 @@ class DamagedGit(NanomemError):
     """An object or a ref of the repository that cannot be read."""
 
 
+class ElsewhereHead(DamagedGit):
+    """HEAD leads to a branch without commits, while others have some."""
+
+
 class TreeEntry(NamedTuple):
     """One name in a tree: its mode and the id of what it names."""
 

@@ -59,6 +59,7 @@ def is_safe(ref: str) -> bool:
         _REF.fullmatch(ref) is not None
         and not any(part.startswith(".") or part.endswith((".lock", ".")) or ".." in part for part in parts)
         and "@{" not in ref
+        and "\ufffd" not in ref  # what stands there is no text
     )
 
 
@@ -75,6 +76,14 @@ def read_ref(git_dir: Path, ref: str) -> str | None:
         if name == ref and is_sha(sha):
             return sha
     return None
+
+
+def branches(git_dir: Path) -> list[str]:
+    """The branches that have a commit, as `refs/heads/...`, sorted. Raises DamagedGit."""
+    loose = (path.relative_to(git_dir).as_posix() for path in (git_dir / "refs" / "heads").rglob("*") if path.is_file())
+    packed = (line.partition(" ")[2] for line in (_read(git_dir / "packed-refs") or "").split("\n"))
+    names = {name for name in (*loose, *packed) if name.startswith("refs/heads/") and is_safe(name)}
+    return sorted(name for name in names if read_ref(git_dir, name) is not None)
 
 
 def _read(path: Path) -> str | None:

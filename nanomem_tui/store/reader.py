@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nanomem_tui import json_text, regular, tokens
-from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError, from_os_error
+from nanomem_tui.errors import AccessDenied, DiskFull, NewerDatabase, StoreError, from_os_error
+from nanomem_tui.store.driver_errors import in_our_words
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, says_why
 
 R = TypeVar("R")
@@ -50,9 +51,9 @@ def open_database(path: Path, newest: int | None = None) -> Iterator[sqlite3.Con
                 raise NewerDatabase(what, str(path), "install a newer nanomem; nothing was changed")
             yield connection
     except sqlite3.Error as error:
-        raise database_error(error, path) from error
+        raise in_our_words(error, path) from error
     except UnicodeDecodeError as error:  # the driver's own message quotes a schema that is damaged
-        raise database_error(sqlite3.DatabaseError("its schema is no text"), path) from error
+        raise in_our_words(sqlite3.DatabaseError("its schema is no text"), path) from error
 
 
 def _connected(path: Path, stack: contextlib.ExitStack) -> tuple[sqlite3.Connection, int]:
@@ -84,8 +85,10 @@ def _private_copy(path: Path, stack: contextlib.ExitStack) -> Path:
     from nanomem_tui.store import atomic
 
     with contextlib.ExitStack() as held:
-        with contextlib.suppress(AccessDenied, DiskFull):  # nobody else can lock it, or write, either
-            held.enter_context(atomic.locked(path.with_name("tiers.lock" if path.stem == "tiers" else "store.lock")))
+        lock = path.with_name("tiers.lock" if path.stem == "tiers" else "store.lock")
+        if not atomic.holds(lock):
+            with contextlib.suppress(AccessDenied, DiskFull):  # nobody else can lock it, or write, either
+                held.enter_context(atomic.locked(lock))
         for base in (None, "/dev/shm"):  # noqa: S108  memory, where the disk is full
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nanomem-", dir=base))
             try:
@@ -109,26 +112,6 @@ def is_made(path: Path, newest: int | None = None) -> bool:
             return int(connection.execute("PRAGMA user_version").fetchone()[0]) > 0
     except (StoreError, AccessDenied):
         return True  # whoever reads it says what is wrong
-
-
-def database_error(error: sqlite3.Error, path: Path) -> StoreError | AccessDenied | DiskFull:
-    """The error of our tree for one of the driver's."""
-    text = str(error).lower()
-    if "unable to open" in text or "readonly" in text or "permission" in text:
-        return AccessDenied("the database cannot be opened", str(path), "check its owner, mode and free space")
-    if "locked" in text or "busy" in text:
-        return StoreError("the database is locked by another process", str(path), "try again in a moment")
-    if "full" in text or ("i/o" in text and _is_full(path.parent)):
-        return DiskFull("no space left for the database", str(path), "free some space; nothing was lost")
-    if "i/o" in text:
-        return StoreError(f"the disk failed under the database ({error})", str(path), "run `nanomem doctor`")
-    fix = "run `nanomem doctor`; the file is kept as it is"
-    return CorruptDatabase(f"the database cannot be read ({error})", str(path), fix)
-
-
-def _is_full(folder: Path) -> bool:
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize < 256 * 1024
 
 
 def tolerant(data: bytes) -> str:

@@ -85,8 +85,9 @@ class Source:
     @contextlib.contextmanager
     def held(self, wait: float) -> Iterator[bool]:
         """Keep other processes from writing meanwhile; makes no file, and does without where there is no lock."""
+        lock = self._database.with_name("store.lock")
         try:
-            handle = os.open(self._database.with_name("store.lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             yield True
             return
@@ -96,7 +97,8 @@ class Source:
             while not held and time.monotonic() < deadline:
                 time.sleep(0.01)
                 held = atomic.try_lock(handle)
-            yield held
+            with atomic.holding(lock) if held else contextlib.nullcontext():
+                yield held
         finally:
             os.close(handle)
 

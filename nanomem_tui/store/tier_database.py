@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, StoreError
 from nanomem_tui.paths import Paths
-from nanomem_tui.store import reader, tier_schema
+from nanomem_tui.store import driver_errors, reader, tier_schema
 from nanomem_tui.store.database import Database
 
 T = TypeVar("T")
@@ -146,15 +146,15 @@ class TierDatabase:
             return _answer(ask, self._reader())
         except sqlite3.OperationalError as error:
             if "decode" not in str(error).lower():
-                raise reader.database_error(error, self.path) from error
+                raise driver_errors.in_our_words(error, self.path) from error
         except sqlite3.Error as error:
-            raise reader.database_error(error, self.path) from error
+            raise driver_errors.in_our_words(error, self.path) from error
         connection = self._reader()
         connection.text_factory = reader.tolerant  # a bit flipped in a text: what can be read of it is shown
         try:
             return _answer(ask, connection)
         except sqlite3.Error as error:
-            raise reader.database_error(error, self.path) from error
+            raise driver_errors.in_our_words(error, self.path) from error
 
     def hold(self) -> None:
         """Keep connections open from now on: for a process that answers many questions."""

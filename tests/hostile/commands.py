@@ -84,15 +84,20 @@ def line_of(path: Sequence[str], command: click.Command, words: str) -> list[str
     return [*line, *(["--", *(words for _ in positional)] if positional else [])]
 
 
-def on_a_terminal(workspace: Path, lines: Sequence[list[str]], scratch: Path) -> list[Answer]:
-    """Run the lines one after the other, in one process, with a pseudo-terminal of 80x24 for its output."""
+def on_a_terminal(
+    workspace: Path, lines: Sequence[list[str]], scratch: Path, before: Sequence[str] = ()
+) -> list[Answer]:
+    """Run the lines one after the other, in one process, with a pseudo-terminal of 80x24 for its output.
+
+    `before`: a command that starts another one, the words of which follow.
+    """
     asked = scratch / "lines.json"
     asked.write_text(json.dumps(list(lines)))
     ours, theirs = pty.openpty()
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     env = {**kept, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "NANOMEM_WORKSPACE": str(workspace),
            "NO_COLOR": "1", "EDITOR": "true", "COLUMNS": "80", "LINES": "24", "LC_ALL": "C.UTF-8"}  # fmt: skip
-    command = [sys.executable, "-c", _DRIVER, str(asked), str(BOUND)]
+    command = [*before, sys.executable, "-c", _DRIVER, str(asked), str(BOUND)]
     process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=env, cwd=scratch)
     os.close(theirs)
     try:

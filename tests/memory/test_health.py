@@ -97,6 +97,22 @@ def test_a_document_that_is_too_large_for_every_prompt(home, size, severity):
     assert one(report(home), "memory/MEMORY.md").severity == severity
 
 
+def test_an_id_of_the_workspace_that_leads_to_no_sessions(home):
+    """A flipped bit, a torn file, none at all: the sessions are shown all the same, and what the agent will do is told."""
+    ours = home / "workspace" / ".nanobot" / "workspace-id"
+    known = ours.read_text().strip()
+    record = home / "sessions" / known / ".workspace"
+    record.write_text(f"{home / 'workspace'}\n")
+    assert report(home) == []
+    for spoiled, words in ((f"{known[:-1]}{'0' if known[-1] != '0' else '1'}\n", "no sessions lie under this id"),
+                           (known[:7], "is gone"), (None, "is gone")):  # fmt: skip
+        ours.unlink() if spoiled is None else ours.write_text(spoiled)
+        problem = one([found for found in report(home) if known in found.fix], ".nanobot/workspace-id")
+        assert words in problem.what
+        with open_workspace(home / "workspace") as ws:
+            assert ws.sessions.list()
+
+
 def test_a_torn_history_tail(home, memory):
     with (memory / "history.jsonl").open("ab") as file:
         file.write(b'{"cursor": 283, "timest')

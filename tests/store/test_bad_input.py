@@ -94,9 +94,9 @@ def refuse(monkeypatch: pytest.MonkeyPatch, part: str, code: int, ways: int) -> 
     monkeypatch.setattr(os, "open", opened)
 
 
-@pytest.mark.parametrize(("code", "error"), [(errno.EACCES, AccessDenied), (errno.EROFS, AccessDenied)])
+@pytest.mark.parametrize(("code", "words"), [(errno.EACCES, "no permission"), (errno.EROFS, "the disk is read-only")])
 def test_without_permission_to_write_reading_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, error: type[Exception]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, words: str
 ) -> None:
     workspace = make_home(tmp_path)
     before = files(tmp_path)
@@ -107,11 +107,11 @@ def test_without_permission_to_write_reading_goes_on(
 
     monkeypatch.setattr(os, "mkdir", no_folder)
     refuse(monkeypatch, "nanomem/", code, os.O_CREAT)
-    with pytest.raises(error) as caught:
+    with pytest.raises(AccessDenied) as caught:
         ws.items.add("more")
-    assert "no permission" in caught.value.line()
+    assert words in caught.value.line()
     assert len(ws.items.all()) == 4
-    assert "no permission" in ws.degraded
+    assert words in ws.degraded
     ws.close()
     assert files(tmp_path) == before
 

@@ -323,6 +323,21 @@ def test_a_cut_pack_is_a_damaged_repository_and_its_file_is_named(
     gc.collect()
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_head_that_names_another_branch_hides_no_history(tmp_path: Path, packed: bool) -> None:
+    """One flipped bit in HEAD: `refs/heads/main` becomes `refs/heads/lain`, which git takes for a new branch."""
+    paths = small(tmp_path)
+    if packed:
+        git(paths.workspace, "pack-refs", "--all")
+    git(paths.workspace, "symbolic-ref", "HEAD", "refs/heads/lain")
+    found = git_history.probe(paths)
+    assert found.history is None
+    assert "lain, which has no commit, while refs/heads/main has" in found.problems[0].what
+    assert found.problems[0].fix == "`git symbolic-ref HEAD refs/heads/main` goes back to it"
+    git(paths.workspace, "symbolic-ref", "HEAD", "refs/heads/main")
+    assert len(opened(paths).commits()) == 2
+
+
 def test_a_git_file_and_a_git_link_out_of_the_workspace_are_not_followed(tmp_path: Path) -> None:
     paths = small(tmp_path)
     (paths.workspace / ".git").rename(tmp_path / "outside")

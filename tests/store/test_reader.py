@@ -16,7 +16,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, NewerDatabase, StoreError
-from nanomem_tui.store import models, reader, stored_operations
+from nanomem_tui.store import driver_errors, models, reader, stored_operations
 from nanomem_tui.store.values import Item, Lesson, row_hash
 from tests.store.homes import files, kill, make_home, state
 
@@ -288,8 +288,8 @@ def test_a_copy_is_read_where_sqlite_cannot_make_its_files(workspace: Path, monk
 def test_what_the_driver_says_becomes_what_a_person_can_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, free: bool, error: type[Exception]
 ) -> None:
-    monkeypatch.setattr(reader, "_is_full", lambda _folder: not free)
-    got = reader.database_error(sqlite3.OperationalError(said), tmp_path / "nanomem.db")
+    monkeypatch.setattr(driver_errors, "_disk", lambda _folder: "" if free else "full")
+    got = driver_errors.in_our_words(sqlite3.OperationalError(said), tmp_path / "nanomem.db")
     assert type(got) is error
     assert got.fix
 

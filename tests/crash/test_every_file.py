@@ -1,0 +1,175 @@
+"""Every file of a memory in which there is something of everything, damaged in every way: what it holds is shown, or it
+is said what is not; every other part is as it was; what cannot be read is kept, and nothing worse comes of going on."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import warnings
+from collections import Counter
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from nanomem_tui import open_workspace
+from nanomem_tui.errors import NanomemError, NotYetWritten, Problem
+from nanomem_tui.memory import repairs
+from tests.crash import writers
+from tests.crash.damages import DAMAGES, gone, seen
+from tests.crash.trials import copy
+from tests.crash.writers import workspace_of
+from tests.store.git_samples import needs_git
+from tests.store.homes import kill
+
+pytestmark = [pytest.mark.crash, needs_git]
+SKIPPED = ("*.lock", "*/.git/hooks/*", "*/.git/description", "*/.git/info/*", "*/.git/COMMIT_EDITMSG", "*/.git/logs/*",
+           "*/.git/branches/*", "*-shm")  # fmt: skip
+"""Files that hold nothing: what is in them is read by nobody, or made anew at every start."""
+PLAIN = {
+    "home/workspace/SOUL.md": ("SOUL.md",),
+    "home/workspace/USER.md": ("USER.md",),
+    "home/workspace/memory/MEMORY.md": ("MEMORY.md",),
+    "home/workspace/memory/history.jsonl": ("archive",),
+    "home/workspace/memory/2026-*.md": ("notes",),
+    "home/workspace/memory/LTM_SNAPSHOT.json": ("items",),
+    "home/workspace/memory/LESSONS.jsonl": ("lessons",),
+    "home/workspace/memory/session-state/*": ("turns",),
+    "home/sessions/*.jsonl": ("transcripts",),
+    "home/config.json": (),
+}
+"""Files of the agent, without a checksum: what another hand could have written into them is taken for its doing, in
+these parts alone."""
+OUR_LOGS = ("*.ledger", "*.spool")
+"""Logs of ours. A tail that is gone looks like the line that a kill cut off, which was never acknowledged."""
+OUR_ID = "home/nanomem/ids/workspace"
+"""The database tells the same."""
+RECORD = f"home/sessions/{writers.ID}/.workspace"
+"""Where the agent notes whose sessions these are."""
+DRAWN = ("a flipped bit", "a torn tail", "junk", "zeros", "a lone surrogate", "a line of 10 MB")
+"""Kinds of damage that fall somewhere else each time."""
+TAIL_GONE = ("a torn tail", "zeros", "emptied")
+
+
+def filled(base: Path) -> Path:
+    """A home with something of everything, a ledger that waits among it."""
+    writers.full_home(base)
+    workspace = workspace_of(base)
+    (base / RECORD).write_text(f"{workspace}\n")
+    writers.documents_beside(workspace)
+    with open_workspace(workspace) as ws:
+        writers.add_document(ws)
+        ws.lifecycle.run()
+    ws = open_workspace(workspace)
+    ws.items.add("waits in the ledger")
+    ws.operational.push("event", {"message": "waits in a segment"}, "tests")
+    kill(ws)
+    return base
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return filled(tmp_path_factory.mktemp("filled"))
+
+
+def places(full: Path) -> list[str]:
+    """The files that hold something, as paths below the base; of the objects of git a few."""
+    names = sorted(path.relative_to(full).as_posix() for path in full.rglob("*") if path.is_file())
+    held = [name for name in names if not any(fnmatch(name, pattern) for pattern in SKIPPED)]
+    objects = [name for name in held if "/.git/objects/" in name]
+    return [name for name in held if name not in objects[3:]]
+
+
+def told(problems: list[Problem], name: str) -> bool:
+    """Whether a file, or the repository that it is of, is named by what is wrong."""
+    known = ".git" if "/.git/" in name else Path(name).name
+    said = (problem for problem in problems if not problem.what.startswith("SQLite "))  # of its release
+    return any(known in problem.where or known in problem.what for problem in said)
+
+
+class Trial:
+    """One file, damaged once."""
+
+    def __init__(self, base: Path, name: str, damage: str) -> None:
+        self.base, self.name = base, name
+        self.unseen = damage in TAIL_GONE and any(fnmatch(name, one) for one in OUR_LOGS)
+        self.workspace = workspace_of(base)
+        self.wrong: list[str] = []
+
+    def note(self, holds: bool, what: str) -> None:
+        if not holds:
+            self.wrong.append(f"{self.name}: {what}")
+
+    def run(self, before: dict[str, Counter[object] | str], damaged: bytes) -> list[str]:
+        """What does not hold."""
+        found, problems = self.look()
+        own = next((parts for pattern, parts in PLAIN.items() if fnmatch(self.name, pattern)), None)
+        for part, rows in before.items():
+            lost = gone(rows, found[part])
+            if lost and not (own is not None and part in own) and not told(problems, self.name) and not self.unseen:
+                self.note(False, f"{lost} rows of {part} are gone, and nobody says why: {found[part]!s:.200}")
+        with open_workspace(self.workspace) as ws:
+            try:
+                ws.items.add("after the damage")
+                ws.flush()
+            except NanomemError as error:
+                self.note(False, f"nothing can be remembered: {error.line()}")
+        kept = (path for path in self.base.rglob("*") if path.is_file() and path.stat().st_size >= len(damaged))
+        if told(problems, self.name) and self.name != OUR_ID:
+            self.note(any(damaged in path.read_bytes() for path in kept), "its bytes are not kept")
+        after, _ = self.look()
+        self.worse(found, after, "the next change")
+        with open_workspace(self.workspace) as ws:
+            failed = [f"{one.what}: {why}" for one, why in repairs.mend(repairs.repairs(ws)) if why]
+            self.note(not failed, f"not put right: {failed}")
+        mended, _ = self.look()
+        self.worse(after, mended, "putting it right")
+        return self.wrong
+
+    def look(self) -> tuple[dict[str, Counter[object] | str], list[Problem]]:
+        with open_workspace(self.workspace) as ws:
+            found = seen(ws)
+            problems = [*ws.problems(), *ws.doctor()]
+        texts = [Problem(text, "") for text in found.values() if isinstance(text, str)]
+        return found, [*problems, *texts]
+
+    def worse(self, first: dict[str, Counter[object] | str], then: dict[str, Counter[object] | str], what: str) -> None:
+        for part, rows in first.items():
+            if isinstance(rows, Counter) and (lost := gone(rows, then[part])):
+                self.note(False, f"{what} cost {lost} rows of {part}: {then[part]!s:.200}")
+
+
+def try_every(full: Path, folder: Path, damage: str, draw: int) -> tuple[int, list[str]]:
+    """Damage each of the files; how many there were, and what did not hold."""
+    with open_workspace(workspace_of(copy(full, folder / "whole"))) as ws:
+        before = seen(ws)
+    assert all(isinstance(rows, Counter) and rows for rows in before.values()), before
+    wrong: list[str] = []
+    names = places(full)
+    for name in names:
+        base = copy(full, folder / "trial")
+        path = base / name
+        damaged = DAMAGES[damage](path.read_bytes(), random.Random(f"{draw} {damage} {name}"))
+        path.write_bytes(damaged)
+        if name != RECORD:
+            (base / RECORD).write_text(f"{workspace_of(base)}\n")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotYetWritten)
+            wrong += Trial(base, name, damage).run(before, damaged)
+        shutil.rmtree(base)
+    return len(names), wrong
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_every_file(full: Path, tmp_path: Path, damage: str) -> None:
+    tried, wrong = try_every(full, tmp_path, damage, 0)
+    assert tried >= 30
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("damage", DRAWN)
+@pytest.mark.parametrize("draw", range(1, 31))
+def test_every_file_again_and_again(full: Path, tmp_path: Path, damage: str, draw: int) -> None:
+    _, wrong = try_every(full, tmp_path, damage, draw)
+    assert not wrong, "\n".join(wrong)
