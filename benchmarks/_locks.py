@@ -14,6 +14,9 @@ ALIVE = (".ledger", ".spool", "grpc.lock")
 LATE = 0.01
 """Seconds between two looks beyond which a lock counts only for as long as it was seen: the one who looks was late."""
 
+LONG = 50.0
+"""Milliseconds."""
+
 
 @dataclass
 class Locks:
@@ -26,6 +29,9 @@ class Locks:
     who: dict[int, str]
     held: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
     looks: int = 0
+    long: list[str] = field(default_factory=list)
+    """Those held longer than `LONG` milliseconds, with the moment."""
+    _began: float = field(default_factory=time.perf_counter)
     _since: dict[tuple[str, ...], float] = field(default_factory=dict)
     _looked: float = 0.0
     _names: dict[str, str] = field(default_factory=dict)
@@ -47,7 +53,10 @@ class Locks:
             began = self._since.pop(lock)
             name = self.name(lock[1])
             if name and not name.endswith(ALIVE):
-                self.held[self.who.get(int(lock[0]), "another"), name].append(max(0.0, end - began) * 1000)
+                who, ms = self.who.get(int(lock[0]), "another"), max(0.0, end - began) * 1000
+                self.held[who, name].append(ms)
+                if ms > LONG:
+                    self.long.append(f"{who}: {name} {ms:.0f} ms, {now - self._began:.0f} s after the start")
         self._looked = now
         self.looks += 1
 
