@@ -98,7 +98,7 @@ def test_a_document_that_is_too_large_for_every_prompt(home, size, severity):
 
 
 def test_an_id_of_the_workspace_that_leads_to_no_sessions(home):
-    """A flipped bit, a torn file, none at all: the sessions are shown all the same, and what the agent will do is told."""
+    """A flipped bit, a torn file, none at all: the sessions are shown all the same, what the agent will do is told."""
     ours = home / "workspace" / ".nanobot" / "workspace-id"
     known = ours.read_text().strip()
     record = home / "sessions" / known / ".workspace"
