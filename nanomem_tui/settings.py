@@ -97,6 +97,7 @@ class Settings(NamedTuple):
     chroma_path: str = ""
     chroma_url: str = ""
     pgvector_url: str = ""
+    database_url: str = ""
     mcp_writes: bool = False
     context_max_tokens: int = 4000
     context_tokenizer: str = "auto"
@@ -284,6 +285,7 @@ ABOUT: Mapping[str, About] = {
     "chroma_path": About("folder of our Chroma index (empty: `chroma` in nanomem's own folder)"),
     "chroma_url": About("address of a Chroma server to use in its place, as http://127.0.0.1:8000"),
     "pgvector_url": About("PostgreSQL database with pgvector, without a password (~/.pgpass or PGPASSWORD has it)"),
+    "database_url": About("PostgreSQL database for the memory, without a password (empty: a file of our own)"),
     "mcp_writes": About("let agents propose memories over MCP, with --allow-writes too; a person accepts them"),
     "context_max_tokens": About("tokens of context that are assembled for a task", least=1),
     "context_tokenizer": About(

@@ -11,7 +11,7 @@ from nanomem_tui.errors import NanomemError, Problem
 from nanomem_tui.formats import agent_home, foreign_databases
 from nanomem_tui.memory import backfill, foreign
 from nanomem_tui.memory.by_meaning import HYBRID
-from nanomem_tui.store import lookup, reader, stored_operations
+from nanomem_tui.store import lookup, reader, sql, stored_operations
 
 if TYPE_CHECKING:
     from nanomem_tui.workspace import Workspace
@@ -169,7 +169,7 @@ def _checkpoint(ws: Workspace) -> dict[str, Any]:
     ids = {operation.id for operation in store.waiting()}
     last_at, last_ms = store.last_at, store.last_ms
     if store.has_database:
-        ids -= store.read(lambda connection: stored_operations.known_operations(connection, sorted(ids)))
+        ids -= store.read(lambda connection: stored_operations.known_operations(connection, ws.id, sorted(ids)))
         if not store.loaded:
             meta = store.read(lambda connection: reader.meta(connection, ws.id))
             last_at, last_ms = meta.get("last_at", ""), float(meta["last_ms"]) if meta.get("last_ms") else None
@@ -181,8 +181,8 @@ def _store(ws: Workspace) -> dict[str, Any]:
     described["index"] = None  # "current", or "old": made by another version's tokenizer
     if ws.store.has_database:
         with ws.store.opened() as connection:
-            described["database"] = str(ws.paths.database)
-            described["schema"] = connection.execute("PRAGMA user_version").fetchone()[0]
+            described["database"] = ws.store.server.where if ws.store.server is not None else str(ws.paths.database)
+            described["schema"] = sql.schema_version(connection)
             current = reader.index_is_current(reader.meta(connection, ws.id))
             described["index"] = "current" if current else "old"
             described["operations"] = stored_operations.operation_count(connection, ws.id)

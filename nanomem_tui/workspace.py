@@ -216,7 +216,7 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         named = partial(health_store.named_source, self.paths, self.settings, self.transfer.preview)
         trail = partial(tiers.problems, self.tier_database, self.lifecycle, self.paths)
         more = (named, partial(layers.unfinished, self), partial(vectors.problems, self.store, self.settings), trail)
-        return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more)
+        return health.examine(self.paths, self.layout, told, self.agent(), lambda: self.wal, more, self.store.server)
 
     def close(self) -> None:
         """Flush what waits and let go of files and locks.

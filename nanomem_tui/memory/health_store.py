@@ -22,6 +22,7 @@ from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
     from nanomem_tui.memory.transfer.values import ImportPlan
+    from nanomem_tui.store.postgres.server import Server
 
 STALE_LOCK = 60.0
 """Seconds after which no Dream holds the index any more."""
@@ -82,9 +83,17 @@ def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
         yield Problem("an empty git object, as a power cut leaves them", paths.relative(path), None, "run git fsck")
 
 
-def databases(paths: Paths) -> Iterator[Problem]:
-    """What is wrong with our database, and with those of other systems in the agent's home."""
-    if paths.database.exists():
+def databases(paths: Paths, server: Server | None = None) -> Iterator[Problem]:
+    """What is wrong with our database, which may lie on a server, and with those of other systems in the agent's
+    home."""
+    if server is not None:
+        from nanomem_tui.store.postgres import health
+
+        yield from health.problems(server)
+        if paths.database.exists():
+            what = "rows of before lie in this file, and database_url names a server: they are not shown"
+            yield Problem(what, paths.relative(paths.database), None, "see `nanomem migrate-store --help`", "note")
+    elif paths.database.exists():
         yield from _version(sqlite3.sqlite_version_info)
         yield from _own_database(paths)
     for path in _in_home(paths):

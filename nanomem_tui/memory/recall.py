@@ -25,7 +25,7 @@ from nanomem_tui.memory.scoring import PROFILES, Scored
 from nanomem_tui.settings import Settings
 from nanomem_tui.store import lookup, search
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.store.search import Candidate, FullText, ItemIndex
+from nanomem_tui.store.search import Candidate, ItemIndex
 from nanomem_tui.store.values import Hit, Item
 from nanomem_tui.store.word_index import without_common
 from nanomem_tui.tokens import query_weights
@@ -320,7 +320,7 @@ class Recall:
         def accept(item: Item) -> bool:
             return item.enabled and layer_of(item) is not None
 
-        def find(index: FullText, pending: lookup.Pending) -> _Pool:
+        def find(index: lookup.AnyFullText, pending: lookup.Pending) -> _Pool:
             asked = index.statistics(words)
             terms = without_common(words, asked.total, asked.rows_with.__getitem__)
             terms, corrected = questions.corrected(

@@ -5,7 +5,6 @@ of them gone, the full-text index without their words, no vector of them, no fre
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from nanomem_tui.operations import Change, Operation
 from nanomem_tui.purge.texts import FORGOTTEN, Found, Marks, Sought, Words, in_value
 from nanomem_tui.store import chain, checkpoint, reader
 from nanomem_tui.store.oplog import WITHHELD
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, lesson_key
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -38,7 +38,7 @@ class Gone(NamedTuple):
         return bool(self.rows or self.cleaned)
 
 
-def clean(connection: sqlite3.Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool) -> Gone:
+def clean(connection: Connection, workspace_id: str, sought: Sought, tell: Tell, *, write: bool) -> Gone:
     """Look through every table of one workspace, and with `write` take out what is sought, in the transaction of the
     caller. Tells what was found even where nothing is written. Raises the driver's errors."""
     marks = sought.marks if isinstance(sought, Words) else Marks()
@@ -102,20 +102,15 @@ def _cleaned(layer: str, row: AnyRow, sought: Sought, found: Found) -> AnyRow | 
 
 
 def _write_rows(
-    connection: sqlite3.Connection, workspace_id: str, gone: set[tuple[str, str]],
+    connection: Connection, workspace_id: str, gone: set[tuple[str, str]],
     changed: Mapping[tuple[str, str], AnyRow],
 ) -> None:  # fmt: skip
     meta = reader.meta(connection, workspace_id)
     revision = reader.revision_of(meta) + 1
     for layer, key in [*gone, *changed]:
-        if layer == "item":
-            query = "SELECT number FROM memory_entries WHERE workspace_id = ? AND id = ?"
-            number = connection.execute(query, (workspace_id, key)).fetchone()[0]
-            connection.execute("DELETE FROM memory_entries_fts WHERE rowid = ?", (number,))
         row = changed.get((layer, key))
-        table = reader.ROW_TABLES[layer]
         if row is None:
-            connection.execute(f"DELETE FROM {table} WHERE workspace_id = ? AND id = ?", (workspace_id, key))
+            checkpoint.remove(connection, workspace_id, layer, key)
         else:
             checkpoint.rewrite(connection, workspace_id, row._replace(revision=revision))
         connection.execute("DELETE FROM vectors WHERE workspace_id = ? AND key = ?", (workspace_id, key))
@@ -124,7 +119,7 @@ def _write_rows(
 
 
 def _operations(
-    connection: sqlite3.Connection, workspace_id: str, sought: Sought, gone: frozenset[tuple[str, str]], tell: Tell,
+    connection: Connection, workspace_id: str, sought: Sought, gone: frozenset[tuple[str, str]], tell: Tell,
     *, write: bool,
 ) -> None:  # fmt: skip
     """What operations kept of it goes: the changes of rows that are gone, or that hold it, and what was done to such a
@@ -143,12 +138,14 @@ def _operations(
         if write:
             told = (kept if kept is not None else operation)._replace(label=named)
             written = checkpoint.as_json(told.to_json())
-            change = "UPDATE operations SET body_json = ?, label = ?, touched = ? WHERE seq = ?"
-            connection.execute(change, (written, named, len(told.changes), seq))
+            change = "UPDATE operations SET body_json = ?, label = ?, touched = ? WHERE workspace_id = ? AND seq = ?"
+            connection.execute(change, (written, named, len(told.changes), workspace_id, seq))
             places = {(one.layer, one.key) for one in told.changes}
-            before = connection.execute("SELECT layer, key FROM operation_keys WHERE seq = ?", (seq,)).fetchall()
-            lost = [(seq, layer, key) for layer, key in before if (layer, key) not in places]
-            connection.executemany("DELETE FROM operation_keys WHERE seq = ? AND layer = ? AND key = ?", lost)
+            keys = "SELECT layer, key FROM operation_keys WHERE workspace_id = ? AND seq = ?"
+            before = connection.execute(keys, (workspace_id, seq)).fetchall()
+            lost = [(workspace_id, seq, layer, key) for layer, key in before if (layer, key) not in places]
+            gone_keys = "DELETE FROM operation_keys WHERE workspace_id = ? AND seq = ? AND layer = ? AND key = ?"
+            connection.executemany(gone_keys, lost)
     tell("nanomem.db, operations", found)
 
 
@@ -177,18 +174,20 @@ def _without(operation: Operation, sought: Sought, broken: set[tuple[str, str]],
 
 
 def _others(
-    connection: sqlite3.Connection, workspace_id: str, sought: Sought, gone: Gone, tell: Tell, *, write: bool
+    connection: Connection, workspace_id: str, sought: Sought, gone: Gone, tell: Tell, *, write: bool
 ) -> None:
     """What was seen of the agent's rows, and the markers."""
     seen: Found = Counter()
-    query = "SELECT rowid, source, id, raw_json FROM foreign_rows WHERE workspace_id = ?"
-    for number, _, key, raw in connection.execute(query, (workspace_id,)).fetchall():
+    query = "SELECT source, id, raw_json FROM foreign_rows WHERE workspace_id = ?"
+    row = "workspace_id = ? AND source = ? AND id = ?"
+    ids = {key for _, key in gone.rows}
+    for source, key, raw in connection.execute(query, (workspace_id,)).fetchall():
         cleaned = in_value(raw, sought, seen)
-        ids = {key for _, key in gone.rows}
         if write and (key in ids or (cleaned != raw and sought.whole)):
-            connection.execute("DELETE FROM foreign_rows WHERE rowid = ?", (number,))
+            connection.execute(f"DELETE FROM foreign_rows WHERE {row}", (workspace_id, source, key))
         elif write and cleaned != raw:
-            connection.execute("UPDATE foreign_rows SET raw_json = ? WHERE rowid = ?", (cleaned, number))
+            values = (cleaned, workspace_id, source, key)
+            connection.execute(f"UPDATE foreign_rows SET raw_json = ? WHERE {row}", values)
     tell("nanomem.db, foreign_rows", seen)
     markers: Found = Counter()
     for key, value in connection.execute("SELECT key, value FROM memory_meta").fetchall():
@@ -197,7 +196,7 @@ def _others(
     tell("nanomem.db, memory_meta", markers)
 
 
-def compact(connection: sqlite3.Connection, indexes: Sequence[str]) -> None:
+def compact(connection: Connection, indexes: Sequence[str]) -> None:
     """Write the file anew, outside a transaction, so that no free page and no word of an index holds what is gone."""
     for name in indexes:
         connection.execute(f"INSERT INTO {name}({name}) VALUES ('optimize')")
@@ -206,7 +205,7 @@ def compact(connection: sqlite3.Connection, indexes: Sequence[str]) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def indexes(connection: sqlite3.Connection) -> list[str]:
+def indexes(connection: Connection) -> list[str]:
     """The full-text indexes of a database."""
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%fts5%'"
     return [name for (name,) in connection.execute(query)]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from nanomem_tui.formats.agent_home import Layout
     from nanomem_tui.paths import Paths
+    from nanomem_tui.store.postgres.server import Server
     from nanomem_tui.store.presence import Presence
 
 Progress = Callable[[str], None]
@@ -63,12 +64,14 @@ class Looked(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory that is looked through, with nobody else in it: its paths, its form, its id, and the agent's state."""
+    """The memory that is looked through, with nobody else in it: its paths, its form, its id, the agent's state, and
+    the server where its rows lie, if they lie on one."""
 
     paths: Paths
     layout: Layout
     workspace_id: str
     agent: Presence
+    server: Server | None = None
 
 
 class Wanted(NamedTuple):
@@ -161,7 +164,7 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
     tried("nanomem.db", partial(_memory, memory, sought, tell, write=write))
     tried("tiers.db", partial(_work, memory, sought, tell, write=write))
     files = list(stored_files.places(paths, memory.layout))
-    if write and paths.database.exists():
+    if write and paths.database.exists() and memory.server is None:
         tried("copies of nanomem.db", partial(_copies, memory, sought, files))
     for place in files:
         told = partial(tell, stays=FOREIGN) if place.kind == "foreign" else tell
@@ -179,6 +182,9 @@ def _through(memory: Memory, sought: Sought, wanted: Wanted, progress: Progress,
 
 
 def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+    if memory.server is not None:
+        _on_server(memory, memory.server, sought, tell, write=write)
+        return
     path = memory.paths.database
     if not reader.is_made(path):
         return
@@ -201,6 +207,24 @@ def _memory(memory: Memory, sought: Sought, tell: memory_rows.Tell, *, write: bo
             _compact(database)
     finally:
         database.close()
+
+
+def _on_server(memory: Memory, server: Server, sought: Sought, tell: memory_rows.Tell, *, write: bool) -> None:
+    from nanomem_tui.store.postgres import schema
+    from nanomem_tui.store.postgres.database import PgDatabase
+
+    with server.alone() as raw:
+        if not schema.found_in(raw):
+            return
+    if not write:
+        with server.reading() as connection:
+            memory_rows.clean(connection, memory.workspace_id, sought, tell, write=False)
+        return
+    with PgDatabase(server, memory.paths.database).writing() as connection:
+        memory_rows.clean(connection, memory.workspace_id, sought, tell, write=True)
+    with server.alone() as raw:
+        for table in schema.TABLES:
+            raw.execute(f"VACUUM {table}")
 
 
 def _compact(database: Database) -> None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from nanomem_tui import json_text
 from nanomem_tui.errors import NanomemError
 from nanomem_tui.store import reader
+from nanomem_tui.store.sql import Connection
 
 MARK, REWRITTEN = "chain", "chain_rewritten"
 """The markers of the head, and of when operations were changed by `forget` or `scrub`."""
@@ -51,13 +52,13 @@ def extended(head: str, operations: Iterable[tuple[str, str]]) -> str:
     return head
 
 
-def of(connection: sqlite3.Connection, workspace_id: str) -> str:
+def of(connection: Connection, workspace_id: str) -> str:
     """The head by the operations that are in the database. Raises the driver's errors."""
     query = "SELECT id, body_json FROM operations WHERE workspace_id = ? ORDER BY seq"
     return extended("", connection.execute(query, (workspace_id,)))
 
 
-def rewritten(connection: sqlite3.Connection, workspace_id: str, before: str, at: str, why: str) -> dict[str, str]:
+def rewritten(connection: Connection, workspace_id: str, before: str, at: str, why: str) -> dict[str, str]:
     """The markers after operations were changed on purpose, none where they were not. `before`: the head by the
     operations as they were, by which a change of somebody else is told even then."""
     meta = reader.meta(connection, workspace_id)
@@ -77,7 +78,7 @@ def _told(meta: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def verify(
-    connection: sqlite3.Connection, workspace_id: str, expected: str = "", copies: Iterable[Path] = ()
+    connection: Connection, workspace_id: str, expected: str = "", copies: Iterable[Path] = ()
 ) -> Verified:
     """Go through every operation. `expected`: a head that somebody noted, or the begin of it; `copies`: older copies of
     the database, whose heads have to be met too. Raises the driver's errors."""

@@ -9,24 +9,23 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import tokens
 from nanomem_tui.operations import Operation
-from nanomem_tui.store import chain, ledger, reader, stored_operations
+from nanomem_tui.store import chain, item_words, ledger, reader, sql, stored_operations
 from nanomem_tui.store.merge_rows import merge_row
 from nanomem_tui.store.oplog import verdicts
 from nanomem_tui.store.provenance import UNKNOWN
 from nanomem_tui.store.snapshot import DirtyRow
-from nanomem_tui.store.values import AnyRow, Item, layer_of, row_hash
+from nanomem_tui.store.values import AnyRow, Item, Lesson, layer_of, row_hash
 from nanomem_tui.text import normalised
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
     from nanomem_tui.store.agent_files import Memo
+    from nanomem_tui.store.sql import Connection
 
 CHUNK = 500
 MANY, ROOM = 5_000, 64_000
@@ -90,7 +89,7 @@ def _has_none(connection: Connection, workspace_id: str) -> bool:
 @contextlib.contextmanager
 def _room_for(connection: Connection, rows: int) -> Iterator[None]:
     """Memory for many rows: their indexes are written in no order, and pages that do not fit are written twice."""
-    if rows <= MANY:
+    if rows <= MANY or not sql.is_sqlite(connection):
         yield
         return
     before = connection.execute("PRAGMA cache_size").fetchone()[0]
@@ -120,8 +119,9 @@ def _write_items(
     connection: Connection, workspace_id: str, dirty: Sequence[DirtyRow], revision: int, *, indexed: bool
 ) -> tuple[list[Item], int]:
     """The items as written, and how many of them are new."""
-    number = int(connection.execute("SELECT coalesce(max(number), 0) FROM memory_entries").fetchone()[0]) + 1
-    first = number
+    number = first = sql.next_number(connection, "memory_entries", "number", workspace_id)
+    words = item_words.of(connection)
+    insert = _inserting("memory_entries", (*_ITEM_NAMES, *words.columns))
     written: list[Item] = []
     for start in range(0, len(dirty), CHUNK):
         part = dirty[start : start + CHUNK]
@@ -130,7 +130,7 @@ def _write_items(
         places = reader.item_numbers(connection, workspace_id, list(present))
         new: list[tuple[Any, ...]] = []
         changed: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-        fresh, stale = [], []
+        index: list[item_words.Changed] = []
         for entry in part:
             found = present.get(entry.row.id)
             merged = _merged(entry, found, revision)
@@ -138,21 +138,19 @@ def _write_items(
             place = places[merged.id] if found is not None else number
             number += found is None
             written.append(merged)
-            values = _item_values(merged, workspace_id, place)
+            values = (*_item_values(merged, workspace_id, place), *words.values(merged))
             if found is None:
                 new.append(values)
             else:
                 names = _changed_columns(found, merged)
-                by_name = dict(zip(_ITEM_NAMES, values, strict=True))
-                changed.setdefault(names, []).append((*(by_name[name] for name in names), place))
-            if indexed and (found is None or found.text != merged.text or found.is_deleted != merged.is_deleted):
-                stale += [(place,)] if found is not None else []
-                fresh += [] if merged.is_deleted else [(place, merged.id, merged.text)]
-        connection.executemany(_ITEM_INSERT, new)
+                names += words.named(names)
+                by_name = dict(zip((*_ITEM_NAMES, *words.columns), values, strict=True))
+                changed.setdefault(names, []).append((*(by_name[name] for name in names), workspace_id, place))
+            index.append(item_words.Changed(place, found, merged))
+        connection.executemany(insert, new)
         for names, rows in changed.items():
             connection.executemany(_item_update(names), rows)
-        connection.executemany("DELETE FROM memory_entries_fts WHERE rowid = ?", stale)
-        _index(connection, fresh)
+        words.write(connection, workspace_id, index, current=indexed)
     return written, number - first
 
 
@@ -167,7 +165,7 @@ def _write_rows(
         part = dirty[start : start + CHUNK]
         present = reader.rows_by_id(connection, layer, workspace_id, [entry.row.id for entry in part])
         rows = [_merged(entry, present.get(entry.row.id), revision) for entry in part]
-        values = [_values(row, workspace_id) for row in rows]
+        values = [_values(connection, row, workspace_id) for row in rows]
         _upsert(connection, reader.ROW_TABLES[layer], ("workspace_id", "id"), values)
         written += [(layer, row) for row in rows]
         new += len(rows) - len(present)
@@ -192,7 +190,8 @@ def _mark_seen(connection: Connection, workspace_id: str, batch: Batch, meta: Ma
     for entry in batch.rows:
         if entry.effects:
             seen.setdefault((entry.layer, entry.row.id), set()).update(entry.effects)
-    known = stored_operations.known_operations(connection, [*set().union(*seen.values())]) if seen else set()
+    ids = [*set().union(*seen.values())]
+    known = stored_operations.known_operations(connection, workspace_id, ids)
     left = {place: sorted(ids - known) for place, ids in seen.items()}
     gone = [(f"{workspace_id}:{reader.seen_name(place)}",) for place, ids in left.items() if not ids]
     connection.executemany("DELETE FROM memory_meta WHERE key = ?", gone)
@@ -206,9 +205,11 @@ def _item_values(item: Item, workspace_id: str, number: int) -> tuple[Any, ...]:
     return (*item, workspace_id, number, norm, digest, row_hash(item))
 
 
-def _values(row: AnyRow, workspace_id: str) -> dict[str, Any]:
+def _values(connection: Connection, row: AnyRow, workspace_id: str) -> dict[str, Any]:
     """The values of a lesson or a record by column."""
     truths = {name: bool(value) for name, value in row._asdict().items() if name in ("enabled", "is_deleted")}
+    if isinstance(row, Lesson) and not sql.is_sqlite(connection):
+        truths["waits"] = row.waits
     return {**row._asdict(), **truths, "workspace_id": workspace_id, "row_hash": row_hash(row)}
 
 
@@ -228,22 +229,34 @@ def _inserting(table: str, names: Sequence[str]) -> str:
 
 
 _ITEM_NAMES = (*reader.ITEM_COLUMNS, "workspace_id", "number", "content_norm", "content_hash", "row_hash")
-_ITEM_INSERT = _inserting("memory_entries", _ITEM_NAMES)
 
 
 def rewrite(connection: Connection, workspace_id: str, row: AnyRow) -> None:
-    """Write a row that is there anew, with its hash and its place in the full-text index, from which the words that it
-    had were taken before."""
+    """Write a row that is there anew, with its hash and its place in the full-text index."""
     row = _sourced(row)
     if not isinstance(row, Item):
-        _upsert(connection, reader.ROW_TABLES[layer_of(row)], ("workspace_id", "id"), [_values(row, workspace_id)])
+        values = [_values(connection, row, workspace_id)]
+        _upsert(connection, reader.ROW_TABLES[layer_of(row)], ("workspace_id", "id"), values)
         return
+    words, before = item_words.of(connection), reader.items_by_id(connection, workspace_id, [row.id])[row.id]
     place = reader.item_numbers(connection, workspace_id, [row.id])[row.id]
-    names = (*reader.ITEM_COLUMNS, "content_norm", "content_hash", "row_hash")
-    values = dict(zip(_ITEM_NAMES, _item_values(row, workspace_id, place), strict=True))
-    connection.execute(_item_update(names), (*(values[name] for name in names), place))
-    if not row.is_deleted and reader.index_is_current(reader.meta(connection, workspace_id)):
-        _index(connection, [(place, row.id, row.text)])
+    names = (*reader.ITEM_COLUMNS, "content_norm", "content_hash", "row_hash", *words.columns)
+    found = (*_item_values(row, workspace_id, place), *words.values(row))
+    by_name = dict(zip((*_ITEM_NAMES, *words.columns), found, strict=True))
+    connection.execute(_item_update(names), (*(by_name[name] for name in names), workspace_id, place))
+    current = reader.index_is_current(reader.meta(connection, workspace_id))
+    words.write(connection, workspace_id, [item_words.Changed(place, before, row)], current=current)
+
+
+def remove(connection: Connection, workspace_id: str, layer: str, key: str) -> None:
+    """Take a row out, with its place in the full-text index."""
+    if layer == "item":
+        before = reader.items_by_id(connection, workspace_id, [key])[key]
+        place = reader.item_numbers(connection, workspace_id, [key])[key]
+        gone = [item_words.Changed(place, before, before._replace(is_deleted=True))]
+        current = reader.index_is_current(reader.meta(connection, workspace_id))
+        item_words.of(connection).write(connection, workspace_id, gone, current=current)
+    connection.execute(f"DELETE FROM {reader.ROW_TABLES[layer]} WHERE workspace_id = ? AND id = ?", (workspace_id, key))
 
 
 def _changed_columns(before: Item, after: Item) -> tuple[str, ...]:
@@ -255,14 +268,8 @@ def _changed_columns(before: Item, after: Item) -> tuple[str, ...]:
 
 
 def _item_update(names: tuple[str, ...]) -> str:
-    return f"UPDATE memory_entries SET {', '.join(f'{name} = ?' for name in names)} WHERE number = ?"
-
-
-def _index(connection: Connection, rows: Iterable[tuple[int, str, str]]) -> None:
-    connection.executemany(
-        "INSERT INTO memory_entries_fts(rowid, entry_id, content) VALUES (?, ?, ?)",
-        [(number, key, " ".join(tokens.tokens(content))) for number, key, content in rows],
-    )
+    named = ", ".join(f"{name} = ?" for name in names)
+    return f"UPDATE memory_entries SET {named} WHERE workspace_id = ? AND number = ?"
 
 
 def _insert_operations(
@@ -270,13 +277,13 @@ def _insert_operations(
 ) -> dict[str, str]:
     """Markers: the head of the chain, and what was undone or redone before it was written here, by a process that has
     yet to write it."""
-    known = stored_operations.known_operations(connection, [operation.id for operation in batch.operations])
+    known = stored_operations.known(connection, workspace_id, batch.operations)
     fresh = list({operation.id: operation for operation in batch.operations if operation.id not in known}.values())
     lines = dict(zip((operation.id for operation in batch.operations), batch.lines, strict=False))
     if not fresh:
         return {}
     head = meta[chain.MARK] if chain.MARK in meta else chain.of(connection, workspace_id)
-    first = int(connection.execute("SELECT coalesce(max(seq), 0) FROM operations").fetchone()[0]) + 1
+    first = sql.next_number(connection, "operations", "seq", workspace_id)
     rows: list[tuple[Any, ...]] = []
     keys: list[tuple[Any, ...]] = []
     for seq, o in enumerate(fresh, first):
@@ -287,22 +294,23 @@ def _insert_operations(
         keys += [(workspace_id, layer, key, seq) for layer, key in touched]
     connection.executemany(_inserting("operations", _OPERATION), rows)
     connection.executemany("INSERT INTO operation_keys (workspace_id, layer, key, seq) VALUES (?, ?, ?, ?)", keys)
-    judge = "UPDATE operations SET undone = ? WHERE id = ?"
+    judge = "UPDATE operations SET undone = ? WHERE workspace_id = ? AND id = ?"
     for operation in fresh:
         if (verdict := meta.get(f"{VERDICT}{operation.id}")) is not None:
-            connection.execute(judge, (verdict == "undone", operation.id))
+            connection.execute(judge, (verdict == "undone", workspace_id, operation.id))
             connection.execute("DELETE FROM memory_meta WHERE key = ?", (f"{workspace_id}:{VERDICT}{operation.id}",))
     waiting = {chain.MARK: chain.extended(head, ((row[2], row[8]) for row in rows))}
     for operation in fresh:
-        for target, undone in verdicts(operation, _finder(connection)):
-            if not connection.execute(judge, (undone, target)).rowcount:
+        for target, undone in verdicts(operation, _finder(connection, workspace_id)):
+            if not connection.execute(judge, (undone, workspace_id, target)).rowcount:
                 waiting[f"{VERDICT}{target}"] = "undone" if undone else "stands"
     return waiting
 
 
-def _finder(connection: Connection) -> Callable[[str], Operation | None]:
+def _finder(connection: Connection, workspace_id: str) -> Callable[[str], Operation | None]:
     def find(op_id: str) -> Operation | None:
-        row = connection.execute("SELECT body_json FROM operations WHERE id = ?", (op_id,)).fetchone()
+        query = "SELECT body_json FROM operations WHERE workspace_id = ? AND id = ?"
+        row = connection.execute(query, (workspace_id, op_id)).fetchone()
         return Operation.from_json(json.loads(row[0])) if row is not None else None
 
     return find

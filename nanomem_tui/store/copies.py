@@ -7,7 +7,6 @@ committed since copy n, each line with its checksum. Must not know rows, nor dec
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from nanomem_tui import regular
 from nanomem_tui.errors import CorruptDatabase, NanomemError, from_os_error
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import atomic, ledger, reader
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import row_hash
 
 GENERATIONS = 3
@@ -158,14 +158,14 @@ def is_whole(path: Path) -> bool:
         return False
 
 
-def workspaces(connection: sqlite3.Connection) -> list[str]:
+def workspaces(connection: Connection) -> list[str]:
     """The ids of the workspaces that a database has rows of."""
     query = "SELECT DISTINCT workspace_id FROM {}"
     tables = reader.row_tables(connection)
     return sorted({row[0] for table in tables for row in connection.execute(query.format(table))})
 
 
-def altered(connection: sqlite3.Connection, workspace_id: str) -> Iterable[tuple[str, str]]:
+def altered(connection: Connection, workspace_id: str) -> Iterable[tuple[str, str]]:
     """(layer, id) of the rows that are not what was written: a bit flipped on the disk."""
     for layer, (*values, written) in reader.hashed_rows(connection, workspace_id):
         if row_hash(values) != written:

@@ -11,7 +11,7 @@ from nanomem_tui.store.oplog import LogEntry
 from nanomem_tui.store.stored_operations import StoredOperation
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
+    from nanomem_tui.store.sql import Connection
 
 T = TypeVar("T")
 WINDOWS = (50, 1_000, 50_000, 10_000_000)
@@ -49,7 +49,7 @@ class Journal:
             return _of_key(oplog.overlay((), waiting), key)[offset : offset + limit]
 
         def ask(connection: Connection) -> list[LogEntry]:
-            known = stored_operations.known_operations(connection, [operation.id for operation in waiting])
+            known = stored_operations.known(connection, self._id, waiting)
             fresh = [operation for operation in waiting if operation.id not in known]
             on_top = len(_of_key(oplog.overlay((), fresh), key))
             skipped = max(0, offset - on_top)
@@ -126,7 +126,7 @@ class Journal:
         waiting = self._rows.waiting()
 
         def look(connection: Connection) -> list[LogEntry]:
-            known = stored_operations.known_operations(connection, [operation.id for operation in waiting])
+            known = stored_operations.known(connection, self._id, waiting)
             stored = ask(connection)
             fresh = [operation for operation in waiting if operation.id not in known]
             return oplog.overlay([self._entry(stored)] if stored is not None else (), fresh)
@@ -137,7 +137,7 @@ class Journal:
     def _entry(self, stored: StoredOperation) -> LogEntry:
         operation = stored.operation
         if stored.later:
-            changes = stored_operations.later(self._rows.read, stored.seq, stored.later)
+            changes = stored_operations.later(self._rows.read, self._id, stored.seq, stored.later)
             operation = operation._replace(changes=changes)
         return LogEntry(operation, stored.undone, stored.seq)
 

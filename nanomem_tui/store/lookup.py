@@ -5,6 +5,7 @@ Reads only. `search` ranks what this finds.
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
@@ -18,10 +19,12 @@ from nanomem_tui.store.values import Item, Lesson, Record
 from nanomem_tui.text import normalised
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
     from nanomem_tui.store.memory_store import MemoryStore
+    from nanomem_tui.store.postgres.full_text import PgFullText
     from nanomem_tui.store.search import FullText
+    from nanomem_tui.store.sql import Connection
+
+    AnyFullText = FullText | PgFullText
 
 
 Pending = Callable[[list[Item]], list[Item]]
@@ -119,7 +122,7 @@ def newest(store: MemoryStore, limit: int) -> list[Item] | None:
     return store.read(ask) if store.has_database else None
 
 
-def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | None:
+def full_text(store: MemoryStore, use: Callable[[AnyFullText, Pending], T]) -> T | None:
     """What `use` makes of the database's full-text index; None where no index of this version's tokenizer is there.
 
     `use` also gets a function that takes the rows that the index found and gives them as they are now, with those that
@@ -132,14 +135,22 @@ def full_text(store: MemoryStore, use: Callable[[FullText, Pending], T]) -> T | 
         return None
 
     def ask(connection: Connection) -> T | None:
-        from nanomem_tui.store.search import FullText
-
         if not reader.index_is_current(reader.meta(connection, store.workspace_id)):
             return None
         pending = _from_snapshot(store) if waiting is None else _on_top(connection, store.workspace_id, waiting)
-        return use(FullText(connection, store.workspace_id), pending)
+        return use(_words(connection, store.workspace_id), pending)
 
     return store.read(ask)
+
+
+def _words(connection: Connection, workspace_id: str) -> AnyFullText:
+    if isinstance(connection, sqlite3.Connection):
+        from nanomem_tui.store.search import FullText
+
+        return FullText(connection, workspace_id)
+    from nanomem_tui.store.postgres.full_text import PgFullText
+
+    return PgFullText(connection, workspace_id)
 
 
 def _waiting_items(store: MemoryStore) -> list[Operation] | None:
@@ -166,7 +177,7 @@ def _on_top(connection: Connection, workspace_id: str, waiting: list[Operation])
     """What operations that wait make of the rows that were found, and of those that they touch."""
     if not waiting:
         return lambda found: found
-    done = stored_operations.known_operations(connection, [operation.id for operation in waiting]) | voided(waiting)
+    done = stored_operations.known(connection, workspace_id, waiting) | voided(waiting)
     fresh = [operation for operation in waiting if operation.id not in done]
     seen = reader.seen(reader.meta(connection, workspace_id))
     items = [(operation, c) for operation in fresh for c in operation.changes if c.layer == "item"]

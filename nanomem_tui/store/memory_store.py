@@ -10,7 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem, StoreError, from_os_error
@@ -27,6 +27,7 @@ from nanomem_tui.store.values import ROW_LAYERS
 if TYPE_CHECKING:
     from nanomem_tui.store.checkpoint import Batch, Written
     from nanomem_tui.store.database import Database
+    from nanomem_tui.store.postgres.database import PgDatabase
 
 
 ByLayer = Sequence[tuple[str, Sequence[Change]]]
@@ -51,12 +52,12 @@ class MemoryStore(RowStore):
         self.after_checkpoint: Callable[[CheckpointResult], None] = lambda _done: None
         self.register: Callable[[str], None] = lambda _layer: None
         self._checkpointing = threading.Lock()
-        self.deciding = Deciding(self.ledger.folder, self.refresh)
+        self.deciding = Deciding(self.ledger.folder, self.refresh, self.source.deciding)
         self._trouble = {"recording": "", "checkpoint": ""}
         self._exported_at = time.monotonic()
         self._unfinished: dict[str, tuple[Operation, NanomemError]] = {}
         self._performed = self._id_kept = self._index_is_old = False
-        self._database: Database | None = None
+        self._database: Database | PgDatabase | None = None
         self._copy_problem: Problem | None = None
 
     @property
@@ -73,6 +74,8 @@ class MemoryStore(RowStore):
         when the change itself failed (a `void` operation says so in the log).
         """
         operation = forgotten.allowed(self.paths, operation)
+        if self.server is not None:
+            operation = _without_nul(operation)
         by_layer = _by_layer(operation.changes)
         if any(name in unfinished.SETTLED for name, _ in by_layer):
             self.settle()
@@ -81,8 +84,19 @@ class MemoryStore(RowStore):
                 return self._perform(operation, by_layer, durable=durable)
         with contextlib.ExitStack() as decided:  # who made it has not seen what another process changed meanwhile
             decided.enter_context(self.deciding.alone())
+            if self.server is not None:
+                return self._write_through(operation, by_layer, durable=durable)
             with self._lock:
                 return self._perform(operation, by_layer, durable=durable, recorded=decided.close)
+
+    def _write_through(self, operation: Operation, by_layer: ByLayer, *, durable: bool) -> Operation:
+        """What a person decides is on the server before anybody on another machine can decide: those see no ledger of
+        ours. Where the server is away it waits in the ledger."""
+        with self._lock:
+            done = self._perform(operation, by_layer, durable=durable, recorded=lambda: None)
+        with contextlib.suppress(NanomemError):  # it is told in `degraded`
+            self.checkpoint()
+        return done
 
     def _perform(
         self, operation: Operation, by_layer: ByLayer, *, durable: bool, recorded: Callable[[], None] | None = None
@@ -199,7 +213,7 @@ class MemoryStore(RowStore):
         from nanomem_tui.store import reindex
 
         with contextlib.suppress(NanomemError):  # somebody else makes it, or the next checkpoint does
-            reindex.make(self.database)
+            reindex.make_anew(self)
         self._index_is_old = False
 
     def _commit_or_tell(self, started: float) -> tuple[int, int]:
@@ -355,9 +369,13 @@ class MemoryStore(RowStore):
         return {"audit_seq": str(end)} if end != since else {}, True
 
     @property
-    def database(self) -> Database:
+    def database(self) -> Database | PgDatabase:
         """The writing side, opened at the first use."""
-        if self._database is None:
+        if self._database is None and self.server is not None:
+            from nanomem_tui.store.postgres.database import PgDatabase
+
+            self._database = PgDatabase(self.server, self.paths.database)
+        elif self._database is None:
             from nanomem_tui.store.database import Database
 
             self._database = Database(self.paths.database, self.paths.backups)
@@ -387,6 +405,23 @@ class MemoryStore(RowStore):
             self.source.close()
             if self._database is not None:
                 self._database.close()
+
+
+def _without_nul(operation: Operation) -> Operation:
+    """PostgreSQL keeps no NUL in a text: its sign stands in its place."""
+
+    def said(value: Any) -> Any:
+        return value.replace("\0", "\u2400") if isinstance(value, str) else value
+
+    def cleaned(change: Change) -> Change:
+        return change._replace(after={name: said(value) for name, value in (change.after or {}).items()})
+
+    def held(change: Change) -> bool:
+        return any("\0" in value for value in (change.after or {}).values() if isinstance(value, str))
+
+    if not any(map(held, operation.changes)):
+        return operation
+    return operation._replace(changes=tuple(cleaned(one) if held(one) else one for one in operation.changes))
 
 
 def _by_layer(changes: Sequence[Change]) -> ByLayer:

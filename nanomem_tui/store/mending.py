@@ -15,9 +15,8 @@ from nanomem_tui.store.snapshot import RowKey, Snapshot, patched
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow, layer_of, row_hash
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
     from nanomem_tui.store.copies import Copies
+    from nanomem_tui.store.sql import Connection
 
 VERIFIED = 5_000
 """Rows up to which all of them are looked at when they are loaded; beyond that the copies and the doctor do."""
@@ -77,7 +76,7 @@ def _as_written(copies: Copies, workspace_id: str) -> dict[RowKey, AnyRow]:
     try:
         with reader.open_database(good) as connection:
             found = [row for layer in ROW_LAYERS for row in reader.rows_of(connection, layer, workspace_id)]
-            known = stored_operations.known_operations(connection, [operation.id for operation in operations])
+            known = stored_operations.known(connection, workspace_id, operations)
     except NanomemError:
         return {}
     rows = {(layer_of(row), row.id): row for row in found}

@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 
 from nanomem_tui import json_text, regular, tokens
 from nanomem_tui.errors import AccessDenied, DiskFull, NewerDatabase, StoreError, from_os_error
+from nanomem_tui.store import sql
 from nanomem_tui.store.driver_errors import in_our_words
+from nanomem_tui.store.sql import Connection
 from nanomem_tui.store.values import AnyRow, Item, Lesson, Record, says_why
 
 R = TypeVar("R")
@@ -28,8 +30,10 @@ RECORD_COLUMNS = Record._fields
 ROW_TABLES = {"item": "memory_entries", "lesson": "lessons", "record": "records"}
 """The table of each layer of rows."""
 SEEN = "seen:"
-_WAITS = "NOT enabled AND says_why(CAST(meta_json AS BLOB))"
-"""`Item.waits` as SQL, for a connection that `_with_inbox` made ready; asked of disabled rows alone."""
+_WAITS = "says_why(CAST(meta_json AS BLOB))"
+"""`says_why` as SQL, for a connection that `_with_inbox` made ready; asked of disabled rows alone."""
+_WAITS_KEPT = "waits = 1"
+"""The same where a column keeps the answer."""
 _ITEMS = f"SELECT {', '.join(ITEM_COLUMNS)} FROM memory_entries WHERE workspace_id = ?"
 _LESSONS = f"SELECT {', '.join(LESSON_COLUMNS)} FROM lessons WHERE workspace_id = ?"
 _RECORDS = f"SELECT {', '.join(RECORD_COLUMNS)} FROM records WHERE workspace_id = ?"
@@ -120,46 +124,50 @@ def tolerant(data: bytes) -> str:
 
 
 def fetched(
-    connection: sqlite3.Connection, make: Callable[[Iterable[Any]], R], query: str, values: Sequence[Any]
+    connection: Connection, make: Callable[[Iterable[Any]], R], query: str, values: Sequence[Any]
 ) -> list[R]:
     """The rows of a query; a bit that flipped in a text costs a character, not the table."""
     try:
         return list(map(make, connection.execute(query, values)))
     except (sqlite3.OperationalError, UnicodeDecodeError) as error:
-        if "decode" not in str(error).lower():
+        if "decode" not in str(error).lower() or not isinstance(connection, sqlite3.Connection):
             raise
     connection.text_factory = tolerant
     return list(map(make, connection.execute(query, values)))
 
 
-def items(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Item]:
+def items(connection: Connection, workspace_id: str, *, after_revision: int = -1) -> list[Item]:
     """Every item written after a revision, deleted ones too.
 
     All of them are read without an index: one that a flipped bit harmed would leave rows out.
     """
     if after_revision < 0:
-        return fetched(connection, Item._make, _ITEMS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
+        return fetched(connection, Item._make, _unindexed(connection, _ITEMS), (workspace_id,))
     return fetched(connection, Item._make, f"{_ITEMS} AND revision > ?", (workspace_id, after_revision))
 
 
-def items_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Item]:
+def _unindexed(connection: Connection, query: str) -> str:
+    return query.replace(" WHERE", f"{sql.unindexed(connection)} WHERE")
+
+
+def items_by_id(connection: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Item]:
     """The items of these ids that exist."""
     return {item.id: item for item in _by_id(connection, Item._make, _ITEMS, workspace_id, ids)}
 
 
-def lessons_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Lesson]:
+def lessons_by_id(connection: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Lesson]:
     """The lessons of these ids that exist."""
     return {lesson.id: lesson for lesson in _by_id(connection, Lesson._make, _LESSONS, workspace_id, ids)}
 
 
-def records_by_id(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Record]:
+def records_by_id(connection: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, Record]:
     """The records of these ids that exist."""
     if not has_records(connection):
         return {}
     return {record.id: record for record in _by_id(connection, Record._make, _RECORDS, workspace_id, ids)}
 
 
-def rows_by_id(connection: sqlite3.Connection, layer: str, workspace_id: str, ids: Sequence[str]) -> dict[str, AnyRow]:
+def rows_by_id(connection: Connection, layer: str, workspace_id: str, ids: Sequence[str]) -> dict[str, AnyRow]:
     """The rows of a layer of these ids that exist."""
     read: dict[str, Callable[..., Mapping[str, AnyRow]]]
     read = {"item": items_by_id, "lesson": lessons_by_id, "record": records_by_id}
@@ -167,30 +175,30 @@ def rows_by_id(connection: sqlite3.Connection, layer: str, workspace_id: str, id
 
 
 def rows_of(
-    connection: sqlite3.Connection, layer: str, workspace_id: str, *, after_revision: int = -1
+    connection: Connection, layer: str, workspace_id: str, *, after_revision: int = -1
 ) -> Sequence[AnyRow]:
     """Every row of a layer written after a revision, deleted ones too."""
     read: dict[str, Callable[..., Sequence[AnyRow]]] = {"item": items, "lesson": lessons, "record": records}
     return read[layer](connection, workspace_id, after_revision=after_revision)
 
 
-def all_rows(connection: sqlite3.Connection, workspace_id: str) -> tuple[list[Item], list[Lesson], list[Record]]:
+def all_rows(connection: Connection, workspace_id: str) -> tuple[list[Item], list[Lesson], list[Record]]:
     """Every row, by layer."""
     return items(connection, workspace_id), lessons(connection, workspace_id), records(connection, workspace_id)
 
 
-def has_records(connection: sqlite3.Connection) -> bool:
+def has_records(connection: Connection) -> bool:
     """Whether the database has the tables of schema 2; one of schema 1 gets them at the next change."""
-    return int(connection.execute("PRAGMA user_version").fetchone()[0]) >= 2
+    return sql.schema_version(connection) >= 2
 
 
-def row_tables(connection: sqlite3.Connection) -> list[str]:
+def row_tables(connection: Connection) -> list[str]:
     """The tables of rows that the database has."""
     return [table for layer, table in ROW_TABLES.items() if layer != "record" or has_records(connection)]
 
 
 def _by_id(
-    connection: sqlite3.Connection,
+    connection: Connection,
     make: Callable[[Iterable[Any]], R],
     query: str,
     workspace_id: str,
@@ -202,20 +210,22 @@ def _by_id(
         yield from fetched(connection, make, f"{query} AND id IN ({marks})", (workspace_id, *part))
 
 
-def item_numbers(connection: sqlite3.Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, int]:
+def item_numbers(connection: Connection, workspace_id: str, ids: Sequence[str]) -> dict[str, int]:
     """The places of these items in the full-text index; at most 500 ids."""
+    if not ids:
+        return {}
     query = f"SELECT id, number FROM memory_entries WHERE workspace_id = ? AND id IN ({','.join('?' * len(ids))})"
     return dict(fetched(connection, tuple, query, (workspace_id, *ids)))
 
 
-def row_count(connection: sqlite3.Connection, workspace_id: str) -> int:
+def row_count(connection: Connection, workspace_id: str) -> int:
     """How many rows of all layers there are, deleted ones too."""
     query = "SELECT count(*) FROM {} WHERE workspace_id = ?"
     tables = row_tables(connection)
     return sum(int(connection.execute(query.format(table), (workspace_id,)).fetchone()[0]) for table in tables)
 
 
-def ids_of_text(connection: sqlite3.Connection, workspace_id: str, norm: str) -> list[str]:
+def ids_of_text(connection: Connection, workspace_id: str, norm: str) -> list[str]:
     """The ids of the items with that normalised text (lower case, white space collapsed)."""
     import hashlib  # 3 ms, and only who asks for a text needs it
 
@@ -224,15 +234,15 @@ def ids_of_text(connection: sqlite3.Connection, workspace_id: str, norm: str) ->
     return [row[0] for row in connection.execute(query, (workspace_id, key))]
 
 
-def lessons(connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1) -> list[Lesson]:
+def lessons(connection: Connection, workspace_id: str, *, after_revision: int = -1) -> list[Lesson]:
     """Every lesson written after a revision, deleted ones too; all of them without an index."""
     if after_revision < 0:
-        return fetched(connection, Lesson._make, _LESSONS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
+        return fetched(connection, Lesson._make, _unindexed(connection, _LESSONS), (workspace_id,))
     return fetched(connection, Lesson._make, f"{_LESSONS} AND revision > ?", (workspace_id, after_revision))
 
 
 def records(
-    connection: sqlite3.Connection, workspace_id: str, *, after_revision: int = -1, kind: str = ""
+    connection: Connection, workspace_id: str, *, after_revision: int = -1, kind: str = ""
 ) -> list[Record]:
     """Every record written after a revision, deleted ones too, or those of a `kind` that are not deleted."""
     if not has_records(connection):
@@ -240,19 +250,19 @@ def records(
     if kind:
         return fetched(connection, Record._make, f"{_RECORDS} AND is_deleted = 0 AND kind = ?", (workspace_id, kind))
     if after_revision < 0:
-        return fetched(connection, Record._make, _RECORDS.replace(" WHERE", " NOT INDEXED WHERE"), (workspace_id,))
+        return fetched(connection, Record._make, _unindexed(connection, _RECORDS), (workspace_id,))
     return fetched(connection, Record._make, f"{_RECORDS} AND revision > ?", (workspace_id, after_revision))
 
 
-def record_subjects(connection: sqlite3.Connection, workspace_id: str, kind: str) -> int:
+def record_subjects(connection: Connection, workspace_id: str, kind: str) -> int:
     """How many different things the records of a kind are about."""
     query = "SELECT count(DISTINCT about) FROM records WHERE workspace_id = ? AND is_deleted = 0 AND kind = ?"
     return int(connection.execute(query, (workspace_id, kind)).fetchone()[0]) if has_records(connection) else 0
 
 
-def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
+def row_hashes(connection: Connection, workspace_id: str) -> dict[str, str]:
     """What each row hashed to when it was written, by id."""
-    query = "SELECT id, row_hash FROM {} NOT INDEXED WHERE workspace_id = ?"
+    query = _unindexed(connection, "SELECT id, row_hash FROM {} WHERE workspace_id = ?")
     return {
         key: found
         for table in row_tables(connection)
@@ -260,7 +270,7 @@ def row_hashes(connection: sqlite3.Connection, workspace_id: str) -> dict[str, s
     }
 
 
-def hashed_rows(connection: sqlite3.Connection, workspace_id: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def hashed_rows(connection: Connection, workspace_id: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """(layer, values in the order of its fields, and the hash that was written) of every row.
 
     Read by parts: a million rows at once would be a gigabyte.
@@ -268,50 +278,50 @@ def hashed_rows(connection: sqlite3.Connection, workspace_id: str) -> Iterator[t
     for layer, query in (("item", _ITEMS), ("lesson", _LESSONS), ("record", _RECORDS)):
         if layer == "record" and not has_records(connection):
             return
-        asked = query.replace(" FROM", ", row_hash, rowid FROM").replace(" WHERE", " NOT INDEXED WHERE")
-        last = -1
-        while rows := fetched(
-            connection, tuple, f"{asked} AND rowid > ? ORDER BY rowid LIMIT 5000", (workspace_id, last)
-        ):
+        place, last = sql.place(connection)
+        asked = _unindexed(connection, query.replace(" FROM", f", row_hash, {place} FROM"))
+        part = f"{asked} AND {place} > ? ORDER BY {place} LIMIT 5000"
+        while rows := fetched(connection, tuple, part, (workspace_id, last)):
             last = rows[-1][-1]
             yield from ((layer, row[:-1]) for row in rows)
 
 
-def newest_items(connection: sqlite3.Connection, workspace_id: str, limit: int) -> list[Item]:
+def newest_items(connection: Connection, workspace_id: str, limit: int) -> list[Item]:
     """The first page of the Items screen: active items, newest first, without reading the rest."""
-    query = f"{_ITEMS} AND is_deleted = 0 AND NOT ({_WAITS}) ORDER BY updated_at DESC LIMIT ?"
-    return fetched(_with_inbox(connection), Item._make, query, (workspace_id, limit))
+    active = f"(enabled = 1 OR NOT {_with_inbox(connection)})"
+    query = f"{_ITEMS} AND is_deleted = 0 AND {active} ORDER BY updated_at DESC LIMIT ?"
+    return fetched(connection, Item._make, query, (workspace_id, limit))
 
 
-def item_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, str, str, bool, int, int]]:
+def item_counts(connection: Connection, workspace_id: str) -> list[tuple[str, str, str, bool, int, int]]:
     """Counts of items by (kind, scope_type, source, enabled): how many there are, and how many of them wait in the
     inbox."""
     groups = "FROM memory_entries WHERE workspace_id = ? AND is_deleted = 0"
     query = f"SELECT kind, scope_type, source, enabled, count(*) {groups} GROUP BY 1, 2, 3, 4"
     rows = fetched(connection, tuple, query, (workspace_id,))
     # Asked of disabled rows alone: the index answers the rest without a look at a row.
-    query = f"SELECT kind, scope_type, source, count(*) {groups} AND enabled = 0 AND {_WAITS} GROUP BY 1, 2, 3"
-    waiting = {(*group, 0): n for *group, n in fetched(_with_inbox(connection), tuple, query, (workspace_id,))}
+    waits = _with_inbox(connection)
+    query = f"SELECT kind, scope_type, source, count(*) {groups} AND enabled = 0 AND {waits} GROUP BY 1, 2, 3"
+    waiting = {(*group, 0): n for *group, n in fetched(connection, tuple, query, (workspace_id,))}
     return [(*row[:3], bool(row[3]), row[4], waiting.get(row[:4], 0)) for row in rows]
 
 
-def lesson_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, bool, int, int]]:
+def lesson_counts(connection: Connection, workspace_id: str) -> list[tuple[str, bool, int, int]]:
     """Counts of lessons by (scope, enabled): how many there are, and how many of them wait in the inbox."""
     query = (
-        f"SELECT scope, enabled, count(*), total({_WAITS}) FROM lessons"
-        " WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
+        f"SELECT scope, enabled, count(*), sum(CASE WHEN enabled = 0 AND {_with_inbox(connection)} THEN 1 ELSE 0 END)"
+        " FROM lessons WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
     )
-    rows = fetched(_with_inbox(connection), tuple, query, (workspace_id,))
+    rows = fetched(connection, tuple, query, (workspace_id,))
     return [(scope, bool(enabled), n, int(waits)) for scope, enabled, n, waits in rows]
 
 
-def record_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tuple[str, str, int, int, int]]:
+def record_counts(connection: Connection, workspace_id: str) -> list[tuple[str, str, int, int, int]]:
     """Counts of records by (kind, source): how many there are, and of token use the requests and the tokens."""
     if not has_records(connection):
         return []
     requests, tokens = (
-        f"sum(CASE WHEN kind = 'usage' AND json_valid(meta_json) THEN max(CAST(json_extract(meta_json, '$.{name}') AS "
-        "INTEGER), 0) ELSE 0 END)"
+        f"sum(CASE WHEN kind = 'usage' THEN {sql.number_in(connection, 'meta_json', name)} ELSE 0 END)"
         for name in ("requests", "total_tokens")
     )
     query = (
@@ -319,20 +329,22 @@ def record_counts(connection: sqlite3.Connection, workspace_id: str) -> list[tup
         " WHERE workspace_id = ? AND is_deleted = 0 GROUP BY 1, 2"
     )
     rows = fetched(connection, tuple, query, (workspace_id,))
-    return [(kind, source, n, asked or 0, used or 0) for kind, source, n, asked, used in rows]
+    return [(kind, source, n, int(asked or 0), int(used or 0)) for kind, source, n, asked, used in rows]
 
 
-def _with_inbox(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """The connection, on which `_WAITS` can be asked."""
+def _with_inbox(connection: Connection) -> str:
+    """`Item.waits` of a disabled row as SQL, for this connection."""
+    if not isinstance(connection, sqlite3.Connection):
+        return _WAITS_KEPT
     connection.create_function("says_why", 1, lambda data: says_why(data and tolerant(data)), deterministic=True)
-    return connection
+    return _WAITS
 
 
-def meta(connection: sqlite3.Connection, workspace_id: str) -> dict[str, str]:
+def meta(connection: Connection, workspace_id: str) -> dict[str, str]:
     """The markers of a workspace, by name without its id."""
     prefix = f"{workspace_id}:"
-    query = "SELECT key, value FROM memory_meta WHERE substr(key, 1, ?) = ?"
-    rows = fetched(connection, tuple, query, (len(prefix), prefix))
+    query = "SELECT key, value FROM memory_meta WHERE key >= ? AND key < ?"
+    rows = fetched(connection, tuple, query, (prefix, f"{workspace_id};"))  # the character behind the colon
     return {key[len(prefix) :]: value for key, value in rows}
 
 
@@ -366,7 +378,7 @@ def revision_of(meta: Mapping[str, str]) -> int:
         raise sqlite3.DatabaseError("the revision is no number") from None
 
 
-def foreign_rows(connection: sqlite3.Connection, workspace_id: str, source: str) -> dict[str, Any]:
+def foreign_rows(connection: Connection, workspace_id: str, source: str) -> dict[str, Any]:
     """What we remember of an agent's file, by id."""
     query = "SELECT id, raw_json FROM foreign_rows WHERE workspace_id = ? AND source = ?"
     rows = fetched(connection, tuple, query, (workspace_id, source))
@@ -377,6 +389,6 @@ def foreign_rows(connection: sqlite3.Connection, workspace_id: str, source: str)
     return found
 
 
-def revision(connection: sqlite3.Connection, workspace_id: str) -> int:
+def revision(connection: Connection, workspace_id: str) -> int:
     """The revision of the last checkpoint, 0 before the first."""
     return revision_of(meta(connection, workspace_id))

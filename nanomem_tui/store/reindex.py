@@ -64,6 +64,10 @@ def state(store: MemoryStore) -> IndexState:
     """How the index is now; one that cannot be read holds nothing. Raises the store's errors for the rows."""
     if not store.has_database:
         return IndexState(0, 0, True)
+    if store.server is not None:
+        from nanomem_tui.store.postgres import words_anew
+
+        return IndexState(*words_anew.state(store.server))
     with reader.open_database(store.paths.database) as connection:
         connection.execute("BEGIN")  # both counts are of one moment, whoever writes meanwhile
         current = reader.index_is_current(reader.meta(connection, store.workspace_id))
@@ -87,8 +91,20 @@ def rebuild(store: MemoryStore) -> IndexState:
     exchanged beneath, and the errors of the store; the old index stays in use then.
     """
     if store.has_database:
-        make(store.database)
+        make_anew(store)
     return state(store)
+
+
+def make_anew(store: MemoryStore) -> None:
+    """Make the index of a store anew. Raises what `rebuild` does."""
+    from nanomem_tui.store.database import Database
+
+    if isinstance(store.database, Database):
+        make(store.database)
+        return
+    from nanomem_tui.store.postgres import words_anew
+
+    words_anew.make(store.database, store.workspace_id)
 
 
 def make(database: Database) -> None:

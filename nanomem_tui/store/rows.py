@@ -26,7 +26,9 @@ from nanomem_tui.store.values import ROW_LAYERS, AnyRow, Item, Lesson, Row
 from nanomem_tui.text import counted
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
+    from nanomem_tui.store.postgres.server import Server
+    from nanomem_tui.store.postgres.source import PgSource
+    from nanomem_tui.store.sql import Connection
 
 T = TypeVar("T")
 READS = 3
@@ -43,8 +45,8 @@ class RowStore:
         self.snapshot = Snapshot()
         self.ledger = Ledger(paths.ledger / workspace_id)
         self.files = AgentFiles(paths, workspace_id, settings)
-        self.copies = Copies(paths.backups, paths.ledger, workspace_id)
-        self.source = Source(paths, self.copies)
+        self.server = _server(settings.database_url, workspace_id) if settings.database_url else None
+        self.copies, self.source = self._kept(paths)
         self.journal = Journal(self)
         self.last_at = self._seen_at = ""
         self.last_ms: float | None = None
@@ -62,6 +64,15 @@ class RowStore:
         self._seen: Mapping[RowKey, frozenset[str]] = {}
         self._writing = False
 
+    def _kept(self, paths: Paths) -> tuple[Copies, Source | PgSource]:
+        """Where earlier copies of the database lie, and where its rows are read from."""
+        if self.server is None:
+            copies = Copies(paths.backups, paths.ledger, self.workspace_id)
+            return copies, Source(paths, copies)
+        from nanomem_tui.store.postgres.source import NoCopies, PgSource
+
+        return NoCopies(paths.backups, paths.ledger, self.workspace_id), PgSource(self.server)
+
     @property
     def has_database(self) -> bool:
         """Whether something was ever written here."""
@@ -78,7 +89,7 @@ class RowStore:
         Damage is told apart at the beginning; later it is an error of the reader's.
         """
         self.read(lambda connection: reader.meta(connection, self.workspace_id))
-        with reader.open_database(self.source.path) as connection:
+        with self.source.opened() as connection:
             yield connection
 
     def waiting(self) -> list[Operation]:
@@ -168,7 +179,7 @@ class RowStore:
         recorded = [one for one in recorded if one.kind != "agent.changed" or one.id in here]  # not what was retracted
         done = ledger_files.voided(recorded)
         if connection is not None:
-            done |= stored_operations.known_operations(connection, [operation.id for operation in recorded])
+            done |= stored_operations.known(connection, self.workspace_id, recorded)
         steps: dict[RowKey, list[Step]] = {place: [] for place in rows}
         for operation in recorded:
             for change in self._unseen(operation) if operation.id not in done else ():
@@ -234,7 +245,7 @@ class RowStore:
     def _known_ids(self, ids: list[str]) -> set[str]:
         if not ids or not self.has_database:
             return set()
-        return self.read(lambda connection: stored_operations.known_operations(connection, ids))
+        return self.read(lambda connection: stored_operations.known_operations(connection, self.workspace_id, ids))
 
     def _read_database(self) -> None:
         """Take every row. Read again when somebody wrote meanwhile."""
@@ -390,6 +401,12 @@ class RowStore:
         if self._changed_at is None:
             self._changed_at = time.monotonic()
         self._export_due = True
+
+
+def _server(url: str, workspace_id: str) -> Server:
+    from nanomem_tui.store.postgres.server import Server
+
+    return Server(url, workspace_id)
 
 
 def _number(text: Any) -> float | None:

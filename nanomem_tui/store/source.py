@@ -72,6 +72,13 @@ class Source:
                     raise
         return self._ask(ask)
 
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[sqlite3.Connection]:
+        """A connection, for who asks more than once. Raises the store's errors; nothing stands in for what is damaged
+        here."""
+        with reader.open_database(self.path) as connection:
+            yield connection
+
     def _ask(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         with reader.open_database(self.path) as connection:
             connection.execute("BEGIN")  # all of the answer is of one moment, whoever writes meanwhile
@@ -101,6 +108,10 @@ class Source:
                 yield held
         finally:
             os.close(handle)
+
+    def deciding(self) -> contextlib.AbstractContextManager[None]:
+        """Keep processes of other machines from deciding meanwhile: none writes to this file."""
+        return contextlib.nullcontext()
 
     def stamps(self) -> tuple[Stamp, Stamp]:
         """What tells that the database was written: of it and of its WAL."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from nanomem_tui import json_text
 from nanomem_tui.errors import CorruptDatabase
 from nanomem_tui.operations import Change, LaterChanges, Operation
 from nanomem_tui.store.reader import fetched
+from nanomem_tui.store.sql import Connection, blob_of
 
 LARGE = 100
 """Changes beyond which the body of an operation is not read before somebody asks for it."""
@@ -35,7 +35,7 @@ _MARK = rb'\["[a-z]+", ?%b, ?'
 _BETWEEN = re.compile("[, ]*")
 _DECODER = json.JSONDecoder()
 
-Read = Callable[[Callable[[sqlite3.Connection], Any]], Any]
+Read = Callable[[Callable[[Connection], Any]], Any]
 """Gives a connection to who asks the database, and its answer back."""
 
 
@@ -59,7 +59,7 @@ class Head(NamedTuple):
 
 
 def operations(
-    connection: sqlite3.Connection, workspace_id: str, *, limit: int, offset: int = 0, key: str | None = None
+    connection: Connection, workspace_id: str, *, limit: int, offset: int = 0, key: str | None = None
 ) -> list[StoredOperation]:
     """Operations newest first, without the first `offset`; `key`: only those that touched the thing of that key."""
     query = _LIGHT
@@ -68,28 +68,30 @@ def operations(
         query += " JOIN operation_keys k ON k.workspace_id = o.workspace_id AND k.seq = o.seq AND k.key = ?"
         values.append(key)
     values += [workspace_id, limit, offset]
-    return _found(connection, f"{query} WHERE o.workspace_id = ? ORDER BY o.seq DESC LIMIT ? OFFSET ?", values)
+    query += " WHERE o.workspace_id = ? ORDER BY o.seq DESC LIMIT ? OFFSET ?"
+    return _found(connection, workspace_id, query, values)
 
 
-def operations_after(connection: sqlite3.Connection, workspace_id: str, seq: int) -> list[StoredOperation]:
+def operations_after(connection: Connection, workspace_id: str, seq: int) -> list[StoredOperation]:
     """The operations behind a place in the order, oldest first, whole."""
-    return _found(connection, f"{_WHOLE} WHERE o.workspace_id = ? AND o.seq > ? ORDER BY o.seq", (workspace_id, seq))
+    query = f"{_WHOLE} WHERE o.workspace_id = ? AND o.seq > ? ORDER BY o.seq"
+    return _found(connection, workspace_id, query, (workspace_id, seq))
 
 
-def operation(connection: sqlite3.Connection, workspace_id: str, op_id: str) -> StoredOperation | None:
+def operation(connection: Connection, workspace_id: str, op_id: str) -> StoredOperation | None:
     """One operation by its id."""
-    found = _found(connection, f"{_LIGHT} WHERE o.workspace_id = ? AND o.id = ?", (workspace_id, op_id))
+    found = _found(connection, workspace_id, f"{_LIGHT} WHERE o.workspace_id = ? AND o.id = ?", (workspace_id, op_id))
     return found[0] if found else None
 
 
-def newest_of_kind(connection: sqlite3.Connection, workspace_id: str, kind: str, actor: str) -> StoredOperation | None:
+def newest_of_kind(connection: Connection, workspace_id: str, kind: str, actor: str) -> StoredOperation | None:
     """The newest operation of that kind and actor."""
     query = f"{_LIGHT} WHERE o.workspace_id = ? AND o.kind = ? AND o.actor = ? ORDER BY o.seq DESC LIMIT 1"
-    found = _found(connection, query, (workspace_id, kind, actor))
+    found = _found(connection, workspace_id, query, (workspace_id, kind, actor))
     return found[0] if found else None
 
 
-def newest_head(connection: sqlite3.Connection, workspace_id: str, kind: str, actor: str) -> Head | None:
+def newest_head(connection: Connection, workspace_id: str, kind: str, actor: str) -> Head | None:
     """The newest operation of that kind and actor, without anything that it touched."""
     query = (
         "SELECT id, at, label, undone FROM operations WHERE workspace_id = ? AND kind = ? AND actor = ?"
@@ -99,32 +101,34 @@ def newest_head(connection: sqlite3.Connection, workspace_id: str, kind: str, ac
     return found[0] if found else None
 
 
-def _found(connection: sqlite3.Connection, query: str, values: Sequence[Any]) -> list[StoredOperation]:
+def _found(connection: Connection, workspace_id: str, query: str, values: Sequence[Any]) -> list[StoredOperation]:
     """The operations of a query; one whose body was damaged is left out, so that it costs itself alone."""
     found = []
     for seq, undone, touched, op_id, at, actor, kind, label, body in fetched(connection, tuple, query, values):
         later = 0
         try:
-            if body is None and (rest := _behind_changes(connection, seq)) is not None:
+            if body is None and (rest := _behind_changes(connection, workspace_id, seq)) is not None:
                 later = int(touched)
                 links = {name: rest[name] for name in ("undoes", "redoes", "meta") if name in rest}
                 read = Operation(op_id, at, actor, kind, label, (), **links)
             else:
-                read = Operation.from_json(json_text.loads(_body(connection, seq) if body is None else body))
+                whole = _body(connection, workspace_id, seq) if body is None else body
+                read = Operation.from_json(json_text.loads(whole))
         except (ValueError, KeyError, TypeError):
             continue
         found.append(StoredOperation(seq, read, bool(undone), later))
     return found
 
 
-def _body(connection: sqlite3.Connection, seq: int) -> str:
-    rows = fetched(connection, tuple, "SELECT body_json FROM operations WHERE seq = ?", (seq,))
+def _body(connection: Connection, workspace_id: str, seq: int) -> str:
+    query = "SELECT body_json FROM operations WHERE workspace_id = ? AND seq = ?"
+    rows = fetched(connection, tuple, query, (workspace_id, seq))
     return str(rows[0][0]) if rows else ""
 
 
-def _behind_changes(connection: sqlite3.Connection, seq: int) -> dict[str, Any] | None:
+def _behind_changes(connection: Connection, workspace_id: str, seq: int) -> dict[str, Any] | None:
     """What the body of an operation says behind its changes, from its end alone; None where that cannot be told."""
-    with connection.blobopen("operations", "body_json", seq, readonly=True) as blob:
+    with blob_of(connection, "operations", "body_json", workspace_id, seq) as blob:
         start = max(0, len(blob) - _TAIL)
         blob.seek(start)
         tail = blob.read().decode("utf-8", "replace")
@@ -142,25 +146,25 @@ def _behind_changes(connection: sqlite3.Connection, seq: int) -> dict[str, Any] 
 # -- what a large one touched ---------------------------------------------------------------------------------------
 
 
-def later(read: Read, seq: int, count: int) -> LaterChanges:
+def later(read: Read, workspace_id: str, seq: int, count: int) -> LaterChanges:
     """The `count` changes of the operation at a place in the order, read when somebody asks for them."""
     return LaterChanges(
         count,
-        lambda: read(lambda connection: _all(connection, seq)),
-        lambda key: read(lambda connection: _of_key(connection, seq, key)),
-        lambda number: read(lambda connection: _first(connection, seq, number)),
-        lambda: read(lambda connection: _keys(connection, seq)),
+        lambda: read(lambda connection: _all(connection, workspace_id, seq)),
+        lambda key: read(lambda connection: _of_key(connection, workspace_id, seq, key)),
+        lambda number: read(lambda connection: _first(connection, workspace_id, seq, number)),
+        lambda: read(lambda connection: _keys(connection, workspace_id, seq)),
     )
 
 
-def _all(connection: sqlite3.Connection, seq: int) -> Sequence[Change]:
+def _all(connection: Connection, workspace_id: str, seq: int) -> Sequence[Change]:
     try:
-        return Operation.from_json(json_text.loads(_body(connection, seq))).changes
+        return Operation.from_json(json_text.loads(_body(connection, workspace_id, seq))).changes
     except (ValueError, KeyError, TypeError):
         raise CorruptDatabase("an operation that cannot be read", f"operation {seq}", "see `nanomem doctor`") from None
 
 
-def _of_key(connection: sqlite3.Connection, seq: int, key: str) -> Sequence[Change] | None:
+def _of_key(connection: Connection, workspace_id: str, seq: int, key: str) -> Sequence[Change] | None:
     """The changes of one thing, found in the body without parsing it; None where that cannot be told.
 
     Within a text of the body every quote has a backslash before it, so that no text looks like the beginning of a
@@ -168,7 +172,7 @@ def _of_key(connection: sqlite3.Connection, seq: int, key: str) -> Sequence[Chan
     """
     mark = re.compile(_MARK % re.escape(json.dumps(key, ensure_ascii=False).encode("utf-8", "surrogatepass")))
     found: list[Change] = []
-    with connection.blobopen("operations", "body_json", seq, readonly=True) as blob:
+    with blob_of(connection, "operations", "body_json", workspace_id, seq) as blob:
         part, at = blob.read(_PART), 0
         while part:
             following = blob.read(_PART)
@@ -184,15 +188,16 @@ def _of_key(connection: sqlite3.Connection, seq: int, key: str) -> Sequence[Chan
     return found or None
 
 
-def _keys(connection: sqlite3.Connection, seq: int) -> Sequence[str] | None:
+def _keys(connection: Connection, workspace_id: str, seq: int) -> Sequence[str] | None:
     """The keys that an operation touched, from the table of keys; None where that has lost them."""
-    rows = fetched(connection, tuple, "SELECT DISTINCT key FROM operation_keys WHERE seq = ?", (seq,))
+    query = "SELECT DISTINCT key FROM operation_keys WHERE workspace_id = ? AND seq = ?"
+    rows = fetched(connection, tuple, query, (workspace_id, seq))
     return [str(row[0]) for row in rows] or None
 
 
-def _first(connection: sqlite3.Connection, seq: int, number: int) -> Sequence[Change] | None:
+def _first(connection: Connection, workspace_id: str, seq: int, number: int) -> Sequence[Change] | None:
     """The first changes, from the beginning of the body alone; None where they are longer than that."""
-    with connection.blobopen("operations", "body_json", seq, readonly=True) as blob:
+    with blob_of(connection, "operations", "body_json", workspace_id, seq) as blob:
         text = blob.read(number * _A_CHANGE + _PART).decode(errors="ignore")
     begin = _BEGIN.search(text)
     if begin is None:
@@ -212,24 +217,30 @@ def _first(connection: sqlite3.Connection, seq: int, number: int) -> Sequence[Ch
 # -- where they are -------------------------------------------------------------------------------------------------
 
 
-def known_operations(connection: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
+def known_operations(connection: Connection, workspace_id: str, ids: Sequence[str]) -> set[str]:
     """Which of these operation ids the database already has."""
     known: set[str] = set()
     for start in range(0, len(ids), 500):
         part = ids[start : start + 500]
         marks = ",".join("?" * len(part))
-        known.update(row[0] for row in connection.execute(f"SELECT id FROM operations WHERE id IN ({marks})", part))
+        query = f"SELECT id FROM operations WHERE workspace_id = ? AND id IN ({marks})"
+        known.update(row[0] for row in connection.execute(query, (workspace_id, *part)))
     return known
 
 
-def operation_count(connection: sqlite3.Connection, workspace_id: str) -> int:
+def known(connection: Connection, workspace_id: str, operations: Iterable[Operation]) -> set[str]:
+    """The ids of those of these operations that the database already has."""
+    return known_operations(connection, workspace_id, [operation.id for operation in operations])
+
+
+def operation_count(connection: Connection, workspace_id: str) -> int:
     """How many operations the database has."""
     return int(
         connection.execute("SELECT count(*) FROM operations WHERE workspace_id = ?", (workspace_id,)).fetchone()[0]
     )
 
 
-def last_position(connection: sqlite3.Connection, workspace_id: str) -> int:
+def last_position(connection: Connection, workspace_id: str) -> int:
     """The place of the newest operation in the order, 0 when there is none."""
     query = "SELECT coalesce(max(seq), 0) FROM operations WHERE workspace_id = ?"
     return int(connection.execute(query, (workspace_id,)).fetchone()[0])

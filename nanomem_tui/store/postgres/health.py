@@ -1,0 +1,85 @@
+"""What is wrong with a store in PostgreSQL: the server, its schema, the rights of our role, rows that are not what was
+written. Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.errors import NanomemError, Problem
+from nanomem_tui.store.postgres import schema
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.postgres.server import Server
+
+_OFFERED = 20
+
+
+def problems(server: Server) -> Iterator[Problem]:
+    """Everything that a look finds."""
+    try:
+        with server.alone() as raw:
+            found = schema.found_in(raw)
+            if found is None:
+                return
+            schema.check(found, server.where)
+            yield from _settings(raw, server.where)
+            if found == schema.VERSION:
+                yield from list(_lacking(raw, server.where))[:_OFFERED]
+                yield from _walls(raw, server.where)
+    except NanomemError as error:
+        yield Problem(error.what, error.where or server.where, None, error.fix)
+
+
+def _settings(raw: Any, where: str) -> Iterator[Problem]:
+    """Settings of the server by which a power cut may cost what was acknowledged."""
+    for name in ("fsync", "full_page_writes"):
+        if raw.execute(f"SHOW {name}").fetchone()[0] == "off":
+            what = f"the server runs with {name} = off: a power cut may damage all of it"
+            yield Problem(what, where, None, f"set {name} = on in its postgresql.conf")
+    if raw.execute("SHOW synchronous_commit").fetchone()[0] == "off":
+        what = "synchronous_commit is off: a crash of the server may cost the newest changes"
+        yield Problem(what, where, None, "set synchronous_commit = on for this database or role", "warning")
+    if raw.execute("SHOW server_encoding").fetchone()[0] != "UTF8":
+        what = "the database is not of the encoding UTF8: texts may not fit"
+        yield Problem(what, where, None, "make a database with `createdb -E UTF8`, and move there")
+
+
+def _lacking(raw: Any, where: str) -> Iterator[Problem]:
+    """Tables, columns and indexes that somebody took out."""
+    from nanomem_tui.store import models  # half a second
+
+    columns: dict[str, set[str]] = {}
+    query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+    for table, column in raw.execute(query):
+        columns.setdefault(table, set()).add(column)
+    indexes = {name for (name,) in raw.execute("SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()")}
+    tables = models.MemoryEntry.metadata.sorted_tables
+    declared = {table.name: {column.name for column in table.columns} for table in tables}
+    declared |= {name: set() for name in schema.OWN}
+    fix = "bring it back from a backup of the server"
+    for table, names in declared.items():
+        if table not in columns:
+            yield Problem(f"lacks the table {table}", where, None, fix)
+        elif gone := (names | schema.BESIDE.get(table, set())) - columns[table]:
+            yield Problem(f"the table {table} lacks {', '.join(sorted(gone))}", where, None, fix)
+    for statement in (one for made in schema.steps("").values() for one in made if one.startswith("CREATE INDEX")):
+        if (name := statement.split()[2]) not in indexes:
+            yield Problem(f"lacks the index {name}: questions take long", where, None, f"run: {statement}", "warning")
+
+
+def _walls(raw: Any, where: str) -> Iterator[Problem]:
+    """Whether the database keeps workspaces apart for this role."""
+    query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    row = raw.execute(query).fetchone()
+    if row is not None and row[0]:
+        what = "this role is a superuser, or passes by row level security: nothing keeps it from other workspaces"
+        yield Problem(what, where, None, "use a role of its own: see docs/postgresql.md", "note")
+    query = (
+        "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
+        " AND relname = ANY(%s) AND NOT (relrowsecurity AND relforcerowsecurity)"
+    )
+    for (name,) in raw.execute(query, ([*schema.TABLES, "memory_meta", "nanomem_leases", "nanomem_workspaces"],)):
+        what = f"row level security is off for {name}: the database does not keep workspaces apart"
+        fix = f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY; ALTER TABLE {name} FORCE ROW LEVEL SECURITY"
+        yield Problem(what, where, None, fix)

@@ -1,0 +1,78 @@
+"""Work that one process does for all that share a store: who does it, until when, and when it was last done.
+
+A lease is a row with a time until which it holds, by the server's clock: who holds it and dies lets go of it that way,
+and no right or feature is needed that a database spread over machines lacks. Must not know what the work is.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from typing import TYPE_CHECKING
+
+from nanomem_tui.store.postgres import schema
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.postgres.server import Server
+    from nanomem_tui.store.sql import Connection
+
+HELD = 60
+"""Seconds for which a lease holds unless it is renewed."""
+
+
+def hold(connection: Connection, workspace_id: str, name: str) -> None:
+    """Hold the row of that name until the transaction ends; waits for who holds it."""
+    make = (
+        "INSERT INTO nanomem_leases (workspace_id, name, holder, until) VALUES (?, ?, '', now())"
+        " ON CONFLICT (workspace_id, name) DO NOTHING"
+    )
+    connection.execute(make, (workspace_id, name))
+    query = "SELECT 1 FROM nanomem_leases WHERE workspace_id = ? AND name = ? FOR UPDATE"
+    connection.execute(query, (workspace_id, name))
+
+
+class Lease:
+    """One piece of work of one workspace, as one process may hold it."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self._server = server
+        self._name = name
+        self.holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+
+    def take(self, seconds: float = HELD) -> bool:
+        """Take it, or renew it; False while somebody else holds it. Raises the store's errors."""
+        schema.make(self._server)
+        query = (
+            "INSERT INTO nanomem_leases (workspace_id, name, holder, until)"
+            " VALUES (?, ?, ?, now() + make_interval(secs => ?)) ON CONFLICT (workspace_id, name) DO UPDATE"
+            " SET holder = excluded.holder, until = excluded.until"
+            " WHERE nanomem_leases.until <= now() OR nanomem_leases.holder = excluded.holder"
+        )
+        with self._server.writing() as connection:
+            return bool(connection.execute(query, (*self._place, self.holder, float(seconds))).rowcount)
+
+    def done(self, at: str) -> None:
+        """Let go of it, and note when the work was done."""
+        query = (
+            "UPDATE nanomem_leases SET until = now(), done_at = ? WHERE workspace_id = ? AND name = ? AND holder = ?"
+        )
+        with self._server.writing() as connection:
+            connection.execute(query, (at, *self._place, self.holder))
+
+    def let_go(self) -> None:
+        """Let go of it."""
+        query = "UPDATE nanomem_leases SET until = now() WHERE workspace_id = ? AND name = ? AND holder = ?"
+        with self._server.writing() as connection:
+            connection.execute(query, (*self._place, self.holder))
+
+    def last_done(self) -> str:
+        """When the work was last done, by anybody; empty for never."""
+        query = "SELECT done_at FROM nanomem_leases WHERE workspace_id = ? AND name = ?"
+        with self._server.reading() as connection:
+            row = connection.execute(query, self._place).fetchone()
+        return str(row[0]) if row is not None else ""
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        return self._server.workspace_id, self._name

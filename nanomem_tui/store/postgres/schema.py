@@ -1,0 +1,145 @@
+"""The tables of a store in PostgreSQL, made from the same numbered steps as those of an SQLite file (`migrations`).
+
+Owns what PostgreSQL says otherwise: types, keys that begin with the workspace (so that tables can be partitioned by
+it), the words of an item beside its row, and the rules by which the database itself keeps one workspace from another.
+No server-side language is used, and no right beyond that to make tables.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from nanomem_tui.errors import NewerDatabase, StoreError
+from nanomem_tui.store import migrations, reader
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.postgres.server import Server
+
+VERSION = reader.SCHEMA_VERSION
+OLDEST_SERVER = 130_000
+"""`server_version_num` of the oldest release that is known to work."""
+OWN = ("nanomem_schema", "nanomem_workspaces", "nanomem_members", "nanomem_leases", "memory_words")
+"""Tables that only a server has."""
+TABLES = (
+    "memory_entries", "lessons", "records", "vectors", "operations", "operation_keys", "foreign_rows", "memory_words",
+)  # fmt: skip
+"""Those whose rows are of one workspace each, which a column says."""
+_KEYS = {
+    "PRIMARY KEY (seq), UNIQUE (id)": "PRIMARY KEY (workspace_id, seq), UNIQUE (workspace_id, id)",
+    "CONSTRAINT uq_memory_number UNIQUE (number)": "CONSTRAINT uq_memory_number UNIQUE (workspace_id, number)",
+}
+_TYPES = {"VARCHAR": 'TEXT COLLATE "C"', "FLOAT": "DOUBLE PRECISION", "INTEGER": "BIGINT", "BOOLEAN": "SMALLINT",
+          "BLOB": "BYTEA"}  # fmt: skip
+_WORKSPACES = """CREATE TABLE nanomem_workspaces (
+    workspace_id TEXT COLLATE "C" PRIMARY KEY, name TEXT NOT NULL DEFAULT '',
+    made_at TIMESTAMPTZ NOT NULL DEFAULT now(), writes BIGINT NOT NULL DEFAULT 0)"""
+"""One row for each workspace; who writes to it holds that row. `writes`: how often somebody did."""
+_MEMBERS = """CREATE TABLE nanomem_members (
+    role TEXT NOT NULL, workspace_id TEXT COLLATE "C" NOT NULL, PRIMARY KEY (role, workspace_id))"""
+"""Which role of the server may see which workspace; whoever owns the tables may see each."""
+_LEASES = """CREATE TABLE nanomem_leases (
+    workspace_id TEXT COLLATE "C" NOT NULL, name TEXT NOT NULL, holder TEXT NOT NULL, until TIMESTAMPTZ NOT NULL,
+    done_at TEXT NOT NULL DEFAULT '', PRIMARY KEY (workspace_id, name))"""
+"""Work that one process does for all of them (Dreams, the lifecycle): who does it, until when, and when it was done."""
+_WORDS = (
+    "ALTER TABLE memory_entries ADD COLUMN waits SMALLINT NOT NULL DEFAULT 0",
+    "ALTER TABLE memory_entries ADD COLUMN words TSVECTOR",
+    "ALTER TABLE memory_entries ADD COLUMN length BIGINT NOT NULL DEFAULT 0",
+    "ALTER TABLE lessons ADD COLUMN waits SMALLINT NOT NULL DEFAULT 0",
+    "CREATE INDEX idx_memory_words ON memory_entries USING gin (words)",
+    """CREATE TABLE memory_words (
+        workspace_id TEXT COLLATE "C" NOT NULL, word TEXT COLLATE "C" NOT NULL, held BIGINT NOT NULL,
+        PRIMARY KEY (workspace_id, word))""",
+)
+BESIDE = {"memory_entries": {"waits", "words", "length"}, "lessons": {"waits"}}
+"""Columns that a table has only on a server."""
+_SOURCE = "ALTER TABLE memory_entries ADD CONSTRAINT item_says_its_source CHECK (source <> '')"
+"""What a trigger keeps in SQLite. That what waits becomes active by a person alone needs a language on the server;
+`provenance` looks at it before an operation is recorded (docs/decisions, 0064)."""
+
+
+def spoken(statement: str) -> str:
+    """A statement of `migrations` as PostgreSQL takes it."""
+    for ours, theirs in _KEYS.items():
+        statement = statement.replace(ours, theirs)
+    statement = re.sub(r"\b(VARCHAR|FLOAT|INTEGER|BOOLEAN|BLOB)\b", lambda found: _TYPES[found[1]], statement)
+    return _json(statement) if statement.startswith("CREATE VIEW") else statement
+
+
+def _json(view: str) -> str:
+    view = re.sub(r"json_extract\((\w+), '\$\.([\w.]+)'\)",
+                  lambda found: f"({found[1]}::jsonb #>> '{{{found[2].replace('.', ',')}}}')", view)  # fmt: skip
+    view = re.sub(r"json_type\((\w+), '\$\.(\w+)'\) = 'object'", r"jsonb_typeof(\1::jsonb -> '\2') = 'object'", view)
+    return re.sub(r" AND json_valid\(\w+\)", "", view)
+
+
+def steps(owner: str) -> dict[int, tuple[str, ...]]:
+    """Schema version → the statements that make it from the one before, for tables that belong to the role `owner`."""
+    first = [spoken(one) for one in migrations.FIRST if one != migrations.FTS_TABLE]
+    second = [spoken(one) for one in migrations.SECOND]
+    return {
+        1: (*first, _WORKSPACES, _MEMBERS, _LEASES, *_WORDS),
+        2: tuple(second),
+        3: (_SOURCE, *_walls(owner)),
+    }
+
+
+def _walls(owner: str) -> tuple[str, ...]:
+    """Each connection sees the rows of the workspace that it says, and of no other; a role that does not own the
+    tables only of those that it is a member of."""
+    quoted = owner.replace("'", "''")
+    said = "current_setting('nanomem.workspace', true)"
+    mine = "SELECT m.workspace_id FROM nanomem_members m WHERE m.role = current_user"
+    marker = f"(starts_with(key, {said} || ':') OR starts_with(key, 'workspace:' || {said} || ':'))"
+    rules = dict.fromkeys((*TABLES, "nanomem_leases"), f"workspace_id = {said}") | {"memory_meta": marker}
+    walls = {name: f"{rule} AND (current_user = '{quoted}' OR {said} IN ({mine}))" for name, rule in rules.items()}
+    walls["nanomem_workspaces"] = f"current_user = '{quoted}' OR workspace_id IN ({mine})"
+    return tuple(
+        statement
+        for name, wall in walls.items()
+        for statement in (
+            f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY",
+            f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY",
+            f"CREATE POLICY {name}_of_one_workspace ON {name} USING ({wall}) WITH CHECK ({wall})",
+        )
+    )
+
+
+def make(server: Server) -> None:
+    """Bring the database to the present schema, one process at a time, all of it or nothing. Raises NewerDatabase,
+    StoreError for a server that is too old, and what `Server.told` does."""
+    with server.alone() as raw:
+        found = found_in(raw)
+        if found is not None and found >= VERSION:
+            check(found, server.where)
+            return
+        if raw.info.server_version < OLDEST_SERVER:
+            what = f"the server is PostgreSQL {raw.info.server_version // 10_000}, and 13 is the oldest that will do"
+            raise StoreError(what, server.where, "use a newer server; nothing was changed")
+        with raw.transaction():
+            raw.execute("CREATE TABLE IF NOT EXISTS nanomem_schema (version BIGINT NOT NULL)")
+            raw.execute("LOCK TABLE nanomem_schema IN ACCESS EXCLUSIVE MODE")
+            found = found_in(raw) or 0
+            check(found, server.where)
+            owner = str(raw.execute("SELECT current_user").fetchone()[0])
+            for version, statements in steps(owner).items():
+                for statement in statements if version > found else ():
+                    raw.execute(statement)
+            raw.execute("DELETE FROM nanomem_schema")
+            raw.execute("INSERT INTO nanomem_schema (version) VALUES (%s)", (VERSION,))
+
+
+def found_in(raw: Any) -> int | None:
+    """The schema that a database has; None where nanomem never made one there."""
+    if raw.execute("SELECT to_regclass('nanomem_schema')").fetchone()[0] is None:
+        return None
+    row = raw.execute("SELECT version FROM nanomem_schema").fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def check(found: int, where: str) -> None:
+    """Raise NewerDatabase for a schema that this release does not know."""
+    if found > VERSION:
+        what = f"the database has schema {found}, this nanomem knows {VERSION}"
+        raise NewerDatabase(what, where, "install a newer nanomem; nothing was changed")

@@ -1,0 +1,239 @@
+"""A PostgreSQL database, as the store asks it: connections that speak the SQL of this package, pooled and made anew
+when the server comes back; every error of the driver as one of ours.
+
+Owns addresses, connections and errors. Must not know what the tables hold. No password is ever shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, InvalidConfig, MissingExtra, StoreError
+
+if TYPE_CHECKING:
+    from nanomem_tui.store.sql import Connection, Cursor
+
+CONNECT, STATEMENT, LOCK = 5, 120_000, 30_000
+"""Seconds to connect; milliseconds for a statement, and for a lock that another process holds."""
+KEPT = 4
+"""Connections that are kept open between questions."""
+WAITS = "what is changed waits in the ledger and is written when it answers"
+_GUC = "nanomem.workspace"
+"""The setting by which the database lets a connection see one workspace."""
+
+
+class Server:
+    """The database at an address, for one workspace. Connects when it is first asked. Thread-safe."""
+
+    def __init__(self, url: str, workspace_id: str) -> None:
+        """Raises MissingExtra, or InvalidConfig for the address."""
+        self.settings = address(url)
+        self.workspace_id = workspace_id
+        self._psycopg = driver()
+        self._free: list[Any] = []
+        self._lock = threading.Lock()
+
+    @property
+    def where(self) -> str:
+        """Which database it is, for a person."""
+        at = self.settings.get("host") or self.settings.get("hostaddr") or "the default host"
+        name = self.settings.get("dbname") or self.settings.get("user") or ""
+        return f"PostgreSQL {name} at {at}".replace("  ", " ")
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection on which every answer is of one moment. Raises the errors of `told`."""
+        with self.told(), self._taken() as raw:
+            self._begin(raw, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield self._bound(raw)
+            raw.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[Connection]:
+        """One transaction, committed at the end; not `durable`: it does not wait for the disk. Raises the errors of
+        `told`; where the server went away during the commit, whether it was made is known when it is back."""
+        with self.told(), self._taken() as raw:
+            self._begin(raw, "", *(() if durable else ("SET LOCAL synchronous_commit = off",)))
+            yield self._bound(raw)
+            raw.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[Any]:
+        """A connection of the driver without a transaction, for who makes the schema or listens; closed at the end."""
+        with self.told():
+            raw = self.connect()
+            try:
+                yield raw
+            finally:
+                raw.close()
+
+    def connect(self) -> Any:
+        """A new connection of the driver. Raises its errors."""
+        options = f"-c lock_timeout={LOCK} -c statement_timeout={STATEMENT} {self.settings.get('options') or ''}"
+        known = {"connect_timeout": CONNECT, "application_name": "nanomem", **self.settings, "options": options.strip()}
+        raw = self._psycopg.connect(autocommit=True, **known)
+        raw.adapters.register_dumper(bool, _truth_dumper())
+        return raw
+
+    def _begin(self, raw: Any, how: str, *also: str) -> None:
+        """One round trip. The workspace is set for the transaction alone, which a pool between us and the server keeps
+        for us."""
+        mark = "SET LOCAL {} = '{}'".format(_GUC, self.workspace_id.replace("'", "''"))
+        raw.execute("; ".join((f"BEGIN {how}".strip(), mark, *also)), prepare=False)
+
+    def _bound(self, raw: Any) -> Connection:
+        return cast("Connection", PgConnection(raw))
+
+    @contextlib.contextmanager
+    def _taken(self) -> Iterator[Any]:
+        """A connection nobody else uses; let go of when anything goes wrong on it."""
+        raw = self._take()
+        try:
+            yield raw
+        except BaseException:
+            with contextlib.suppress(Exception):
+                if not raw.closed and not raw.broken:
+                    raw.execute("ROLLBACK")
+                    self._give_back(raw)
+                    raw = None
+            if raw is not None:
+                with contextlib.suppress(Exception):
+                    raw.close()
+            raise
+        self._give_back(raw)
+
+    def _take(self) -> Any:
+        while True:
+            with self._lock:
+                raw = self._free.pop() if self._free else None
+            if raw is None:
+                return self.connect()
+            try:
+                raw.execute("", prepare=False)  # a server that was started anew let go of it
+            except self._psycopg.Error:
+                with contextlib.suppress(Exception):
+                    raw.close()
+            else:
+                return raw
+
+    def _give_back(self, raw: Any) -> None:
+        with self._lock:
+            if len(self._free) < KEPT:
+                self._free.append(raw)
+                return
+        raw.close()
+
+    def close(self) -> None:
+        """Let go of every connection that nobody uses."""
+        with self._lock:
+            free, self._free = self._free, []
+        for raw in free:
+            with contextlib.suppress(Exception):
+                raw.close()
+
+    @contextlib.contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn errors of the driver into ours: StoreError, AccessDenied, DiskFull, CorruptDatabase."""
+        try:
+            yield
+        except self._psycopg.Error as error:
+            raise self.in_our_words(error) from error
+
+    def in_our_words(self, error: Exception) -> StoreError | AccessDenied | DiskFull:
+        """The error of our tree for one of the driver's."""
+        errors, said = self._psycopg.errors, _said(error)
+        if isinstance(error, errors.InsufficientPrivilege | errors.InvalidAuthorizationSpecification):
+            fix = "docs/postgresql.md says what the role needs"
+            return AccessDenied(f"a right is missing ({said})", self.where, fix)
+        if isinstance(error, errors.DiskFull | errors.OutOfMemory):
+            return DiskFull(f"the server has no room ({said})", self.where, f"free some space there; {WAITS}")
+        if isinstance(error, errors.InvalidCatalogName):
+            return StoreError(f"there is no such database ({said})", self.where, "make it with `createdb`, once")
+        if isinstance(error, errors.LockNotAvailable | errors.DeadlockDetected | errors.SerializationFailure):
+            return StoreError("the database is locked by another process", self.where, "try again in a moment")
+        if isinstance(error, errors.QueryCanceled):
+            return StoreError(f"the server took too long ({said})", self.where, WAITS)
+        if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
+            return CorruptDatabase(f"the server says that its data is damaged ({said})", self.where, "see its log")
+        if isinstance(error, self._psycopg.OperationalError):
+            return StoreError(f"PostgreSQL does not answer ({said})", self.where, f"see that it runs; {WAITS}")
+        return StoreError(f"PostgreSQL cannot do that ({said})", self.where, "run `nanomem doctor`")
+
+
+class PgConnection:
+    """A connection of psycopg with the face of `sql.Connection`: `?` for a value."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Cursor:
+        """Do one statement."""
+        return cast("Cursor", self._raw.execute(spoken(sql), _kept(parameters)))
+
+    def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:
+        """Do one statement for each of these."""
+        if rows := list(map(_kept, parameters)):
+            self._raw.cursor().executemany(spoken(sql), rows)
+        return None
+
+
+def _kept(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Values as the server keeps them: it has no NUL in a text."""
+    return tuple(value.replace("\0", "\u2400") if type(value) is str and "\0" in value else value for value in values)
+
+
+@functools.lru_cache(maxsize=1_000)
+def spoken(sql: str) -> str:
+    """A statement of ours as psycopg takes it: `%s` for `?`, outside of texts."""
+    parts = re.split(r"('(?:[^']|'')*')", sql.replace("%", "%%"))
+    return "".join(part if part.startswith("'") else part.replace("?", "%s") for part in parts)
+
+
+def address(url: str) -> dict[str, Any]:
+    """The parts of an address. Raises InvalidConfig for one that is none, or that holds a password; and
+    MissingExtra."""
+    psycopg = driver()
+    fix = "nanomem config set database_url postgresql+psycopg://user@host/database"
+    try:
+        plain = re.sub(r"^postgres(ql)?(\+psycopg)?://", "postgresql://", url)
+        parts: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(plain)
+    except psycopg.Error as error:
+        raise InvalidConfig("`database_url` is no address of a PostgreSQL database", "the settings", fix) from error
+    if parts.get("password"):
+        what = "`database_url` holds a password, which settings do not keep"
+        raise InvalidConfig(what, "the settings", "put it into ~/.pgpass, or into PGPASSWORD")
+    return parts
+
+
+def driver() -> Any:
+    """psycopg. Raises MissingExtra."""
+    try:
+        import psycopg
+        import psycopg.conninfo
+    except ImportError as error:
+        what = "a store in PostgreSQL needs psycopg, which is not installed"
+        raise MissingExtra(what, "database_url", "pip install 'nanomem-tui[postgres]'") from error
+    return psycopg
+
+
+@functools.cache
+def _truth_dumper() -> Any:
+    """How a truth is told to the server: as the small number that it is in SQLite."""
+    from psycopg.adapt import Dumper
+
+    class Truth(Dumper):  # type: ignore[misc]  # of a package that may not be here
+        oid = 21  # smallint
+
+        def dump(self, obj: Any) -> bytes:
+            return b"1" if obj else b"0"
+
+    return Truth
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
