@@ -17,7 +17,7 @@ from nanomem_tui.errors import Conflict, NanomemError, Problem
 from nanomem_tui.operations import Change
 from nanomem_tui.paths import Paths
 from nanomem_tui.settings import Settings
-from nanomem_tui.store import atomic, exchange
+from nanomem_tui.store import atomic, exchange, here
 from nanomem_tui.store.exchange import AgentRows, Known, Raw, Source
 from nanomem_tui.store.ledger import voided
 from nanomem_tui.store.oplog import LogEntry
@@ -62,20 +62,24 @@ class SharedFile:
 
 
 class Memo(NamedTuple):
-    """What the database is to remember of one shared file: rows by source name, and markers by name."""
+    """What the database is to remember of one shared file: rows by source name, and markers by name. `mark`: the name
+    of each of these in the database."""
 
     file: str
     known: Known
     fingerprint: str
     order: Sequence[str]
+    mark: Callable[[str], str] = str
 
     def rows(self) -> dict[str, Mapping[str, Any]]:
         """The remembered rows, by source name."""
-        return {self.file: self.known.seen, self.file + AGENT: self.known.agent, self.file + PAST: self.known.past}
+        kept = {"": self.known.seen, AGENT: self.known.agent, PAST: self.known.past}
+        return {self.mark(self.file + end): rows for end, rows in kept.items()}
 
     def marks(self) -> dict[str, str]:
         """The markers."""
-        return {f"stat:{self.file}": self.fingerprint, f"order:{self.file}": json.dumps(list(self.order))}
+        marks = {f"stat:{self.file}": self.fingerprint, f"order:{self.file}": json.dumps(list(self.order))}
+        return {self.mark(name): value for name, value in marks.items()}
 
 
 class AgentFiles:
@@ -87,6 +91,19 @@ class AgentFiles:
         self.settings = settings
         self.files = [SharedFile(source, paths.memory / source.name) for source in exchange.SOURCES]
         self.failures: dict[str, Problem] = {}
+        self._here = here.known(paths) if settings.database_url else ""
+
+    def mark(self, name: str) -> str:
+        """A marker of what is remembered of the files here: homes that share a store have files of their own."""
+        return f"{name}@{self._here}" if self.settings.database_url else name
+
+    def settle_here(self) -> bool:
+        """Make sure that this home is told from others that share the store; whether it was not told before. Raises
+        the errors of `here.made`."""
+        if not self.settings.database_url or self._here:
+            return False
+        self._here = here.made(self.paths)
+        return True
 
     def read(self) -> bool:
         """Read what changed on disk since the last look; True when something did."""
@@ -152,7 +169,7 @@ class AgentFiles:
 
     def stats(self) -> dict[str, str]:
         """A fingerprint of each file as it is on disk now, by marker name."""
-        return {f"stat:{file.name}": _fingerprint(_stat(file.path)) for file in self.files}
+        return {self.mark(f"stat:{file.name}"): _fingerprint(_stat(file.path)) for file in self.files}
 
     # -- what the next merge starts from --------------------------------------------------------------------------
 
@@ -169,17 +186,18 @@ class AgentFiles:
 
     def is_behind(self, meta: Mapping[str, str]) -> bool:
         """Whether another process remembered a file later than we did."""
-        return any(meta.get(f"stat:{file.name}", file.mark) != file.mark for file in self.files)
+        return any(meta.get(self.mark(f"stat:{file.name}"), file.mark) != file.mark for file in self.files)
 
     def recall(self, meta: Mapping[str, str], rows: Callable[[str], Mapping[str, Any]]) -> None:
         """Take what the database remembers, of each file that another process remembered later than we did."""
         for file in self.files:
-            mark = meta.get(f"stat:{file.name}", "")
+            mark = meta.get(self.mark(f"stat:{file.name}"), "")
             if mark and mark != file.mark:
-                file.known = Known(rows(file.name), rows(file.name + AGENT), rows(file.name + PAST))
+                seen, agent, past = (rows(self.mark(file.name + end)) for end in ("", AGENT, PAST))
+                file.known = Known(seen, agent, past)
                 file.noticed = file.mark = mark
                 file.unsaved = False
-                file.order = exchange.woven(list(file.rows.rows), _order(meta.get(f"order:{file.name}")))
+                file.order = exchange.woven(list(file.rows.rows), _order(meta.get(self.mark(f"order:{file.name}"))))
 
     def may_hold(
         self, states: Mapping[tuple[str, str], Sequence[Row]], tables: Mapping[str, Mapping[str, Row]]
@@ -221,7 +239,9 @@ class AgentFiles:
     def memo(self) -> tuple[Memo, ...]:
         """What has changed of what the database is to remember; give what it took to `remembered`."""
         return tuple(
-            Memo(file.name, file.known, file.noticed, tuple(file.order[-ORDER:])) for file in self.files if file.unsaved
+            Memo(file.name, file.known, file.noticed, tuple(file.order[-ORDER:]), self.mark)
+            for file in self.files
+            if file.unsaved
         )
 
     def remembered(self, memos: Sequence[Memo]) -> None:

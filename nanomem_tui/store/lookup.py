@@ -5,12 +5,13 @@ Reads only. `search` ranks what this finds.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from nanomem_tui.errors import Problem
+from nanomem_tui.errors import Problem, StoreError
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import copies, reader, stored_operations
 from nanomem_tui.store.ledger import voided
@@ -200,8 +201,9 @@ def same_text(store: MemoryStore, text: str) -> list[Item]:
     with snapshot.lock:
         keys: Iterable[str] = list(snapshot.items)
         found = None
-        if store.has_database:
-            found = store.read(lambda connection: _of_text(connection, store.workspace_id, norm))
+        with contextlib.suppress(StoreError):  # a server that is away: all rows are here
+            if store.has_database:
+                found = store.read(lambda connection: _of_text(connection, store.workspace_id, norm))
         if found is not None:
             keys = found | {key for layer, key in snapshot.unwritten() if layer == "item"}
         rows = [snapshot.items[key] for key in keys if key in snapshot.items]

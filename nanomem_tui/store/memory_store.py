@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui import clock
@@ -237,6 +237,7 @@ class MemoryStore(RowStore):
 
         with self._lock:
             self.load()
+            self.files.settle_here()
             if self.source.damage is not None:
                 self._repair()
             self._adopt_ledgers()
@@ -344,17 +345,25 @@ class MemoryStore(RowStore):
                 return ()
             meta = self._meta()
             written, done = self.files.export(self._tables())
-            marks, audited = self._append_audit(int(meta.get("audit_seq", 0)))
+            marks, audited = self._append_audit(self._audited(meta))
             self._export_due = not (done and audited)
             self._exported_at = time.monotonic()
-            if not self._export_due and meta.get("exported") != str(self._revision):
-                marks["exported"] = str(self._revision)
+            if not self._export_due and meta.get(self.files.mark("exported")) != str(self._revision):
+                marks[self.files.mark("exported")] = str(self._revision)
             memo = self.files.memo()
             if memo or marks:
                 checkpoint.remember(connection, self.workspace_id, memo, marks)
         with self._lock:
             self.files.remembered(memo)
         return written
+
+    def _audited(self, meta: Mapping[str, str]) -> int:
+        """The place in the order up to which the agent's logs have everything; those of a home that joins others, which
+        share the store, begin now."""
+        since, exported = meta.get(self.files.mark("audit_seq")), self.files.mark("exported")
+        if since is None and exported not in meta and any(name.startswith("exported@") for name in meta):
+            return self.journal.end()
+        return int(since or 0)
 
     def _append_audit(self, since: int) -> tuple[dict[str, str], bool]:
         """Append what was done behind a place in the order to the agent's logs, where it keeps them: what to remember,
@@ -366,7 +375,7 @@ class MemoryStore(RowStore):
             if not self.files.append_audit(entries, self._tables()):
                 return {}, False
             end = entries[-1].position if entries else since
-        return {"audit_seq": str(end)} if end != since else {}, True
+        return {self.files.mark("audit_seq"): str(end)} if end != since else {}, True
 
     @property
     def database(self) -> Database | PgDatabase:

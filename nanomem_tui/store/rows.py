@@ -266,7 +266,7 @@ class RowStore:
             layers = reader.all_rows(connection, self.workspace_id)
             altered = mending.altered(connection, self.workspace_id, [row for rows in layers for row in rows], meta)
             self.snapshot.replace_all(*layers)
-            self._export_due = meta.get("exported") != meta.get("revision")
+            self._export_due = meta.get(self.files.mark("exported")) != meta.get("revision")
             self._row_problems = []
             if altered is not None:
                 self._row_problems = mending.mend(self.snapshot, self.copies, self.workspace_id, altered)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nanomem_tui.errors import NewerDatabase, StoreError
+from nanomem_tui.errors import AccessDenied, NewerDatabase, StoreError
 from nanomem_tui.store import migrations, reader
 
 if TYPE_CHECKING:
@@ -131,8 +131,18 @@ def make(server: Server) -> None:
 
 
 def found_in(raw: Any) -> int | None:
-    """The schema that a database has; None where nanomem never made one there."""
+    """The schema that a database has; None where nanomem never made one there. Raises AccessDenied where there is one
+    that this role may not look into: that is not none."""
     if raw.execute("SELECT to_regclass('nanomem_schema')").fetchone()[0] is None:
+        query = (
+            "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname ="
+            " 'nanomem_schema' AND NOT has_schema_privilege(n.oid, 'USAGE')"
+            " AND n.nspname = ANY(regexp_split_to_array(current_setting('search_path'), '[ ,\"]+'))"
+        )
+        for (name,) in raw.execute(query):
+            what = f"the role {raw.info.user} may not look into the schema {name}, where the tables are"
+            fix = f"let its owner run: GRANT USAGE ON SCHEMA {name} TO {raw.info.user}"
+            raise AccessDenied(what, f"PostgreSQL {raw.info.dbname}", fix)
         return None
     row = raw.execute("SELECT version FROM nanomem_schema").fetchone()
     return int(row[0]) if row is not None else 0
