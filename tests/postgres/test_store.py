@@ -505,7 +505,8 @@ def test_a_member_of_one_workspace_reaches_no_other_by_any_way(
     mine, theirs = ids
     place = url.rsplit("search_path%3D", 1)[1].split("%20")[0]
     postgres.run(
-        "postgres", "DROP ROLE IF EXISTS member", "CREATE ROLE member LOGIN", f"GRANT USAGE ON SCHEMA {place} TO member",
+        "postgres", "DROP ROLE IF EXISTS member", "CREATE ROLE member LOGIN",
+        f"GRANT USAGE ON SCHEMA {place} TO member",
         f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {place} TO member",
         f"REVOKE ALL ON {place}.nanomem_members, {place}.nanomem_schema FROM member",
         f"GRANT SELECT ON {place}.nanomem_members, {place}.nanomem_schema TO member",

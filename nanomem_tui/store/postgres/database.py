@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 
 from nanomem_tui.store import sql
 from nanomem_tui.store.postgres import schema
+from nanomem_tui.store.postgres.pool import CHANNEL
 
 if TYPE_CHECKING:
     from nanomem_tui.store.postgres.server import Server
     from nanomem_tui.store.sql import Connection
-
-CHANNEL = "nanomem"
-"""Where the server tells that a workspace was written; the message is its id."""
 
 
 class PgDatabase:
@@ -44,11 +42,9 @@ class PgDatabase:
         does not wait for the disk. Raises the errors of `locked`."""
         with self.locked(), self._server.writing(durable=durable) as connection:
             hold(connection, self._server.workspace_id)
-            if not durable:
-                yield connection
-                return
             yield connection
-            connection.execute("SELECT pg_notify(?, ?)", (CHANNEL, self._server.workspace_id))
+            if durable:
+                connection.execute("SELECT pg_notify(?, ?)", (CHANNEL, self._server.workspace_id))
 
     def close(self) -> None:
         """Let go of the connections."""

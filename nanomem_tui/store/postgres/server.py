@@ -9,19 +9,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from nanomem_tui.errors import AccessDenied, CorruptDatabase, DiskFull, InvalidConfig, MissingExtra, StoreError
+from nanomem_tui.store.postgres.pool import Pool, pool_of
 
 if TYPE_CHECKING:
     from nanomem_tui.store.sql import Connection, Cursor
 
 CONNECT, STATEMENT, LOCK = 5, 120_000, 30_000
 """Seconds to connect; milliseconds for a statement, and for a lock that another process holds."""
-KEPT = 4
-"""Connections that are kept open between questions."""
 WAITS = "what is changed waits in the ledger and is written when it answers"
 _GUC = "nanomem.workspace"
 """The setting by which the database lets a connection see one workspace."""
@@ -34,9 +32,9 @@ class Server:
         """Raises MissingExtra, or InvalidConfig for the address."""
         self.settings = address(url)
         self.workspace_id = workspace_id
+        self._url = url
         self._psycopg = driver()
-        self._free: list[Any] = []
-        self._lock = threading.Lock()
+        self._pool: Pool | None = None
 
     @property
     def where(self) -> str:
@@ -48,8 +46,8 @@ class Server:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection on which every answer is of one moment. Raises the errors of `told`."""
-        with self.told(), self._taken() as raw:
-            self._begin(raw, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        begin = self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with self.told(), self.pool.taken(begin) as raw:
             yield self._bound(raw)
             raw.execute("ROLLBACK")
 
@@ -57,8 +55,8 @@ class Server:
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
         """One transaction, committed at the end; not `durable`: it does not wait for the disk. Raises the errors of
         `told`; where the server went away during the commit, whether it was made is known when it is back."""
-        with self.told(), self._taken() as raw:
-            self._begin(raw, "", *(() if durable else ("SET LOCAL synchronous_commit = off",)))
+        begin = self._begin("BEGIN", *(() if durable else ("SET LOCAL synchronous_commit = off",)))
+        with self.told(), self.pool.taken(begin) as raw:
             yield self._bound(raw)
             raw.execute("COMMIT")
 
@@ -80,61 +78,27 @@ class Server:
         raw.adapters.register_dumper(bool, _truth_dumper())
         return raw
 
-    def _begin(self, raw: Any, how: str, *also: str) -> None:
-        """One round trip. The workspace is set for the transaction alone, which a pool between us and the server keeps
-        for us."""
+    def _begin(self, how: str, *also: str) -> str:
+        """What begins a transaction, in one round trip. The workspace is set for the transaction alone, which a pool
+        between us and the server keeps for us."""
         mark = "SET LOCAL {} = '{}'".format(_GUC, self.workspace_id.replace("'", "''"))
-        raw.execute("; ".join((f"BEGIN {how}".strip(), mark, *also)), prepare=False)
+        return "; ".join((how, mark, *also))
 
     def _bound(self, raw: Any) -> Connection:
         return cast("Connection", PgConnection(raw))
 
-    @contextlib.contextmanager
-    def _taken(self) -> Iterator[Any]:
-        """A connection nobody else uses; let go of when anything goes wrong on it."""
-        raw = self._take()
-        try:
-            yield raw
-        except BaseException:
-            with contextlib.suppress(Exception):
-                if not raw.closed and not raw.broken:
-                    raw.execute("ROLLBACK")
-                    self._give_back(raw)
-                    raw = None
-            if raw is not None:
-                with contextlib.suppress(Exception):
-                    raw.close()
-            raise
-        self._give_back(raw)
-
-    def _take(self) -> Any:
-        while True:
-            with self._lock:
-                raw = self._free.pop() if self._free else None
-            if raw is None:
-                return self.connect()
-            try:
-                raw.execute("", prepare=False)  # a server that was started anew let go of it
-            except self._psycopg.Error:
-                with contextlib.suppress(Exception):
-                    raw.close()
-            else:
-                return raw
-
-    def _give_back(self, raw: Any) -> None:
-        with self._lock:
-            if len(self._free) < KEPT:
-                self._free.append(raw)
-                return
-        raw.close()
-
     def close(self) -> None:
-        """Let go of every connection that nobody uses."""
-        with self._lock:
-            free, self._free = self._free, []
-        for raw in free:
-            with contextlib.suppress(Exception):
-                raw.close()
+        """Let go of it."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.let_go()
+
+    @property
+    def pool(self) -> Pool:
+        """The connections of this process, which every workspace on that database shares."""
+        if self._pool is None:
+            self._pool = pool_of(self._url, self.connect, self._psycopg.Error)
+        return self._pool
 
     @contextlib.contextmanager
     def told(self) -> Iterator[None]:
