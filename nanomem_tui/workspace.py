@@ -131,6 +131,11 @@ class Workspace(Parts, AbstractContextManager["Workspace"]):
         settings_file.save(file, name, text)
         return file
 
+    def leading(self, work: str) -> AbstractContextManager[bool]:
+        """Whether this process does a piece of work for all that share the memory, on whichever machines; held until
+        the end. Raises the store's errors."""
+        return self.store.leading(work)
+
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
     def flush(self) -> CheckpointResult:

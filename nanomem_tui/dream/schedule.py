@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nanomem_tui import clock, regular
-from nanomem_tui.errors import ModelError, ModelUnavailable, NanomemError, NothingToDo, Refused, in_words
+from nanomem_tui.errors import ModelError, ModelUnavailable, NanomemError, NothingToDo, Refused, StoreError, in_words
 from nanomem_tui.formats import agent_home
 from nanomem_tui.memory.cron import cron_next, zone_of
 from nanomem_tui.paths import Paths
@@ -64,6 +65,9 @@ class Host(Protocol):
 
     def agent(self) -> Presence:
         """The agent that runs here."""
+
+    def leading(self, work: str) -> AbstractContextManager[bool]:
+        """Whether this process does a piece of work for all that share the memory; held until the end."""
 
 
 class Plan(NamedTuple):
@@ -185,11 +189,18 @@ class Schedule:
         try:
             with atomic.locked(self._lock, wait=0):
                 due = self.next_at(plan)  # another schedule may have been quicker
-                return self._waiting(due) if clock.now() < due else self._dream(plan, stopped, watch)
+                if clock.now() < due:
+                    return self._waiting(due)
+                with self._host.leading("dream") as leads:
+                    if not leads:
+                        return Outcome("busy", "a process on another machine is at it", clock.now() + BUSY)
+                    return self._dream(plan, stopped, watch)
         except Refused as error:
             if error.where != str(self._lock):
                 raise
             return Outcome("busy", "another schedule is at it", clock.now() + BUSY)
+        except StoreError as error:  # a server that is away cannot say who leads
+            return Outcome("busy", error.line(), clock.now() + BUSY)
 
     def _waiting(self, due: datetime) -> Outcome:
         return Outcome("waiting", f"not due before {clock.local_naive(due)[:16].replace('T', ' ')}", due)

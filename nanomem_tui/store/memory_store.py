@@ -164,6 +164,15 @@ class MemoryStore(RowStore):
             raise from_os_error(error, "making nanomem's folder") from error
         self._id_kept = True
 
+    def leading(self, work: str) -> contextlib.AbstractContextManager[bool]:
+        """Whether this process does a piece of work for all that share the store; of one machine's, locks of files
+        decide."""
+        if self.server is None:
+            return contextlib.nullcontext(True)
+        from nanomem_tui.store.postgres import leases
+
+        return leases.held(self.server, work)
+
     # -- checkpoints --------------------------------------------------------------------------------------------
 
     @property

@@ -6,19 +6,22 @@ and no right or feature is needed that a database spread over machines lacks. Mu
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import uuid
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from nanomem_tui.errors import NanomemError
 from nanomem_tui.store.postgres import schema
 
 if TYPE_CHECKING:
     from nanomem_tui.store.postgres.server import Server
     from nanomem_tui.store.sql import Connection
 
-HELD = 60
-"""Seconds for which a lease holds unless it is renewed."""
+HELD, LONG = 60.0, 900.0
+"""Seconds for which a lease holds unless it is renewed; and that of work of minutes, as a Dream by a model is."""
 
 
 def hold(connection: Connection, workspace_id: str, name: str) -> None:
@@ -30,6 +33,19 @@ def hold(connection: Connection, workspace_id: str, name: str) -> None:
     connection.execute(make, (workspace_id, name))
     query = "SELECT 1 FROM nanomem_leases WHERE workspace_id = ? AND name = ? FOR UPDATE"
     connection.execute(query, (workspace_id, name))
+
+
+@contextlib.contextmanager
+def held(server: Server, name: str, seconds: float = LONG) -> Iterator[bool]:
+    """Whether this process got the lease; let go of at the end. Raises the store's errors."""
+    lease = Lease(server, name)
+    got = lease.take(seconds)
+    try:
+        yield got
+    finally:
+        if got:
+            with contextlib.suppress(NanomemError):  # it ends by itself
+                lease.let_go()
 
 
 class Lease:
