@@ -6,8 +6,8 @@ anything lost or done twice, does undo stay right?
 Three homes share a workspace, as on three machines: their files are copies, their ledgers their own. In each an agent
 is told turns (`nanomem turn serve`), in two a console is used by a person who never rests, in one Dreams run by a
 schedule and new entries come to its archive. The server is killed with SIGKILL at a third and at two thirds of the
-time, and started anew after some seconds. At the end everything that was acknowledged is looked for by new processes, every
-operation is counted, the chain is verified, the newest changes are undone and redone.
+time, and started anew after some seconds. At the end everything that was acknowledged is looked for by new processes,
+every operation is counted, the chain is verified, the newest changes are undone and redone.
 
 Exits with 1 where something is lost or doubled.
 """
