@@ -79,9 +79,25 @@ def postgres() -> Iterator[PostgresServer]:
         running.server.cleanup()
 
 
+@pytest.fixture(autouse=ON_POSTGRES, scope="module")
+def module_on_postgres(postgres: PostgresServer) -> Iterator[str]:
+    """Memories that a whole module shares lie in an empty schema of the server; its address."""
+    name, url = postgres.fresh()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NANOMEM_DATABASE_URL", url)
+        yield url
+    postgres.run("postgres", f"DROP SCHEMA {name} CASCADE")
+
+
 @pytest.fixture(autouse=ON_POSTGRES)
-def on_postgres(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Every memory that the test opens lies in an empty schema of the server; its address."""
+def on_postgres(
+    postgres: PostgresServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Every memory that the test opens lies in an empty schema of the server, or in that of its module where that says
+    `SHARES_A_HOME`; its address."""
+    if getattr(request.module, "SHARES_A_HOME", False):
+        yield request.getfixturevalue("module_on_postgres")
+        return
     name, url = postgres.fresh()
     monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
     yield url

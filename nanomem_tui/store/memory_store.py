@@ -27,6 +27,7 @@ from nanomem_tui.store.values import ROW_LAYERS
 if TYPE_CHECKING:
     from nanomem_tui.store.checkpoint import Batch, Written
     from nanomem_tui.store.database import Database
+    from nanomem_tui.store.postgres.behind import Behind
     from nanomem_tui.store.postgres.database import PgDatabase
 
 
@@ -53,6 +54,7 @@ class MemoryStore(RowStore):
         self.register: Callable[[str], None] = lambda _layer: None
         self._checkpointing = threading.Lock()
         self.deciding = Deciding(self.ledger.folder, self.refresh, self.source.deciding)
+        self.behind = self._behind() if self.server is not None else None
         self._trouble = {"recording": "", "checkpoint": ""}
         self._exported_at = time.monotonic()
         self._unfinished: dict[str, tuple[Operation, NanomemError]] = {}
@@ -90,12 +92,13 @@ class MemoryStore(RowStore):
                 return self._perform(operation, by_layer, durable=durable, recorded=decided.close)
 
     def _write_through(self, operation: Operation, by_layer: ByLayer, *, durable: bool) -> Operation:
-        """What a person decides is on the server before anybody on another machine can decide: those see no ledger of
-        ours. Where the server is away it waits in the ledger."""
+        """What a person decides goes to the server at once, behind him; nobody on another machine, who sees no ledger
+        of ours, decides before it is there. Where the server is away it waits in the ledger."""
+        assert self.behind is not None
         with self._lock:
             done = self._perform(operation, by_layer, durable=durable, recorded=lambda: None)
-        with contextlib.suppress(NanomemError):  # it is told in `degraded`
-            self.checkpoint()
+        self.source.decided()
+        self.behind.ask()
         return done
 
     def _perform(
@@ -132,6 +135,11 @@ class MemoryStore(RowStore):
             raise
         finally:
             self._performed = True
+
+    def _behind(self) -> Behind:
+        from nanomem_tui.store.postgres.behind import Behind
+
+        return Behind(self.checkpoint, self.source.written)
 
     def settle(self) -> None:
         """Finish, or take back, what a killed process left half done, before anything is built on it.
@@ -415,6 +423,8 @@ class MemoryStore(RowStore):
 
     def close(self) -> None:
         """Let go of files and locks; checkpoint first if something waits. Raises when that fails."""
+        if self.behind is not None:
+            self.behind.end()
         try:
             if self._performed and (self.ledger.pending or self._export_due):
                 self.checkpoint(final=True)

@@ -113,6 +113,12 @@ class Source:
         """Keep processes of other machines from deciding meanwhile: none writes to this file."""
         return contextlib.nullcontext()
 
+    def decided(self) -> None:
+        """Something was decided, and is yet to be written: other processes see it in our ledger."""
+
+    def written(self) -> None:
+        """What was decided is in the database."""
+
     def stamps(self) -> tuple[Stamp, Stamp]:
         """What tells that the database was written: of it and of its WAL."""
         return stamp(self._database), stamp(self._database.with_name("nanomem.db-wal"))

@@ -59,6 +59,12 @@ def texts(workspace: Path) -> set[str]:
         return {item.text for item in ws.items.all()}
 
 
+def settled(ws: Workspace) -> None:
+    """Until what was decided is on the server, or could not be written."""
+    assert ws.store.behind is not None
+    assert ws.store.behind.wait(30)
+
+
 # -- one process ----------------------------------------------------------------------------------------------------
 
 
@@ -199,12 +205,13 @@ def test_two_machines_know_each_other_s_decisions_at_once(home: Path, tmp_path: 
         assert here.id == there.id
         there.items.all()
         here.items.edit("ltm_1", text="decided here")
+        edit = here.log()[0].operation.id
         with pytest.raises(Conflict):
             there.perform(stale_edit())
         there.undo()
         assert next(item.text for item in there.items.all() if item.id == "ltm_1") == "item number 1"
         with pytest.raises(NanomemError):
-            here.undo(here.log()[1].operation.id)
+            here.undo(edit)
 
 
 def stale_edit() -> Operation:
@@ -319,6 +326,7 @@ def test_what_is_decided_while_the_server_is_away_is_written_when_it_is_back(pro
         ws.flush()
         proxy.cut()
         ws.items.add("while it was away")
+        settled(ws)
         assert "PostgreSQL does not answer" in ws.degraded
         with pytest.raises(StoreError):
             ws.flush()
@@ -466,6 +474,7 @@ def test_a_newer_release_that_comes_while_this_one_runs_is_told_and_nothing_is_l
         with server.alone() as raw:
             raw.execute("UPDATE nanomem_schema SET version = 99")
         ws.items.add("y")
+        settled(ws)
         assert "schema 99" in ws.degraded
         with server.alone() as raw:
             raw.execute("UPDATE nanomem_schema SET version = 3")
@@ -523,6 +532,7 @@ def test_a_member_of_one_workspace_reaches_no_other_by_any_way(
     outside = open_workspace(tmp_path / "theirs/home/workspace")
     assert "a secret of theirs" not in str(outside.items.all())
     outside.items.add("from outside")
+    settled(outside)
     assert "a right is missing" in outside.degraded
     kill(outside)
     with psycopg.connect(url.replace("postgres@", "member@"), autocommit=True) as raw:

@@ -112,7 +112,8 @@ def make_home(
 def kill(ws: Workspace) -> None:
     """End a workspace as a killed process does: nothing is flushed, its locks are free."""
     ws.store.ledger.close()
-    if ws.store.server is not None:
+    if ws.store.behind is not None:
+        ws.store.behind.end()
         ws.store.source.close()
     if ws.store._database is not None:
         ws.store._database.let_go()

@@ -33,6 +33,9 @@ def found(ws: Workspace, query: str, **rest: str) -> set[str]:
     return {hit.item.text for hit in ws.items.search(query, **rest)}  # type: ignore[arg-type]
 
 
+SHARES_A_HOME = True
+
+
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = make_home(tmp_path_factory.mktemp("search"), items=0)

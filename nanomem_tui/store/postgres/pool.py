@@ -22,6 +22,8 @@ LOOK = 5.0
 """Seconds after which the server is asked how often a workspace was written, whatever it told by itself."""
 AWAY = 5.0
 """Seconds for which a server that did not answer is not asked again whether anybody wrote."""
+NO_TABLE = "42P01"
+"""What the server says where nobody made the tables yet."""
 _WRITES = "SELECT writes FROM nanomem_workspaces WHERE workspace_id = %s"
 _POOLS: dict[tuple[int, str], Pool] = {}
 _LOCK = threading.Lock()
@@ -150,10 +152,18 @@ class Listener:
                 self._raw.execute(f"LISTEN {CHANNEL}")
         self._counts.update(note.payload for note in self._raw.notifies(timeout=0))
         if now - self._asked.get(workspace_id, -float("inf")) >= LOOK:
-            row = self._raw.execute(_WRITES, (workspace_id,)).fetchone()
-            writes = int(row[0]) if row is not None else 0
+            writes = self._written(workspace_id)
             self._counts[workspace_id] += writes != self._writes.get(workspace_id)
             self._writes[workspace_id], self._asked[workspace_id] = writes, now
+
+    def _written(self, workspace_id: str) -> int:
+        try:
+            row = self._raw.execute(_WRITES, (workspace_id,)).fetchone()
+        except self._trouble as error:
+            if getattr(error, "sqlstate", "") != NO_TABLE:
+                raise
+            return 0
+        return int(row[0]) if row is not None else 0
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -8,6 +8,7 @@ No server-side language is used, and no right beyond that to make tables.
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui.errors import AccessDenied, NewerDatabase, StoreError
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 VERSION = reader.SCHEMA_VERSION
 OLDEST_SERVER = 130_000
 """`server_version_num` of the oldest release that is known to work."""
+TRIES = 20
+"""Times that the first table is made, where another process makes it in the same moment."""
+TWINS = ("23505", "42P07", "42710")
+"""What the server says where another process made the same thing in the same moment."""
 OWN = ("nanomem_schema", "nanomem_workspaces", "nanomem_members", "nanomem_leases", "memory_words")
 """Tables that only a server has."""
 TABLES = (
@@ -109,25 +114,36 @@ def _walls(owner: str) -> tuple[str, ...]:
 def make(server: Server) -> None:
     """Bring the database to the present schema, one process at a time, all of it or nothing. Raises NewerDatabase,
     StoreError for a server that is too old, and what `Server.told` does."""
-    with server.alone() as raw:
-        found = found_in(raw)
-        if found is not None and found >= VERSION:
-            check(found, server.where)
+    for left in reversed(range(TRIES)):
+        try:
+            with server.alone() as raw:
+                _make(raw, server.where)
             return
-        if raw.info.server_version < OLDEST_SERVER:
-            what = f"the server is PostgreSQL {raw.info.server_version // 10_000}, and 13 is the oldest that will do"
-            raise StoreError(what, server.where, "use a newer server; nothing was changed")
-        with raw.transaction():
-            raw.execute("CREATE TABLE IF NOT EXISTS nanomem_schema (version BIGINT NOT NULL)")
-            raw.execute("LOCK TABLE nanomem_schema IN ACCESS EXCLUSIVE MODE")
-            found = found_in(raw) or 0
-            check(found, server.where)
-            owner = str(raw.execute("SELECT current_user").fetchone()[0])
-            for version, statements in steps(owner).items():
-                for statement in statements if version > found else ():
-                    raw.execute(statement)
-            raw.execute("DELETE FROM nanomem_schema")
-            raw.execute("INSERT INTO nanomem_schema (version) VALUES (%s)", (VERSION,))
+        except StoreError as error:
+            if not left or getattr(error.__cause__, "sqlstate", "") not in TWINS:
+                raise
+            time.sleep(0.05)
+
+
+def _make(raw: Any, where: str) -> None:
+    found = found_in(raw)
+    if found is not None and found >= VERSION:
+        check(found, where)
+        return
+    if raw.info.server_version < OLDEST_SERVER:
+        what = f"the server is PostgreSQL {raw.info.server_version // 10_000}, and 13 is the oldest that will do"
+        raise StoreError(what, where, "use a newer server; nothing was changed")
+    with raw.transaction():
+        raw.execute("CREATE TABLE IF NOT EXISTS nanomem_schema (version BIGINT NOT NULL)")
+        raw.execute("LOCK TABLE nanomem_schema IN ACCESS EXCLUSIVE MODE")
+        found = found_in(raw) or 0
+        check(found, where)
+        owner = str(raw.execute("SELECT current_user").fetchone()[0])
+        for version, statements in steps(owner).items():
+            for statement in statements if version > found else ():
+                raw.execute(statement)
+        raw.execute("DELETE FROM nanomem_schema")
+        raw.execute("INSERT INTO nanomem_schema (version) VALUES (%s)", (VERSION,))
 
 
 def found_in(raw: Any) -> int | None:

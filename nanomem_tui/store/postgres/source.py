@@ -6,6 +6,7 @@ Owns when it is asked whether anybody wrote. A server keeps its own copies and m
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -29,7 +30,10 @@ class PgSource:
     def __init__(self, server: Server) -> None:
         self.repaired: list[Problem] = []
         self._server = server
-        self._made = False
+        self._made = self._waits = False
+        self._lock = threading.RLock()
+        self._deciders = 0
+        self._held: contextlib.ExitStack | None = None
 
     @property
     def exists(self) -> bool:
@@ -62,18 +66,46 @@ class PgSource:
 
     @contextlib.contextmanager
     def deciding(self) -> Iterator[None]:
-        """Keep processes of other machines from deciding meanwhile, where the server answers; what they wrote before
-        is told by the next `stamps`."""
-        held = contextlib.ExitStack()
-        with contextlib.suppress(NanomemError):
-            if self.exists:
-                connection = held.enter_context(self._server.writing(durable=False))
-                with self._server.told():
-                    leases.hold(connection, self._server.workspace_id, "deciding")
-        self._server.pool.listener.ask(self._server.workspace_id)
+        """Keep processes of other machines from deciding meanwhile, where the server answers, and until what was
+        decided is on the server; what they wrote before is told by the next `stamps`."""
+        self._hold()
         try:
             yield
         finally:
+            with self._lock:
+                self._deciders -= 1
+                if not self._waits:
+                    self._let_go()
+
+    def _hold(self) -> None:
+        with self._lock:
+            self._deciders += 1
+            if self._held is not None:  # nobody else decided since
+                return
+            held = contextlib.ExitStack()
+            with contextlib.suppress(NanomemError):
+                if self.exists:
+                    connection = held.enter_context(self._server.writing(durable=False))
+                    with self._server.told():
+                        leases.hold(connection, self._server.workspace_id, "deciding")
+                    self._held = held
+            self._server.pool.listener.ask(self._server.workspace_id)
+
+    def decided(self) -> None:
+        """Something was decided, and is yet to be written."""
+        with self._lock:
+            self._waits = True
+
+    def written(self) -> None:
+        """What was decided is on the server, or cannot be written now: others may decide."""
+        with self._lock:
+            self._waits = False
+            if not self._deciders:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
             with contextlib.suppress(NanomemError):  # a server that is away holds nothing for us
                 held.close()
 
@@ -90,6 +122,8 @@ class PgSource:
 
     def close(self) -> None:
         """Let go of the connections."""
+        with self._lock:
+            self._let_go()
         self._server.close()
 
 
