@@ -282,13 +282,17 @@ class MemoryStore(RowStore):
         """Take over what was committed."""
         with self._lock:
             self._replayed = []
-            self.snapshot.settle(batch.rows, written.rows)
+            changed = self.snapshot.settle(batch.rows, written.rows)
             self.files.remembered(batch.memos)
             self._noticed = self._noticed[noticed:]
             self.ledger.moved(batch.operations, self.paths.quarantine)
             self._revision = max(self._revision, written.revision)
             self._changed_at = None if not self.dirty else time.monotonic()
             self.last_at, self.last_ms = batch.meta["last_at"], (time.perf_counter() - started) * 1000
+            self._writing, self._looked_in = False, ()
+            if changed:  # by us, or by another process that was looked at meanwhile: who writes it is told apart
+                with contextlib.suppress(NanomemError):
+                    self._begin_anew(changed)
 
     def _batch(self, started: float) -> tuple[Batch, int]:
         """What there is to write now, and how many notices of the agent's changes are in it."""

@@ -71,7 +71,8 @@ class RowStore:
             return copies, Source(paths, copies)
         from nanomem_tui.store.postgres.source import NoCopies, PgSource
 
-        return NoCopies(paths.backups, paths.ledger, self.workspace_id), PgSource(self.server)
+        source = PgSource(self.server, paths.database.with_name("store.lock"))
+        return NoCopies(paths.backups, paths.ledger, self.workspace_id), source
 
     @property
     def has_database(self) -> bool:
@@ -184,7 +185,9 @@ class RowStore:
         for operation in recorded:
             for change in self._unseen(operation) if operation.id not in done else ():
                 if (change.layer, change.key) in steps:
-                    step = ("" if operation.id in here else operation.id, change, operation.takes_up)
+                    # Added once more: it was deleted when that was decided. What an agent added is noticed by each.
+                    again = operation.takes_up or (change.before is None and operation.kind != "agent.changed")
+                    step = ("" if operation.id in here else operation.id, change, again)
                     steps[change.layer, change.key].append(step)
         for (layer, key), row in rows.items():
             self.snapshot.rebase(layer, key, row, steps[layer, key] if row else added_first(steps[layer, key]))

@@ -197,8 +197,10 @@ class Snapshot:
                     del self._base[key]
             self._changed(change.layer, (change.key,))
 
-    def settle(self, written: Sequence[DirtyRow], rows: Iterable[tuple[str, AnyRow]]) -> None:
-        """After a checkpoint: take the rows as the database has them now; what changed meanwhile stays dirty."""
+    def settle(self, written: Sequence[DirtyRow], rows: Iterable[tuple[str, AnyRow]]) -> list[RowKey]:
+        """After a checkpoint: take the rows as the database has them now; what changed meanwhile stays dirty, and is
+        named: what of it is another process's to write is told by the ledgers alone."""
+        changed: list[RowKey] = []
         with self.lock:
             sent = {(entry.layer, entry.row.id): entry.row for entry in written}
             for layer, row in rows:
@@ -212,7 +214,9 @@ class Snapshot:
                 else:
                     table[row.id] = merge_row(sent.get(key), present, row)
                     self._base[key] = row
+                    changed.append(key)
                 self._changed(layer, (row.id,))
+        return changed
 
     def take(self, layer: str, rows: Iterable[AnyRow]) -> list[AnyRow]:
         """Take rows that another process committed; those that are dirty here are given back, to be rebased."""

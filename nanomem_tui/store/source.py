@@ -89,25 +89,9 @@ class Source:
             self._examined = True
             return ask(connection)
 
-    @contextlib.contextmanager
-    def held(self, wait: float) -> Iterator[bool]:
+    def held(self, wait: float) -> contextlib.AbstractContextManager[bool]:
         """Keep other processes from writing meanwhile; makes no file, and does without where there is no lock."""
-        lock = self._database.with_name("store.lock")
-        try:
-            handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError:
-            yield True
-            return
-        try:
-            deadline = time.monotonic() + wait
-            held = atomic.try_lock(handle)
-            while not held and time.monotonic() < deadline:
-                time.sleep(0.01)
-                held = atomic.try_lock(handle)
-            with atomic.holding(lock) if held else contextlib.nullcontext():
-                yield held
-        finally:
-            os.close(handle)
+        return held(self._database.with_name("store.lock"), wait)
 
     def deciding(self) -> contextlib.AbstractContextManager[None]:
         """Keep processes of other machines from deciding meanwhile: none writes to this file."""
@@ -220,3 +204,23 @@ def _move_on(database: Path) -> None:
             "UPDATE memory_meta SET value = CAST(value AS INTEGER) + ? WHERE key LIKE '%:revision'", (AHEAD,)
         )
         connection.commit()
+
+
+@contextlib.contextmanager
+def held(lock: Path, wait: float) -> Iterator[bool]:
+    """Whether the lock of those who write was got in time, held until the end; true where there is no such file."""
+    try:
+        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        yield True
+        return
+    try:
+        deadline = time.monotonic() + wait
+        got = atomic.try_lock(handle)
+        while not got and time.monotonic() < deadline:
+            time.sleep(0.01)
+            got = atomic.try_lock(handle)
+        with atomic.holding(lock) if got else contextlib.nullcontext():
+            yield got
+    finally:
+        os.close(handle)

@@ -15,6 +15,8 @@ from nanomem_tui.curation.finders import finders
 from nanomem_tui.curation.values import Finding
 from tests.curation.junk import HELD_OUT, NOW, PARTS, Labelled, labelled, write_home
 
+SHARES_A_HOME = True
+
 KINDS = ("secret", "injection", "leak", "restated", "dated", "stale", "unused", "long", "orphan")
 
 

@@ -154,6 +154,7 @@ DECISIONS = (
 )  # fmt: skip
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 @pytest.mark.parametrize(("action", "decision"), DECISIONS)
 def test_a_decision_on_what_a_filter_lets_through_is_made_again(junk: Workspace, action: str, decision: str) -> None:
     operation = junk.triage.decide(junk.triage.findings(("long",)), decision)  # type: ignore[arg-type]
@@ -205,6 +206,7 @@ def test_a_move_of_the_inbox_holds_the_scope(junk: Workspace) -> None:
     assert moved["junk one"] == moved["junk two"] == "channel:telegram:chat:42"
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_an_inbox_step_and_an_item_step_are_one_change(junk: Workspace) -> None:
     before = state(junk), queue(junk)
     steps = (Step("toggle", "inbox", "shown", "is:long"), Step("pin", "items", "shown", "junk", {"pinned": True}))

@@ -11,6 +11,8 @@ from nanomem_tui.curation.places import Found, Place, Places
 from nanomem_tui.demo import build
 from nanomem_tui.workspace import Workspace, open_workspace
 
+SHARES_A_HOME = True
+
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:

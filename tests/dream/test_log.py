@@ -57,6 +57,7 @@ def test_tokens_cost_refused_and_dreamer_are_those_of_the_operation(workspace: P
         assert all(meta and meta["analysis"] == "They like tea." for meta in metas)
 
 
+@pytest.mark.sqlite("two homes of one id, which share a store on a server")
 def test_a_commit_that_no_operation_made_has_none_of_it(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         dream(ws, 2)

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -46,6 +46,7 @@ class Clocked:
     settings: Settings = field(default_factory=Settings)
     presence: Presence = field(default_factory=Presence)
     now: datetime = field(default_factory=lambda: datetime.now(UTC) + 24 * HOUR)
+    leads: bool = True
 
     @property
     def paths(self) -> Paths:
@@ -57,6 +58,9 @@ class Clocked:
 
     def agent(self) -> Presence:
         return self.presence
+
+    def leading(self, work: str) -> AbstractContextManager[bool]:
+        return nullcontext(self.leads)
 
     @property
     def schedule(self) -> Schedule:
@@ -284,6 +288,16 @@ def test_another_schedule_or_dream_is_waited_for(at: Clocked, name: str) -> None
     with held(at.paths.data / name):
         assert at.step() == "busy"
         assert (at.cursor, at.schedule.status()["failures"]) == (0, 0)
+    assert at.step() == "dreamt"
+
+
+def test_who_does_not_lead_waits_for_who_does(at: Clocked) -> None:
+    """Another machine that shares the memory dreams just now."""
+    at.on.remember("- [durable] User likes tea")
+    at.leads = False
+    assert at.step() == "busy"
+    assert at.cursor == 0
+    at.leads = True
     assert at.step() == "dreamt"
 
 

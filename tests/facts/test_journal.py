@@ -143,6 +143,7 @@ def test_somebody_elses_edit_is_no_edit_of_what_was_shown(ws: Workspace) -> None
     assert ws.journal.get(shown.id).text == "Ran to the harbour"
 
 
+@pytest.mark.sqlite("the file itself")
 def test_entries_outlive_the_process_and_stand_in_the_table_of_the_seed(ws: Workspace) -> None:
     noted(ws, "Walked to the harbour\n\x1b[2J")
     ws.flush()

@@ -94,6 +94,7 @@ def test_somebody_elses_edit_is_no_edit_of_what_was_shown(ws: Workspace) -> None
         ws.reflections.edit(shown.id, insight="Ask never", expected=shown)
 
 
+@pytest.mark.sqlite("the file itself")
 def test_they_stand_in_the_table_of_the_seed(ws: Workspace) -> None:
     added(ws)
     ws.flush()

@@ -70,6 +70,7 @@ def test_a_day_is_one_of_here(place: Path) -> None:
         assert [row.day for row in ws.usage.rows(1)] == ["2026-03-02"]
 
 
+@pytest.mark.sqlite("the file itself")
 def test_rows_outlive_the_process_and_stand_in_the_table_of_the_seed(ws: Workspace) -> None:
     ws.usage.add("dream", "gpt-4o", 100, 10)
     ws.flush()

@@ -136,6 +136,7 @@ def test_to_undo_what_was_told_hurries_nothing(workspace: Path, snapshot: Path) 
     assert count(workspace) == 16
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_what_writes_in_a_loop_does_not_wait(workspace: Path, snapshot: Path) -> None:
     imported(workspace, snapshot)
     with open_workspace(workspace) as ws:

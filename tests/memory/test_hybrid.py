@@ -26,6 +26,8 @@ from nanomem_tui.workspace import Workspace
 from tests.memory.senses import Senses, meaning_of
 from tests.store.homes import make_home
 
+SHARES_A_HOME = True
+
 CAR = "Ana has a red Skoda"
 ROWS = [CAR, "The invoice is due on Monday", "A dog sleeps here", "Tea without sugar"]
 
@@ -265,6 +267,7 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_near(
         assert not kinds or row.kind in kinds
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_expired_items_take_no_place_of_what_is_near(ws: Workspace) -> None:
     long_ago = clock.iso(clock.now() - timedelta(days=1))
     fill(ws, [item(f"old{n:03}", "a cat", kind="episodic", expires_at=long_ago) for n in range(450)])

@@ -116,6 +116,7 @@ def test_a_session_of_the_same_key_stands_beside_it(ws: Workspace, source: Path,
         ws.sessions.compact("telegram:1 (imported)", 1)
 
 
+@pytest.mark.sqlite("the file itself")
 def test_sessions_are_listed_where_our_database_cannot_be_read(
     home: Path, source: Path, transcript: Transcript
 ) -> None:

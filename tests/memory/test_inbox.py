@@ -105,6 +105,7 @@ def test_an_item_that_only_mentions_the_word_is_an_item(workspace: Path) -> None
         assert (len(ws.items.all()), ws.inbox.list()) == (4, [])
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_row_whose_free_fields_are_damaged_is_listed_and_counted(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         ws.items.set_enabled(["ltm_1", "ltm_2"], False)
@@ -255,6 +256,7 @@ def test_an_accepted_item_is_mirrored_then_and_not_before(ws: Workspace) -> None
     assert "needle number 1" not in facts.read_text()
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_secret_is_shown_as_it_is_stored_and_nowhere_else(workspace: Path) -> None:
     with open_workspace(workspace) as ws:
         turn(ws, "Remember that my password is hunter2x")

@@ -21,6 +21,8 @@ from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
+SHARES_A_HOME = True
+
 CHAT = Audience("telegram", "1", "7")
 TEXTS = st.lists(st.sampled_from(["tea", "dog", "小满", "sun"]), min_size=1, max_size=5).map(" ".join)
 AUDIENCES = [Audience(channel, chat, sender) for channel in ("telegram", "discord") for chat in "12" for sender in "78"]

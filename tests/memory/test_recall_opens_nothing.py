@@ -58,6 +58,7 @@ def asked(workspace: Path, how: str) -> tuple[int, str]:
     return done.returncode, done.stdout.splitlines()[-1]
 
 
+@pytest.mark.sqlite("a server is asked whether anybody wrote")
 def test_the_interpreter_tells_of_no_file(tmp_path: Path) -> None:
     code, report = asked(make_home(tmp_path, items=30), "audit")
     assert code == 0
@@ -65,6 +66,7 @@ def test_the_interpreter_tells_of_no_file(tmp_path: Path) -> None:
     assert json.loads(report)["seen"] == []
 
 
+@pytest.mark.sqlite("a server is asked whether anybody wrote")
 @pytest.mark.skipif(not only_computing.possible(), reason="this kernel cannot confine a process to computing")
 @pytest.mark.parametrize(("how", "code"), [("only", 0), ("open", -signal.SIGSYS), ("look", -signal.SIGSYS)])
 def test_a_question_makes_no_system_call_but_of_memory_and_locks(tmp_path: Path, how: str, code: int) -> None:

@@ -12,6 +12,8 @@ from nanomem_tui.memory.recall import Question, Recall
 from nanomem_tui.settings import Settings
 from tests.store.homes import make_home
 
+SHARES_A_HOME = True
+
 TOLD = {
     "zh-school": "小满每周三下午四点放学，要有人去接",
     "zh-coffee": "我喜欢喝黑咖啡，不加糖",

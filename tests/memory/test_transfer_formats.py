@@ -330,6 +330,7 @@ def test_nothing_is_no_export(tmp_path: Path) -> None:
         assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_backup_of_our_own_database_is_read_with_its_lessons(ws: Workspace, tmp_path: Path) -> None:
     ws.flush()
     expected = rows_of(ws)

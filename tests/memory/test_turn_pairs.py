@@ -23,6 +23,8 @@ from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, state_file
 from tests.store.homes import kill, make_home
 
+SHARES_A_HOME = True
+
 AT = "2026-03-01T10:00:00+00:00"
 NUMBERS = count()
 

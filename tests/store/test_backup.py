@@ -23,6 +23,8 @@ from nanomem_tui.paths import Paths, locate
 from nanomem_tui.store import backup, backup_archive, backup_files, backup_place
 from nanomem_tui.store.backup_archive import SUFFIX
 
+pytestmark = pytest.mark.sqlite("the file itself")
+
 
 def home(folder: Path) -> Path:
     """The workspace of a new agent's home."""

@@ -17,6 +17,8 @@ from nanomem_tui.paths import Paths
 from nanomem_tui.store import backup, backup_archive, backup_files, backup_place, backup_prune
 from tests.store.test_backup import make, paths, texts
 
+pytestmark = pytest.mark.sqlite("the file itself")
+
 __all__ = ["paths"]  # a fixture
 
 NUMBER = 6

@@ -35,6 +35,7 @@ def fill(place: Path, leave: int) -> Path:
     return filler
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_full_disk_loses_nothing_and_heals_by_itself(small_disk: Path) -> None:
     workspace = make_home(small_disk)
     ws = open_workspace(workspace)
@@ -197,6 +198,7 @@ def test_a_line_of_ten_megabytes_is_a_row_like_any_other(tmp_path: Path) -> None
     assert len(agent.read_lessons()[0]["bad_action"]) == 10_000_000
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_link_in_place_of_our_files_is_not_followed(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     ours = workspace.parent / "nanomem"
@@ -215,6 +217,7 @@ def test_a_link_in_place_of_our_files_is_not_followed(tmp_path: Path) -> None:
     assert state(workspace)["ltm_1"].text == "kept in the ledger"
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_busy_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nanomem_tui.store import database
 

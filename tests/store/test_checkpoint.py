@@ -57,6 +57,7 @@ def stored(workspace: Path, query: str = "SELECT count(*) FROM operations") -> l
 # -- the four triggers ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_due_after_enough_changes(tmp_path: Path, time: Clock) -> None:
     with open_workspace(make_home(tmp_path, items=10)) as ws:
         for number in range(1, 9):
@@ -70,6 +71,7 @@ def test_due_after_enough_changes(tmp_path: Path, time: Clock) -> None:
         assert ws.checkpoint_if_due() is None
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_the_number_is_a_setting_of_the_agent(tmp_path: Path, time: Clock) -> None:
     workspace = make_home(tmp_path, config={"agents": {"memory": {"flushEveryUpdates": 2, "flushIntervalSeconds": 9}}})
     with open_workspace(workspace) as ws:
@@ -97,6 +99,7 @@ def test_due_after_enough_time_with_a_change(tmp_path: Path, time: Clock) -> Non
         assert ws.checkpoint_if_due() is None
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_on_a_thread_beside_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nanomem_tui.store import checkpointer
 
@@ -132,6 +135,7 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_at_once_when_asked(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
@@ -142,6 +146,7 @@ def test_at_once_when_asked(tmp_path: Path) -> None:
     assert "remember this" in [row["text"] for row in Agent(workspace).items.values()]
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_when_the_process_stops(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
@@ -172,6 +177,7 @@ def test_stopping_after_reading_writes_nothing(tmp_path: Path) -> None:
 # -- exports ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_exports_come_at_most_once_in_an_interval_and_at_the_end(tmp_path: Path, time: Clock) -> None:
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
@@ -191,6 +197,7 @@ def test_exports_come_at_most_once_in_an_interval_and_at_the_end(tmp_path: Path,
     assert len(agent.read_items()) == 13
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_an_export_that_a_kill_prevented_is_made_good(tmp_path: Path, time: Clock) -> None:
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
@@ -213,6 +220,7 @@ def test_an_export_that_a_kill_prevented_is_made_good(tmp_path: Path, time: Cloc
         assert console.checkpoint_if_due() is None, "and is not owed any more"
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_audit_lines_that_a_kill_left_unmarked_are_not_written_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,6 +273,7 @@ def statements(ws: Workspace) -> Iterator[list[tuple[str, int]]]:
     database._connection = real
 
 
+@pytest.mark.sqlite("the file itself")
 def test_the_cost_of_a_checkpoint_grows_with_the_changes_and_not_with_the_store(tmp_path: Path) -> None:
     costs = []
     for size in (20, 2_000):
@@ -281,6 +290,7 @@ def test_the_cost_of_a_checkpoint_grows_with_the_changes_and_not_with_the_store(
     assert sum(rows for _, rows in costs[0]) < 40, costs[0]
 
 
+@pytest.mark.sqlite("the file itself")
 def test_many_rows_go_in_batches(tmp_path: Path) -> None:
     workspace = make_home(tmp_path, items=1_200)
     with open_workspace(workspace) as ws:
@@ -323,6 +333,7 @@ def test_items_are_compacted_only_beyond_the_buffer_and_undoably(
         assert len(ws.items.all()) == 10, "again once it grew by another tenth"
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_what_a_compaction_may_not_remove_stops_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", "2")
     workspace = make_home(tmp_path, items=8)
@@ -344,6 +355,7 @@ def test_no_cap_no_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 # -- adoption, files, trouble -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_the_first_change_adopts_what_the_agent_wrote(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
@@ -354,6 +366,7 @@ def test_the_first_change_adopts_what_the_agent_wrote(tmp_path: Path) -> None:
         assert ws.items.get("ltm_2").source == "explicit_user"
 
 
+@pytest.mark.sqlite("the file itself")
 def test_everything_of_ours_is_private(tmp_path: Path) -> None:
     import os
 
@@ -374,6 +387,7 @@ def test_everything_of_ours_is_private(tmp_path: Path) -> None:
         os.umask(before)
 
 
+@pytest.mark.sqlite("the file itself")
 def test_degraded_while_the_database_cannot_be_written_and_well_again_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -413,6 +427,7 @@ def test_a_turn_that_is_not_durable_survives_a_kill(tmp_path: Path) -> None:
     assert state(workspace)["ltm_1"].hits == 8
 
 
+@pytest.mark.sqlite("a server keeps no NUL: tests/postgres has the others")
 def test_texts_of_every_kind_come_back_from_the_database(tmp_path: Path) -> None:
     texts = [
         "plain",

@@ -18,6 +18,8 @@ from nanomem_tui.store import copies, mending
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, files, kill, make_home, state
 
+pytestmark = pytest.mark.sqlite("the file itself")
+
 
 def ours(workspace: Path) -> Path:
     return workspace.parent / "nanomem"

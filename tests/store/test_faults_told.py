@@ -51,6 +51,7 @@ def test_a_backup_that_cannot_be_written_leaves_nothing(ws: Workspace, monkeypat
     assert list(folder_of(ws.paths).iterdir()) == []
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_backup_that_came_out_torn_is_taken_away(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     real = backup.Writer.close
 
@@ -64,6 +65,7 @@ def test_a_backup_that_came_out_torn_is_taken_away(ws: Workspace, monkeypatch: p
     assert list(folder_of(ws.paths).iterdir()) == []
 
 
+@pytest.mark.sqlite("the file itself")
 def test_what_a_restore_takes_away_stays_away(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder is fsynced: an operation that came back with a power cut would be done again."""
     made = backup.make(ws.paths, ws.layout)

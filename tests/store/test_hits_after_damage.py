@@ -13,6 +13,8 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, kill, make_home
 
+pytestmark = pytest.mark.sqlite("the file itself")
+
 KEY = "ltm_1"
 DATABASE = "nanomem/nanomem.db"
 

@@ -67,6 +67,7 @@ def test_one_thing_of_it_is_found_without_the_others(ws: Workspace) -> None:
     assert [one.key for one in imported(ws).of(last)] == [last]
 
 
+@pytest.mark.sqlite("the file itself")
 def test_the_keys_of_it_are_known_without_what_became_of_them(ws: Workspace) -> None:
     found = imported(ws)
     tracemalloc.start()

@@ -60,6 +60,7 @@ def test_the_steps_make_the_tables_that_the_models_declare(tmp_path: Path) -> No
     assert {"memory_entries", "lessons", "records", "vectors", "operations", "idx_memory_counts"} <= made.keys()
 
 
+@pytest.mark.sqlite("the file itself")
 def test_the_first_change_of_a_workspace_loads_no_sqlmodel(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     code = (
@@ -78,6 +79,7 @@ def test_a_schema_that_another_process_made_meanwhile_is_met(tmp_path: Path) -> 
     assert version(tmp_path / "x.db") == reader.SCHEMA_VERSION
 
 
+@pytest.mark.sqlite("the file itself")
 def test_nothing_runs_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[int] = []
     real = dict(migrations.STEPS)
@@ -112,6 +114,7 @@ def old(tmp_path: Path) -> Path:
     return workspace
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_migration_backs_up_first(old: Path, next_schema: int) -> None:
     ours = old.parent / "nanomem"
     assert state(old)["ltm_1"].text == "before the migration", "an older schema is read as it is"
@@ -130,6 +133,7 @@ def test_a_migration_backs_up_first(old: Path, next_schema: int) -> None:
     assert state(old)["ltm_2"].pinned
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_migration_that_fails_leaves_the_schema_it_found(
     old: Path, next_schema: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ def test_a_dream_by_root_leaves_everything_to_the_agent(tmp_path: Path, versione
     assert (paths.workspace / "USER.md").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.sqlite("the file itself")
 @needs_root
 def test_what_root_remembers_and_checkpoints_is_the_agents(tmp_path: Path) -> None:
     workspace = tmp_path / "home/workspace"

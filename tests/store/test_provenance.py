@@ -111,6 +111,7 @@ def test_a_turn_that_does_not_say_who_lets_nothing_in(ws: Workspace, layer: str)
         ws.perform(released(layer, row, "agent", "turn"))
 
 
+@pytest.mark.sqlite("triggers: see the decision on a memory on a server")
 @pytest.mark.parametrize("layer", ROWS)
 def test_the_database_refuses_whoever_writes_past_the_store(home: Path, layer: str) -> None:
     with open_workspace(home) as ws:
@@ -144,6 +145,7 @@ def test_a_row_that_names_no_source_is_kept_as_of_an_unknown_one(home: Path, ws:
         assert again.items.get("ltm_nowhere").source == "unknown"
 
 
+@pytest.mark.sqlite("triggers: see the decision on a memory on a server")
 def test_the_doctor_names_a_rule_that_somebody_took_out(home: Path) -> None:
     with open_workspace(home) as ws:
         ws.items.add("Likes tea")

@@ -64,6 +64,7 @@ def test_the_columns_are_those_of_the_models() -> None:
         assert optional == {name for name, kind in kinds.items() if "None" in kind}
 
 
+@pytest.mark.sqlite("the file itself")
 def test_the_tables_that_the_reader_names_exist(workspace: Path) -> None:
     names = {
         table.__tablename__
@@ -87,6 +88,7 @@ def test_reading_imports_no_heavy_library_and_leaves_no_file(workspace: Path) ->
     assert files(workspace.parent) == before
 
 
+@pytest.mark.sqlite("the file itself")
 def test_both_sides_know_the_same_rows(workspace: Path) -> None:
     with reader.open_database(database(workspace)) as connection:
         ws_id = open_workspace(workspace).id
@@ -105,6 +107,7 @@ def test_both_sides_know_the_same_rows(workspace: Path) -> None:
         assert reader.items(connection, "another workspace") == []
 
 
+@pytest.mark.sqlite("the file itself")
 def test_each_row_carries_a_hash_of_what_it_was(workspace: Path) -> None:
     connection = sqlite3.connect(database(workspace))
     hashes = dict(connection.execute("SELECT id, row_hash FROM memory_entries"))
@@ -118,6 +121,7 @@ def test_each_row_carries_a_hash_of_what_it_was(workspace: Path) -> None:
     assert row_hash(changed) != hashes["ltm_1"]
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_flipped_bit_in_a_text_costs_a_character(workspace: Path) -> None:
     without_copies(workspace)
     damage(workspace, "UPDATE memory_entries SET content = CAST(? AS TEXT) WHERE id = 'ltm_1'", b"nee\xe4le")
@@ -130,6 +134,7 @@ def test_a_flipped_bit_in_a_text_costs_a_character(workspace: Path) -> None:
     assert state(workspace)["ltm_1"].text == "needle"
 
 
+@pytest.mark.sqlite("the file itself")
 def test_the_doctor_finds_what_changed_in_silence(workspace: Path) -> None:
     without_copies(workspace)
     with open_workspace(workspace) as ws:
@@ -144,6 +149,7 @@ def test_the_doctor_finds_what_changed_in_silence(workspace: Path) -> None:
         assert not [problem for problem in ws.doctor() if "ltm_1" in problem.what]
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_damaged_operation_costs_itself(workspace: Path) -> None:
     damage(workspace, "UPDATE operations SET body_json = '{broken' WHERE kind = 'items.delete'")
     damage(workspace, "UPDATE operations SET body_json = CAST(? AS TEXT) WHERE kind = 'items.edit'", b"\xff\xfe")
@@ -154,6 +160,7 @@ def test_a_damaged_operation_costs_itself(workspace: Path) -> None:
         ws.items.set_pinned(["ltm_3"], True)
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_newer_database_is_refused_and_not_touched(workspace: Path) -> None:
     damage(workspace, f"PRAGMA user_version = {reader.SCHEMA_VERSION + 1}")
     before = files(workspace.parent)
@@ -169,6 +176,7 @@ def test_a_newer_database_is_refused_and_not_touched(workspace: Path) -> None:
     assert files(workspace.parent) == before
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_schema_number_that_nobody_gave_is_damage(workspace: Path) -> None:
     before = state(workspace)
     damage(workspace, f"PRAGMA user_version = {reader.SCHEMA_VERSION | 1 << 18}")
@@ -178,6 +186,7 @@ def test_a_schema_number_that_nobody_gave_is_damage(workspace: Path) -> None:
         assert "shown is the copy of" in ws.problems()[0].what
 
 
+@pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("kind", ["head", "middle", "text", "cut"])
 def test_a_corrupt_database_is_one_clear_line_and_is_kept(workspace: Path, kind: str) -> None:
     without_copies(workspace)
@@ -209,6 +218,7 @@ def test_a_corrupt_database_is_one_clear_line_and_is_kept(workspace: Path, kind:
     }
 
 
+@pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("size", [0, 4096])
 def test_where_making_the_database_was_cut_off_it_is_made_anew(tmp_path: Path, size: int) -> None:
     workspace = make_home(tmp_path)
@@ -231,6 +241,7 @@ def test_where_making_the_database_was_cut_off_it_is_made_anew(tmp_path: Path, s
     assert (rows["ltm_1"].text, rows["ltm_2"].text, len(rows)) == ("acknowledged", "more", 7)
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_wal_that_a_kill_left_is_read_and_not_changed(workspace: Path) -> None:
     ws = open_workspace(workspace)
     ws.items.edit("ltm_3", text="only in the wal")
@@ -255,6 +266,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_copy_is_read_where_sqlite_cannot_make_its_files(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run([sys.executable, "-c", KILLED, str(workspace)], check=False)
     real, opened = sqlite3.connect, []

@@ -71,6 +71,7 @@ def written_when_asked(monkeypatch: pytest.MonkeyPatch, asked: str, write: Calla
     assert written
 
 
+@pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("table", ["memory_meta", "memory_entries", "lessons", "row_hash"])
 def test_rows_and_what_is_known_of_them_are_of_one_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
@@ -96,6 +97,7 @@ def test_rows_and_what_is_known_of_them_are_of_one_moment(
     assert state(workspace)["ltm_1"].hits == 1 + 3
 
 
+@pytest.mark.sqlite("the file itself")
 def test_what_waited_and_is_written_while_it_is_read_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It leaves the ledger for the database when both were read: the rows without it, the ledger's with it."""
     workspace = make_home(tmp_path)

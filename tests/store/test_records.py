@@ -76,6 +76,7 @@ def test_two_processes_see_each_other(tmp_path: Path) -> None:
         assert texts(ws) == {"journal_1": "Met Bo"}
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_database_of_before_records_is_read_and_then_brought_up_to_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_database_of_before_records_is_read_and_then_brought_up_to_date(
         assert list(ws.paths.backups.glob("*before-schema*"))
 
 
+@pytest.mark.sqlite("the file itself")
 def test_a_flipped_bit_in_a_record_is_noticed(tmp_path: Path) -> None:
     place = made(tmp_path)
     with open_workspace(place) as ws:
@@ -108,6 +110,7 @@ def test_a_flipped_bit_in_a_record_is_noticed(tmp_path: Path) -> None:
         assert any("journal_1" in problem.what for problem in ws.problems())
 
 
+@pytest.mark.sqlite("the file itself")
 def test_the_tables_of_the_seed_are_there_to_be_asked(tmp_path: Path) -> None:
     place = made(tmp_path)
     with open_workspace(place) as ws:

@@ -15,6 +15,8 @@ from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home, state
 
+SHARES_A_HOME = True
+
 AT = "2026-03-01T10:00:00+00:00"
 NUMBER = 40_000
 

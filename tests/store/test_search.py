@@ -175,7 +175,7 @@ def test_an_index_of_another_tokenizer_is_not_used_and_is_made_anew(
     version, cut = words.VERSION + 1, words.tokens
     monkeypatch.setattr(words, "VERSION", version)
     monkeypatch.setattr(reindex, "VERSION", version)
-    for module in (reindex, search, word_index):
+    for module in (words, reindex, search, word_index):
         monkeypatch.setattr(module, "tokens", lambda text: [word + "x" for word in cut(text)])
     monkeypatch.setattr(questions, "query_words", lambda text: {w + "x": w for w in words.query_words(text)})
     monkeypatch.setattr(questions, "query_weights", lambda text: dict.fromkeys(questions.query_words(text), 1.0))

@@ -241,6 +241,7 @@ def test_an_undo_of_what_another_has_yet_to_write_stays_whoever_writes_first(
     assert rows(workspace)[key].text == "v1"
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_markers_of_what_others_have_yet_to_write_go_when_they_wrote(workspace: Path) -> None:
     agent = open_workspace(workspace)
     key = agent.items.add("one")[1].id

@@ -130,6 +130,7 @@ def test_an_export_of_one_is_no_change_of_the_agent_to_the_other(tmp_path: Path)
     other.close()
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_what_changes_while_a_checkpoint_writes_is_kept_and_so_is_what_it_merged(tmp_path: Path) -> None:
     from nanomem_tui.store import checkpoint
 
@@ -156,9 +157,40 @@ def test_what_changes_while_a_checkpoint_writes_is_kept_and_so_is_what_it_merged
     other.close()
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
+def test_what_is_seen_of_another_while_a_checkpoint_writes_is_counted_once(tmp_path: Path) -> None:
+    """A console's checkpoint runs on a thread, its looks at what others recorded on another."""
+    from nanomem_tui.store import checkpoint
+
+    person, agent = two(make_home(tmp_path), adopted=True)
+    bump(agent, "ltm_1", 2)
+    person.refresh()
+    person.items.edit("ltm_1", text="edited")
+    real = checkpoint.write
+
+    def meanwhile(*args: object) -> checkpoint.Written:
+        written = real(*args)  # type: ignore[arg-type]
+        bump(agent, "ltm_1", 5)
+        person.refresh()
+        assert person.items.get("ltm_1").hits == 8
+        return written
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoint, "write", meanwhile)
+        person.flush()
+    assert person.items.get("ltm_1").hits == 8
+    person.items.edit("ltm_1", text="edited again")
+    person.flush()
+    agent.close()
+    person.close()
+    found = state(tmp_path / "home" / "workspace")["ltm_1"]
+    assert (found.text, found.hits) == ("edited again", 8)
+
+
 # -- ledger files of processes that ended -----------------------------------------------------------------------------
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_a_living_process_keeps_its_ledger_file(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     one, other = two(workspace, adopted=True)
@@ -303,6 +335,7 @@ def test_two_real_processes_at_once_lose_nothing(tmp_path: Path) -> None:
     assert not list((workspace.parent / "nanomem" / "ledger").rglob("*.ledger"))
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_reading_beside_a_writer_changes_none_of_its_files(tmp_path: Path) -> None:
     workspace = make_home(tmp_path)
     writer = open_workspace(workspace)
@@ -393,6 +426,7 @@ def turn(ws, item_id: str) -> None:
     ws.store.perform(new_operation("turn", "a turn", [change_of("item", row, row._replace(hits=row.hits + 1))]))
 
 
+@pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
 def test_what_another_is_writing_is_not_taken_for_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An operation is kept, then written, then cleared; who reads the ledgers before and the rest meanwhile sees it in
     the kept file alone, and must not do it again."""

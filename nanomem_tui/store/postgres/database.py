@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanomem_tui.store import sql
+from nanomem_tui.errors import from_os_error
+from nanomem_tui.store import atomic, sql
+from nanomem_tui.store.database import LOCK, LOCK_WAIT
 from nanomem_tui.store.postgres import schema
 from nanomem_tui.store.postgres.pool import CHANNEL
 
@@ -40,11 +42,22 @@ class PgDatabase:
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
         """One transaction that keeps every other writer of this workspace out, committed at the end; not `durable`: it
         does not wait for the disk. Raises the errors of `locked`."""
-        with self.locked(), self._server.writing(durable=durable) as connection:
+        with self.locked(), self._of_this_home(), self._server.writing(durable=durable) as connection:
             hold(connection, self._server.workspace_id)
             yield connection
             if durable:
                 connection.execute("SELECT pg_notify(?, ?)", (CHANNEL, self._server.workspace_id))
+
+    @contextlib.contextmanager
+    def _of_this_home(self) -> Iterator[None]:
+        """Keep other processes of this home out too: one that writes its agent's files remembers what it wrote in the
+        same transaction, and nobody looks at them in between."""
+        try:
+            atomic.make_folder(self.path.parent)
+            with atomic.locked(self.path.with_name(LOCK), wait=LOCK_WAIT):
+                yield
+        except OSError as error:
+            raise from_os_error(error, "writing the database") from error
 
     def close(self) -> None:
         """Let go of the connections."""

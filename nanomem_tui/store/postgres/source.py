@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nanomem_tui.errors import CorruptDatabase, NanomemError, Problem
 from nanomem_tui.store.copies import Copies
 from nanomem_tui.store.postgres import leases, schema
+from nanomem_tui.store.source import held
 
 if TYPE_CHECKING:
     from nanomem_tui.store.postgres.server import Server
@@ -27,7 +28,9 @@ class PgSource:
 
     damage: Problem | None = None
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, lock: Path) -> None:
+        """`lock`: the file whose flock every writer of this home holds."""
+        self._lock_file = lock
         self.repaired: list[Problem] = []
         self._server = server
         self._made = self._waits = False
@@ -42,10 +45,8 @@ class PgSource:
             with self._server.alone() as raw:
                 found = schema.found_in(raw)
                 schema.check(found or 0, self._server.where)
-                raw.execute("SELECT set_config('nanomem.workspace', %s, false)", (self._server.workspace_id,))
-                asked = "SELECT 1 FROM memory_meta WHERE key = %s"
-                key = f"{self._server.workspace_id}:revision"
-                self._made = bool(found) and raw.execute(asked, (key,)).fetchone() is not None
+                asked = "SELECT 1 FROM nanomem_workspaces WHERE workspace_id = %s"
+                self._made = bool(found) and raw.execute(asked, (self._server.workspace_id,)).fetchone() is not None
         return self._made
 
     def read(self, ask: Callable[[Connection], T]) -> T:
@@ -59,10 +60,9 @@ class PgSource:
         with self._server.reading() as connection:
             yield connection
 
-    @contextlib.contextmanager
-    def held(self, wait: float) -> Iterator[bool]:
-        """Other processes of this machine that write the agent's files are kept out by who writes those."""
-        yield True
+    def held(self, wait: float) -> contextlib.AbstractContextManager[bool]:
+        """Keep other processes of this home from writing its agent's files meanwhile."""
+        return held(self._lock_file, wait)
 
     @contextlib.contextmanager
     def deciding(self) -> Iterator[None]:
