@@ -1,4 +1,5 @@
-"""Who holds which exclusive lock of a file for how long: seen from outside, in /proc/locks (Linux)."""
+"""Who holds which exclusive lock of a file for how long: seen from outside, in /proc/locks (Linux); and what the disk
+itself takes for a write meanwhile, which nobody who waits for it can be quicker than."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 ALIVE = (".ledger", ".spool", "grpc.lock")
 """Ends of files whose locks say that a process lives."""
@@ -16,6 +18,43 @@ LATE = 0.01
 
 LONG = 50.0
 """Milliseconds."""
+AROUND = 0.5
+"""Seconds before and after a lock in which the disk counts as the one that it was held on."""
+
+
+class Held(NamedTuple):
+    """A lock that was held long: by whom, of which file, milliseconds, and when it ended in seconds after the start."""
+
+    who: str
+    name: str
+    ms: float
+    at: float
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.name} {self.ms:.0f} ms, {self.at:.0f} s after the start"
+
+
+class Disk:
+    """A bare write of 4 kB with its fsync in a folder, again and again: what the disk takes for it, and when."""
+
+    def __init__(self, folder: Path) -> None:
+        self._handle = os.open(folder / "disk", os.O_WRONLY | os.O_CREAT, 0o600)
+        self._began = time.perf_counter()
+        self.took: list[tuple[float, float]] = []
+        """When each ended, in seconds after the start, and its milliseconds."""
+
+    def write(self) -> None:
+        """One."""
+        began = time.perf_counter()
+        os.pwrite(self._handle, b"x" * 4096, 0)
+        os.fsync(self._handle)
+        end = time.perf_counter()
+        self.took.append((end - self._began, (end - began) * 1000))
+
+    def near(self, held: Held) -> float:
+        """The longest milliseconds of one around the time of a lock."""
+        begin = held.at - held.ms / 1000 - AROUND
+        return max((ms for at, ms in self.took if begin <= at and at - ms / 1000 <= held.at + AROUND), default=0.0)
 
 
 @dataclass
@@ -29,8 +68,8 @@ class Locks:
     who: dict[int, str]
     held: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
     looks: int = 0
-    long: list[str] = field(default_factory=list)
-    """Those held longer than `LONG` milliseconds, with the moment."""
+    long: list[Held] = field(default_factory=list)
+    """Those held longer than `LONG` milliseconds."""
     _began: float = field(default_factory=time.perf_counter)
     _since: dict[tuple[str, ...], float] = field(default_factory=dict)
     _looked: float = 0.0
@@ -56,7 +95,7 @@ class Locks:
                 who, ms = self.who.get(int(lock[0]), "another"), max(0.0, end - began) * 1000
                 self.held[who, name].append(ms)
                 if ms > LONG:
-                    self.long.append(f"{who}: {name} {ms:.0f} ms, {now - self._began:.0f} s after the start")
+                    self.long.append(Held(who, name, ms, now - self._began))
         self._looked = now
         self.looks += 1
 

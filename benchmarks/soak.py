@@ -13,10 +13,12 @@ is told turns; `nanomem serve grpc`, which is told goals, tasks and events by a 
   itself doubles meanwhile, and a console shows all of it: its last third counts beside another one that is started
   then, and shown the same;
 - locks: /proc/locks is read every two milliseconds, and who holds an exclusive lock of a file of the home for how long
-  is told by file. Left out are locks that say that a process lives: those of a ledger, a spool, a service.
+  is told by file. Left out are locks that say that a process lives: those of a ledger, a spool, a service. Who holds
+  one while the disk writes holds it for as long as the disk takes: a bare write with its fsync is timed ten times a
+  second in the same folder.
 
-Exits with 1 where something is lost, a lock was held longer than 50 ms, or memory grew by more than a tenth beside
-both.
+Exits with 1 where something is lost, a lock was held longer than 50 ms beyond the longest bare write of that second, or
+memory grew by more than a tenth beside both.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _locks import LONG, Locks
+from _locks import LONG, Disk, Held, Locks
 from _pty import Terminal
 
 from nanomem_tui import open_workspace
@@ -279,13 +281,14 @@ def soaked(folder: Path, workspace: Path, python: str, minutes: float) -> dict[s
         _until_served(client)
         engine, service, console = Engine(turns), Service(client), Console(terminal)
         pids = {"console": terminal.pid, "agent": agent.pid, "engine": turns.pid, "gRPC": grpc.pid}
-        locks, broke = Locks(folder, {pid: one for one, pid in pids.items()}), list[str]()
+        locks, broke, disk = Locks(folder, {pid: one for one, pid in pids.items()}), list[str](), Disk(folder)
         memory: dict[str, list[float]] = {one: [] for one in pids}
         end = time.monotonic() + minutes * 60
         threads = [
             repeat(engine.work, 0.5, end, broke),
             repeat(service.work, 0.2, end, broke),
             repeat(console.work, 0.5, end, broke),
+            repeat(lambda _number: disk.write(), 0.1, end, broke),
         ]
         watch = threading.Thread(target=_watched, args=(locks, end))
         watch.start()
@@ -302,7 +305,7 @@ def soaked(folder: Path, workspace: Path, python: str, minutes: float) -> dict[s
         turns.communicate()
         grpc.terminate()
         grpc.wait()
-    found = told_of(workspace, python, told, engine, service, console, locks, memory, broke, minutes)
+    found = told_of(workspace, python, told, engine, service, console, locks, disk, memory, broke, minutes)
     fresh = fresh_mb(nanomem)
     row = found["resident MB"]["console"]
     row |= {"started then": fresh, "beside that": row["last third"] / fresh}
@@ -344,7 +347,7 @@ def _until_served(client: MemoryClient) -> None:
 
 def told_of(
     workspace: Path, python: str, told: Told, engine: Engine, service: Service, console: Console, locks: Locks,
-    memory: dict[str, list[float]], broke: list[str], minutes: float,
+    disk: Disk, memory: dict[str, list[float]], broke: list[str], minutes: float,
 ) -> dict[str, Any]:  # fmt: skip
     """The table, and what of it is not as it must be."""
     lost = lost_of(workspace, python, told, engine, service, console)
@@ -362,18 +365,23 @@ def told_of(
         grown[name] = {"first": all_mb[0], "second third": middle, "last third": last, "of it": last / middle}
     failed = list(broke)
     failed += [f"{count[1]} of {count[0]} lost: {name}" for name, count in lost.items() if count[1]]
-    ours = {name: row for name, row in held.items() if not name.startswith("agent: ")}
-    failed += [f"{name} was held {row['max']:.0f} ms" for name, row in ours.items() if row["max"] > LONG]
+    failed += [f"held, {disk.near(one):.0f} ms a bare write: {one}" for one in locks.long if _is_too_long(one, disk)]
     failed += [f"log --verify: {verified.stdout[-400:]}"] if verified.returncode else []
     failed += [f"doctor: {doctor.stdout[-2000:]}"] if doctor.returncode else []
     return {
         "minutes": minutes, "told and lost": lost, "keys": console.keys, "events": service.events,
         "resident MB": grown, "locks held ms": held, "looks at the locks": locks.looks,
-        "locks held long": locks.long,
+        "locks held long": [f"{one}; a bare write then {disk.near(one):.0f} ms" for one in locks.long],
+        "bare writes ms": _spread([ms for _, ms in disk.took]),
         "locks held to the end": locks.forever(),
         "turn ms": _spread(engine.ms), "record ms": _spread(service.ms), "log": " ".join(verified.stdout.split())[:120],
         "failed": failed,
     }  # fmt: skip
+
+
+def _is_too_long(held: Held, disk: Disk) -> bool:
+    """Whether it was one of ours, and the disk alone does not say why."""
+    return held.who != "agent" and held.ms > LONG + disk.near(held)
 
 
 def _spread(ms: list[float]) -> dict[str, float]:
