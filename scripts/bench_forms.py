@@ -33,6 +33,7 @@ QUICK = {
     "duplicates": ["--n", "5000", "--floor", "1000"],
     "git_speed": ["--commits", "200"],
     "keeping_speed": ["--n", "1000", "10000", "--rounds", "3"],
+    "knowledge": [],
     "moments": ["--n", "5000", "--edits", "500"],
     "operational": ["--n", "2000", "--rounds", "3"],
     "recall": ["--quick"],
@@ -46,7 +47,7 @@ QUICK = {
     "turn_speed": ["--items", "1000", "--rounds", "10"],
     "vectors": ["--quick"],
 }
-"""What is not here has no small form."""
+"""What is not here takes minutes however small: `trust` and `soak`."""
 LARGE = (
     Run("keeping_speed", "keeping_speed", ["--n", "1000", "1000000", "--rounds", "3"]),
     Run("recall_speed", "recall_speed", ["--n", "1000000"]),
