@@ -357,12 +357,12 @@ def _sizes(found: Figures) -> str:
 
 
 def _about(kept: dict[str, Any]) -> list[str]:
-    parts = list(kept.values())
+    parts = [part for name, part in kept.items() if name in ROWS]
     if not parts:
         return []
     versions, machine = parts[-1]["versions"], parts[-1]["machine"]
     days = sorted({part["at"][:10] for part in parts})
-    loads = [load for part in parts for load in part["load"] if load is not None]
+    loads = [load for part in parts for load in part["load"]]
     about = (
         f"{machine['cores']} cores, {machine['system']} {machine['processor']}, Python {versions['python']}, SQLite "
         f"{versions['sqlite']}, Textual {versions['textual']}; {' to '.join(dict.fromkeys((days[0], days[-1])))}; load "

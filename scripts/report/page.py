@@ -101,17 +101,12 @@ def _about(name: str, part: dict[str, Any]) -> str:
     machine, found = part["machine"], part["figures"]
     versions = ", ".join(f"{library} {version}" for library, version in part["versions"].items())
     told = [
-        f"`{command}`, {part['at'][:10]}, {_noted(part['seconds'])} s, at commit {part['commit']}.",
+        f"`{command}`, {part['at'][:10]}, {part['seconds']} s, at commit {part['commit']}.",
         f"{machine['cores']} cores, {machine['system']} {machine['processor']}; {versions}.",
-        f"Load {' before, '.join(map(_noted, part['load']))} after; {_taken(found)}.",
+        f"Load {part['load'][0]:g} before, {part['load'][1]:g} after; {_taken(found)}.",
     ]
     told += [f"Left out: {who} ({why})." for who, why in sorted(found.get("left out", {}).items())]
     return " ".join(told)
-
-
-def _noted(value: float | None) -> str:
-    """A number that the run noted; counts that were carried over from a table have none."""
-    return "?" if value is None else f"{value:g}"
 
 
 def _taken(found: dict[str, Any]) -> str:
