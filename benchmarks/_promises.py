@@ -17,6 +17,14 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 
+def numbers() -> dict[str, int]:
+    """How many writers and kinds of files there are, for the words of the table."""
+    from tests.crash import writers
+    from tests.formats import test_fuzz
+
+    return {"writers": len(writers.WRITERS), "kinds": len(test_fuzz.PARSERS)}
+
+
 def new_home(folder: Path) -> Path:
     """An empty workspace."""
     home = Path(tempfile.mkdtemp(dir=folder)) / "workspace"

@@ -180,23 +180,20 @@ class RankBm25:
         return [self.keys[at] for at in sorted(range(len(scores)), key=lambda at: -scores[at])[:k]]
 
 
-class Taosmd:
-    """The peer: taosmd, the best memory that runs offline, with MiniLM; in a process and an environment of its own.
+class Peer:
+    """Another memory library, in a process and an environment of its own: `.peers/<folder>` (`make peer`), or the one
+    whose Python the variable of the environment names."""
 
-    That is `.peers/taosmd` (`make peer`), or the one whose Python NANOMEM_PEER names.
-    """
-
-    name = "taosmd, MiniLM"
+    folder = variable = program = name = ""
     slow = True
 
     def __init__(self) -> None:
-        python = Path(os.environ.get("NANOMEM_PEER") or ROOT / ".peers" / "taosmd" / "bin" / "python")
+        python = Path(os.environ.get(self.variable) or ROOT / ".peers" / self.folder / "bin" / "python")
         if not python.is_file():
-            raise ImportError("taosmd is not installed: `make peer`")
-        program = ROOT / "benchmarks" / "peers" / "taosmd_peer.py"
-        self.child = subprocess.Popen(
-            [str(python), str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+            raise ImportError(f"{self.folder} is not installed: `make peer`")
+        words = [str(python), str(ROOT / "benchmarks" / "peers" / self.program)]
+        pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
+        self.child = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=quiet)
         self.name = self._answer()["name"]
 
     def index(self, items: list[DocumentItem]) -> None:
@@ -219,11 +216,23 @@ class Taosmd:
         line = self.child.stdout.readline()
         if not line:
             self.child.communicate()
-            raise ImportError("taosmd does not start: run benchmarks/peers/taosmd_peer.py in its environment")
+            raise ImportError(f"{self.folder} does not start: run benchmarks/peers/{self.program} in its environment")
         return dict(json.loads(line))
 
 
-ENGINES = (Nanomem, NanomemFacts, FullTextPorter, FullTextBigrams, Tantivy, RankBm25, Taosmd)
+class Taosmd(Peer):
+    """taosmd, the best memory that runs offline, with MiniLM."""
+
+    folder, variable, program, name = "taosmd", "NANOMEM_PEER", "taosmd_peer.py", "taosmd, MiniLM"
+
+
+class Mem0(Peer):
+    """mem0's open-source library with MiniLM, told each text as a memory as it is: no language model is asked."""
+
+    folder, variable, program, name = "mem0", "NANOMEM_MEM0", "mem0_peer.py", "mem0, MiniLM"
+
+
+ENGINES = (Nanomem, NanomemFacts, FullTextPorter, FullTextBigrams, Tantivy, RankBm25, Taosmd, Mem0)
 
 
 def _content(text: str) -> list[str]:

@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BARE = ["-c", "import sqlite3"]
 START = ["-c", "from nanomem_tui.__main__ import main; raise SystemExit(main())"]  # what the installed command does
 QUERY = "amber river"
+SEED = 1
 COMMANDS = {  # command → (its words, the most it may take in times of the bare start)
     "--version": (["--version"], 2.0),
     "memory status": (["memory", "status"], 4.0),
@@ -56,7 +57,8 @@ def main() -> int:
         wall, cpu = (f"{row[part]:.2f} ({row[f'least_{part}']:.2f})" for part in ("wall_ratio", "cpu_ratio"))
         over += max(row["wall_ratio"], row["cpu_ratio"]) > goal
         print(f"  {name:16} {row['wall_ms']:9.1f} {row['cpu_ms']:9.1f} {wall:>16} {cpu:>16} {goal:6g}")
-    document = {"items": None if options.workspace else options.items, "runs": options.runs, **about(), **figures}
+    items = None if options.workspace else options.items
+    document = {"items": items, "seed": SEED, "runs": options.runs, **about(), **figures}
     print(json.dumps(document))
     if options.json:
         options.json.write_text(json.dumps(document, indent=1) + "\n")
@@ -116,7 +118,7 @@ def home_with(count: int, folder: Path) -> Path:
 
     workspace = folder / "home" / "workspace"
     (workspace / "memory").mkdir(parents=True)
-    dice = random.Random(1)
+    dice = random.Random(SEED)
     words = "amber quiet river window tea winter cargo north signal paper dinner market garden letter copper".split()
     now = clock.now()
     changes = []

@@ -36,6 +36,7 @@ class Empty(App):
 Empty().run()
 """
 START = "from nanomem_tui.__main__ import main; raise SystemExit(main())"  # what the installed command does
+SEED = 1
 FIRST_ROW = "first remembered thing"
 FOOTER = "compact"  # a key that only the app itself names
 GOALS = {  # figure → (the most it may be, what it is)
@@ -77,9 +78,10 @@ def main() -> int:
     print(f"\n  empty app {figures['empty_start_ms']:,.0f} ms, ours {figures['start_ms']:,.0f} ms to the first rows")
     print(f"  {figures['app_ratio']:.2f} of the empty app until the app itself answers; keys typed before wait for it")
     print_ssh(figures["ssh"], figures["ssh_server"])
-    print(json.dumps(figures))
+    document = {"items": options.items, "seed": SEED, "runs": options.runs, **figures}
+    print(json.dumps(document))
     if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n")
+        options.json.write_text(json.dumps(document, indent=1) + "\n")
     return int(options.judge and any(figures[name] > goal for name, (goal, _) in GOALS.items()))
 
 
@@ -231,7 +233,7 @@ def home_with(count: int) -> Path:
     from nanomem_tui.workspace import open_workspace
 
     (workspace / "memory").mkdir(parents=True, exist_ok=True)
-    dice = random.Random(1)
+    dice = random.Random(SEED)
     words = "amber quiet river window tea winter cargo north signal paper dinner market garden letter copper".split()
     now = clock.now()
     with open_workspace(workspace) as ws:

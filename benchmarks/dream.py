@@ -42,7 +42,7 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
         figures: dict[str, Any] = {
-            "load": os.getloadavg()[0],
+            "runs": given.runs,
             "one dream": one_dream(Path(folder), given.runs),
             "a year": a_year(Path(folder), given.locomo, given.entries),
         }

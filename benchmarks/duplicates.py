@@ -169,7 +169,9 @@ def main() -> None:
     parser.add_argument("--floor", type=int, default=5_000)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    found = {
+    found: dict[str, Any] = {
+        "seed": SEED,
+        "runs": 1,
         "ours": measured(options.n),
         "ours_small": measured(options.floor),
         "floor": floor(options.floor),

@@ -15,6 +15,7 @@ import io
 import json
 import os
 import random
+import resource
 import shutil
 import statistics
 import subprocess
@@ -29,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 FILES = {"SOUL.md": 20, "USER.md": 40, "memory/MEMORY.md": 150}
 BLAMED = "memory/MEMORY.md"
+SEED = 3
 ENVIRONMENT = dict(
     os.environ, GIT_AUTHOR_NAME="n", GIT_AUTHOR_EMAIL="n@d", GIT_COMMITTER_NAME="n", GIT_COMMITTER_EMAIL="n@d",
     GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1",
@@ -48,11 +50,15 @@ def main() -> int:
     parser.add_argument("--layout", choices=["loose", "packed", "both"], default="both")
     parser.add_argument("--nanobot", type=Path, help="a Python that has nanobot-ai")
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--read-only", action="store_true", help="log and diff alone")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--assert", action="store_true", dest="judge", help="fail when a figure is over its goal")
     options = parser.parse_args()
     layouts = ["loose", "packed"] if options.layout == "both" else [options.layout]
-    document: dict[str, object] = {"commits": options.commits, "runs": options.runs, "load": os.getloadavg()[0]}
+    document: dict[str, object] = {"commits": options.commits, "seed": SEED, "runs": options.runs}
+    if options.nanobot is None:
+        document["left out"] = {"nanobot-ai": "no Python that has it was named: `make peers`"}
+        print("nanobot-ai is left out: `make peers`, and --nanobot .peers/nanobot-0.3.5/bin/python")
     over = 0
     with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
         base = Path(folder) / "base" / "workspace"
@@ -62,7 +68,7 @@ def main() -> int:
             shutil.copytree(base.parent, home)
             if layout == "loose":
                 unpack(home / "workspace")
-            figures = measure(home, options.runs, options.nanobot)
+            figures = measure(home, options.runs, options.nanobot, reads=options.read_only)
             document[layout] = figures
             over += tell(layout, options.commits, figures)
     print(json.dumps(document))
@@ -98,7 +104,7 @@ def tell(layout: str, commits: int, figures: dict[str, dict[str, float]]) -> int
 class Edits:
     """Three memory files that change by a few lines at a time."""
 
-    def __init__(self, seed: int = 3) -> None:
+    def __init__(self, seed: int = SEED) -> None:
         self.dice = random.Random(seed)
         self.lines = {name: [f"# {name}", "", *(self.line() for _ in range(count))] for name, count in FILES.items()}
 
@@ -165,7 +171,7 @@ def unpack(workspace: Path) -> None:
 # The figures
 
 
-def measure(home: Path, runs: int, nanobot: Path | None) -> dict[str, dict[str, float]]:
+def measure(home: Path, runs: int, nanobot: Path | None, *, reads: bool) -> dict[str, dict[str, float]]:
     """The rows of one layout: milliseconds by who."""
     from nanomem_tui.store.git_history import GitHistory
 
@@ -192,6 +198,8 @@ def measure(home: Path, runs: int, nanobot: Path | None) -> dict[str, dict[str, 
     try:
         rows["log"] = turns(runs, ours=log, git=lambda: git(workspace, "log", "--format=%h %ct %s"), **also("log"))
         rows["diff"] = turns(runs, ours=diff, git=lambda: git(workspace, "show", middle), **also("diff"))
+        if reads:
+            return rows
         rows["commit"] = commit_row(home, 3 * runs, also("commit"))
     finally:
         if theirs:
@@ -201,14 +209,25 @@ def measure(home: Path, runs: int, nanobot: Path | None) -> dict[str, dict[str, 
 
 
 def turns(runs: int, **work: Callable[[], object]) -> dict[str, float]:
-    """The median milliseconds of each, taken in turns after one to warm up; work that times itself returns seconds."""
+    """The median milliseconds of each, taken in turns after one to warm up, and of ours and git's the least of the
+    processor; work that times itself returns seconds."""
     times: dict[str, list[float]] = {name: [] for name in work}
+    used: dict[str, list[float]] = {name: [] for name in work if name in {"ours", "git"}}
     for turn in range(runs + 1):
         for name, do in work.items():
+            begun = processor()
             taken = timed(do)
             if turn:
                 times[name].append(taken * 1000)
-    return {name: statistics.median(taken) for name, taken in times.items()}
+                used.get(name, []).append((processor() - begun) * 1000)
+    cpu = {f"{name} cpu": min(taken) for name, taken in used.items()}
+    return {**{name: statistics.median(taken) for name, taken in times.items()}, **cpu}
+
+
+def processor() -> float:
+    """Seconds of the processor that this process and those that it waited for have used."""
+    rows = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    return sum(row.ru_utime + row.ru_stime for row in rows)
 
 
 def timed(do: Callable[[], object]) -> float:

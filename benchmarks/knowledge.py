@@ -66,6 +66,7 @@ def measured(ws: Workspace, found: Any, reading: float) -> dict[str, Any]:
     plain.index([(str(at), f"{title} {one.section} {one.text}", {}) for at, (title, one) in enumerate(chunks)])
     bare = time.perf_counter() - began
     figures: dict[str, Any] = {
+        "runs": 1,
         "pages": len(documents),
         "chunks": len(chunks),
         "reading, pages/s": round(len(documents) / reading),

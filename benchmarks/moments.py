@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.duplicates import texts
+from benchmarks.duplicates import SEED, texts
 from nanomem_tui import clock, open_workspace
 from nanomem_tui.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
@@ -98,7 +98,7 @@ def main() -> None:
     found = measured(options.n, options.edits)
     print("  ".join(f"{key} {value:,}" for key, value in found.items()))
     if options.json:
-        options.json.write_text(json.dumps({"ours": found}, indent=1))
+        options.json.write_text(json.dumps({"seed": SEED, "runs": RUNS, "ours": found}, indent=1))
 
 
 if __name__ == "__main__":

@@ -59,8 +59,8 @@ def main() -> int:
             asked["all entries after a restart"] = (time.perf_counter() - started) * 1e6
     tell(options.n, entries, pushes, asked, critical, behind)
     if options.json:
-        body = {"benchmark": "operational", "goals": GOALS, "us": {"pushes": pushes, "asked": asked}}
-        body["us"] |= {"critical": critical, "aging of one": behind}
+        us = {"pushes": pushes, "asked": asked, "critical": critical, "aging of one": behind}
+        body = {"benchmark": "operational", "runs": options.rounds, "goals": GOALS, "us": us}
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     return 0
 

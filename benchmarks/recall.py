@@ -3,10 +3,10 @@
     python benchmarks/recall.py --locomo locomo10.json --cmrc cmrc2018_dev.json [--json FILE] [--quick]
 
 The data sets are not part of this repository (LoCoMo by snap-research, CC BY-NC 4.0; CMRC 2018 by ymcui, CC BY-SA 4.0);
-paths also come from NANOMEM_LOCOMO and NANOMEM_CMRC. `tantivy`, `rank_bm25` and the peer taosmd (`make peer`) are
-measured where they are installed. taosmd embeds every text anew and reads every vector for a question, so that it is
-asked only some of the Chinese questions, evenly spread; the row says how many. `--quick`: two conversations, fewer
-Chinese questions, no peer.
+paths also come from NANOMEM_LOCOMO and NANOMEM_CMRC. `tantivy`, `rank_bm25` and the peers taosmd and mem0 (`make
+peer`) are measured where they are installed; who is not is named, in the JSON too. The peers embed every text anew and
+read every vector for a question, so that they are asked only some of the Chinese questions, evenly spread; the row says
+how many. `--quick`: two conversations, fewer Chinese questions, no peer.
 """
 
 from __future__ import annotations
@@ -155,10 +155,15 @@ def sessions_found(collections: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def compare(
-    title: str, collections: list[dict[str, Any]], columns: tuple[str, ...], *, peer: int | None = None
+    title: str,
+    collections: list[dict[str, Any]],
+    columns: tuple[str, ...],
+    left_out: dict[str, str],
+    *,
+    peer: int | None = None,
 ) -> list[dict[str, Any]]:
     """One table: every engine that is installed, times as ratios to FTS5's. `peer`: the questions for one that is
-    slow (0: all; None: it is not asked)."""
+    slow (0: all; None: it is not asked). Who is not there comes into `left_out`, with the reason."""
     print(f"\n{title}\n{'engine':24s}" + "".join(f"{name:>8s}" for name in columns) + f"{'of FTS5':>10s} questions")
     rows = []
     for engine in ENGINES:
@@ -168,6 +173,7 @@ def compare(
         try:
             rows.append(measure(engine, collections, most=peer or 0 if slow else 0))
         except ImportError as missing:
+            left_out[engine.name] = str(missing)
             print(f"{engine.name:24s} left out: {missing}")
     base = next(row["ms"] for row in rows if row["engine"] == FullTextPorter.name)
     for row in rows:
@@ -177,9 +183,9 @@ def compare(
     return rows
 
 
-def english(talks: list[dict[str, Any]], peer: int | None) -> dict[str, Any]:
+def english(talks: list[dict[str, Any]], peer: int | None, left_out: dict[str, str]) -> dict[str, Any]:
     """What is measured on LoCoMo."""
-    turns = compare("LoCoMo turns, categories 1 to 4", talks, ("R@5", "R@10", "R@20", "MRR"), peer=peer)
+    turns = compare("LoCoMo turns, categories 1 to 4", talks, ("R@5", "R@10", "R@20", "MRR"), left_out, peer=peer)
     print("goal" + " " * 20 + "".join(f"{goal:8.3f}" for goal in GOALS.values()))
     sessions = sessions_found(talks)
     print(
@@ -193,14 +199,12 @@ def english(talks: list[dict[str, Any]], peer: int | None) -> dict[str, Any]:
     return {"turns": turns, "sessions": sessions, "lost by a slip": lost}
 
 
-def chinese(sentences: list[dict[str, Any]], peer: int | None) -> dict[str, Any]:
+def chinese(sentences: list[dict[str, Any]], peer: int | None, left_out: dict[str, str]) -> dict[str, Any]:
     """What is measured on CMRC."""
     title = "CMRC 2018, Chinese sentences (goal R@10 .89)"
-    found = compare(title, sentences, ("R@5", "R@10", "R@20", "MRR"), peer=peer)
-    return {
-        "sentences": found,
-        "two characters": compare("two characters (goal 1)", two_characters(sentences), ("hit@10",)),
-    }
+    found = compare(title, sentences, ("R@5", "R@10", "R@20", "MRR"), left_out, peer=peer)
+    pairs = compare("two characters (goal 1)", two_characters(sentences), ("hit@10",), left_out)
+    return {"sentences": found, "two characters": pairs}
 
 
 def main() -> int:
@@ -216,15 +220,16 @@ def main() -> int:
     if missing or not paths:
         print(f"no data: {', '.join(missing) or 'give --locomo and --cmrc, or NANOMEM_LOCOMO and NANOMEM_CMRC'}")
         return 2
-    figures: dict[str, Any] = {"seed": SEED, "quick": given.quick}
+    left_out: dict[str, str] = {}
+    figures: dict[str, Any] = {"seed": SEED, "runs": 1, "quick": given.quick, "left out": left_out}
     if "locomo" in paths:
         talks = locomo(paths["locomo"])
-        figures["locomo"] = english(talks[:2] if given.quick else talks, None if given.quick else 0)
+        figures["locomo"] = english(talks[:2] if given.quick else talks, None if given.quick else 0, left_out)
     if "cmrc" in paths:
         sentences = cmrc(paths["cmrc"])
         if given.quick:
             sentences[0]["queries"] = sentences[0]["queries"][::5]
-        figures["cmrc"] = chinese(sentences, None if given.quick else PEER_QUESTIONS)
+        figures["cmrc"] = chinese(sentences, None if given.quick else PEER_QUESTIONS, left_out)
     if given.json:
         given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -1,16 +1,19 @@
 """How fast recall is, and what a change costs it: `Recall.ask` and the RAM index beside FTS5 on a file and tantivy.
 
     python benchmarks/recall_speed.py                 # 1,000, 10,000 and 100,000 items
-    python benchmarks/recall_speed.py --n 1000000
+    python benchmarks/recall_speed.py --n 1000000 [--json FILE]
 
 Items are made of words whose frequencies fall as in natural text; a vocabulary of names grows with their number. Half
 of the questions are a few words of one item, half are words drawn as the items are. Every figure is a median, and every
-ratio is to FTS5 (porter, OR) in the same run. `tantivy` is measured where it is installed.
+ratio is to FTS5 (porter, OR) in the same run. `tantivy` is measured where it is installed. The JSON has the time of
+the processor, too, which other programs on the machine change little.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import math
 import random
 import sqlite3
@@ -18,9 +21,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -32,6 +35,7 @@ from nanomem_tui.store.values import Item
 SYLLABLES = (
     "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu bel cor dam fen gil hos jar kem lun mir".split()
 )
+SEED = 1
 MEASURED = 200
 STOP_WORDS = 12
 """The words of the first ranks stand in most items and in no question: as in a real language, where every engine leaves
@@ -48,7 +52,7 @@ def word(rank: int) -> str:
     return letters
 
 
-def corpus(count: int, seed: int = 1) -> tuple[list[Item], list[str]]:
+def corpus(count: int, seed: int = SEED) -> tuple[list[Item], list[str]]:
     """Items of about 17 words, and questions."""
     chance = random.Random(seed)
 
@@ -74,25 +78,34 @@ def corpus(count: int, seed: int = 1) -> tuple[list[Item], list[str]]:
     return items, questions
 
 
-def median_ms(work: Callable[[Any], Any], values: list[Any]) -> float:
-    """The median milliseconds of a piece of work; five runs before are not counted."""
-    for value in values[:5]:
-        work(value)
-    times = []
+class Engine(NamedTuple):
+    """One engine, filled: how it is asked, how long it took to build, and how an item is added to it."""
+
+    ask: Callable[[str], Any]
+    built: float
+    add: Callable[[Item], Any] | None = None
+
+
+def asked(work: Callable[[str], Any], questions: list[str]) -> tuple[list[float], list[float]]:
+    """Milliseconds of each question, on the clock and of the processor; five runs before do not count."""
+    for question in questions[:5]:
+        work(question)
+    times, used = [], []
     until = time.perf_counter() + 60
-    for value in values:
-        started = time.perf_counter()
-        work(value)
+    for question in questions:
+        started, begun = time.perf_counter(), time.process_time()
+        work(question)
         times.append((time.perf_counter() - started) * 1000)
+        used.append((time.process_time() - begun) * 1000)
         if time.perf_counter() > until:
             break
-    return statistics.median(times)
+    return times, used
 
 
-def full_text(items: list[Item], questions: list[str], fresh: list[Item]) -> dict[str, float]:
+@contextlib.contextmanager
+def full_text(items: list[Item]) -> Iterator[dict[str, Engine]]:
     """FTS5 on a file, as an agent would have it."""
-    with tempfile.TemporaryDirectory() as folder:
-        db = sqlite3.connect(Path(folder, "items.db"))
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(sqlite3.connect(Path(folder, "items.db"))) as db:
         db.executescript("PRAGMA journal_mode=wal; PRAGMA synchronous=normal")
         db.execute("CREATE TABLE item(id INTEGER PRIMARY KEY, key TEXT UNIQUE, text TEXT)")
         db.execute("CREATE VIRTUAL TABLE f USING fts5(text, tokenize='porter unicode61')")
@@ -112,12 +125,10 @@ def full_text(items: list[Item], questions: list[str], fresh: list[Item]) -> dic
                 place = db.execute("INSERT INTO item(key, text) VALUES (?, ?)", (row.id, row.text)).lastrowid
                 db.execute("INSERT INTO f(rowid, text) VALUES (?, ?)", (place, row.text))
 
-        figures = {"ask": median_ms(ask, questions), "build": built, "add": once(add, fresh)}
-        db.close()
-        return figures
+        yield {"FTS5 porter": Engine(ask, built, add)}
 
 
-def tantivy_of(items: list[Item], questions: list[str]) -> dict[str, float]:
+def tantivy_of(items: list[Item]) -> dict[str, Engine]:
     """tantivy in RAM. Raises ImportError."""
     import tantivy
 
@@ -140,10 +151,11 @@ def tantivy_of(items: list[Item], questions: list[str]) -> dict[str, float]:
         for _, address in found.hits:
             searcher.doc(address)
 
-    return {"ask": median_ms(ask, questions), "build": built}
+    return {"tantivy en_stem": Engine(ask, built)}
 
 
-def ours(items: list[Item], questions: list[str], fresh: list[Item]) -> dict[str, float]:
+@contextlib.contextmanager
+def ours(items: list[Item]) -> Iterator[dict[str, Engine]]:
     """`Recall.ask` in a workspace, as a turn asks; and with what every score is made of, as a person does."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder, "workspace")
@@ -166,11 +178,9 @@ def ours(items: list[Item], questions: list[str], fresh: list[Item]) -> dict[str
                 for hit in (*recalled.hits, *(cut.hit for cut in recalled.cut)):
                     dict(hit.parts)
 
-            return {
-                "ask": median_ms(lambda question: recall.ask(Question(question)), questions),
-                "explained": median_ms(explained, questions),
-                "build": built,
-                "add": once(add, fresh),
+            yield {
+                "nanomem": Engine(lambda question: recall.ask(Question(question)), built, add),
+                "nanomem, explained": Engine(explained, built),
             }
 
 
@@ -184,25 +194,53 @@ def once(work: Callable[[Any], Any], values: list[Any]) -> float:
     return statistics.median(times)
 
 
+def beside(count: int, passes: int, left_out: dict[str, str]) -> dict[str, dict[str, float]]:
+    """Every engine's figures at one number of items; who is not installed is told in `left_out`."""
+    items, questions = corpus(count + 64)
+    items, fresh = items[:count], items[count:]
+    with full_text(items) as theirs, ours(items) as mine:
+        engines = {**theirs, **mine}
+        try:
+            engines |= tantivy_of(items)
+        except ImportError:
+            left_out["tantivy"] = "not installed: `make bench` installs it"
+        found = [{name: asked(one.ask, questions) for name, one in engines.items()} for _ in range(passes)]
+        rows = {}
+        for name, one in engines.items():
+            times, used = ([min(row) for row in zip(*(f[name][part] for f in found), strict=False)] for part in (0, 1))
+            rows[name] = {"ask ms": statistics.median(times), "ask cpu ms": statistics.median(used)}
+            rows[name] |= {"build s": one.built}
+            if one.add is not None:
+                rows[name] |= {"add ms": once(one.add, fresh)}
+    return rows
+
+
+def tell(count: int, rows: dict[str, dict[str, float]]) -> None:
+    """Print the table of one number of items."""
+    base = rows["FTS5 porter"]["ask ms"]
+    print(f"\n{count:,} items{'':12s}ask ms   of FTS5    add ms   build s")
+    for name, row in rows.items():
+        added = f"{row['add ms']:9.4f}" if "add ms" in row else " " * 9
+        print(f"{name:22s}{row['ask ms']:9.3f}{row['ask ms'] / base:9.3f}x{added}{row['build s']:10.2f}", flush=True)
+
+
 def main() -> int:
     """Print one table for each number of items."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    for count in parser.parse_args().n:
-        items, questions = corpus(count + 64)
-        items, fresh = items[:count], items[count:]
-        rows = {"FTS5 porter": full_text(items, questions, fresh)}
-        try:
-            rows["tantivy en_stem"] = tantivy_of(items, questions)
-        except ImportError:
-            print("tantivy is not installed")
-        rows["nanomem"] = ours(items, questions, fresh)
-        base = rows["FTS5 porter"]["ask"]
-        print(f"\n{count:,} items{'':12s}ask ms   of FTS5    add ms   build s")
-        rows["nanomem, explained"] = {"ask": rows["nanomem"]["explained"], "build": rows["nanomem"]["build"]}
-        for name, row in rows.items():
-            added = f"{row['add']:9.4f}" if "add" in row else " " * 9
-            print(f"{name:22s}{row['ask']:9.3f}{row['ask'] / base:9.3f}x{added}{row['build']:10.2f}", flush=True)
+    parser.add_argument("--passes", type=int, default=1, help="of each question the least of so many, engines in turns")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    left_out: dict[str, str] = {}
+    for count in options.n:
+        found[str(count)] = beside(count, options.passes, left_out)
+        tell(count, found[str(count)])
+    for who, why in left_out.items():
+        print(f"{who} is left out: {why}")
+    if options.json:
+        body = {"benchmark": "recall_speed", "seed": SEED, "runs": MEASURED, "left out": left_out, "items": found}
+        options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -95,7 +95,8 @@ def main() -> int:
         print(f"  {name:44}{row['p50']:8.2f} {row['p95']:8.2f}   processor {row['cpu p50']:8.2f} {row['cpu p95']:8.2f}")
     print(f"goal {GOAL:g} ms: {'held' if found['ms'][ALL]['p95'] <= GOAL else 'not held'}")
     if options.json:
-        body = {"benchmark": "records_meaning", "seed": SEED, "index": options.index, "goal": GOAL, **found}
+        body = {"benchmark": "records_meaning", "seed": SEED, "runs": options.rounds, "index": options.index}
+        body |= {"goal": GOAL, **found}
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -97,7 +97,8 @@ def main() -> int:
     late = {name: row["added p95"] for name, row in found["ms"].items() if row.get("added p95", 0) > GOAL}
     print(f"goal: at most {GOAL} ms added: {'held' if not late else 'not held by ' + ', '.join(late)}")
     if options.json:
-        body = {"benchmark": "service", "seed": SEED, "n": options.n, "way": options.way, "goal": GOAL, **found}
+        body = {"benchmark": "service", "seed": SEED, "runs": options.rounds, "n": options.n, "way": options.way}
+        body |= {"goal": GOAL, **found}
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -59,7 +59,7 @@ def main() -> int:
         server = PostgresServer(Path(data))
         os.environ |= {
             "NANOMEM_DATABASE_URL": server.url("postgres"), "NANOMEM_DREAM_SCHEDULE": "on",
-            "NANOMEM_DREAM_INTERVAL_H": "0.01", "NANOMEM_FLUSH_INTERVAL_SECONDS": "20",
+            "NANOMEM_DREAM_INTERVAL_H": "0.05", "NANOMEM_FLUSH_INTERVAL_SECONDS": "20",
         }  # fmt: skip
         try:
             found = shared(Path(name), server, options.items, options.minutes)

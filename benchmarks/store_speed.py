@@ -31,7 +31,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from recall_speed import corpus
+from recall_speed import SEED, corpus
 
 from nanomem_tui import open_workspace
 from nanomem_tui.operations import new_operation
@@ -116,8 +116,9 @@ def main() -> int:
     for name in over:
         told(f"MISSED: {name}: {figures[name]:.3f}, the goal is {GOALS[name]:g}")
     if options.json:
-        about = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "load": os.getloadavg()[0]}
-        options.json.write_text(json.dumps({"benchmark": "store_speed", **about, "figures": figures}, indent=2) + "\n")
+        about = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "seed": SEED}
+        document = {"benchmark": "store_speed", **about, "runs": options.rounds, "figures": figures}
+        options.json.write_text(json.dumps(document, indent=2) + "\n")
     return int(bool(over) and options.judge)
 
 

@@ -60,7 +60,7 @@ def main() -> int:
         times = f"{row['p50']:8.3f} {row['p95']:8.3f}   processor {row['cpu p50']:8.3f} {row['cpu p95']:8.3f}"
         print(f"  {name:46}{times}   goal {goal:g}{floor}")
     if options.json:
-        body = {"benchmark": "tiers", "seed": SEED, "n": options.n, "goals": GOALS, "ms": found}
+        body = {"benchmark": "tiers", "seed": SEED, "runs": options.rounds, "n": options.n, "goals": GOALS, "ms": found}
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -1,6 +1,6 @@
 """What is lost, side by side: acknowledged writes of nanomem and of nanobot-ai, under the same harm.
 
-    python benchmarks/trust.py [--trials 40] [--nanobot .peers/nanobot-0.3.5/bin/python] [--json FILE] [--write]
+    python benchmarks/trust.py [--trials 40] [--nanobot .peers/nanobot-0.3.5/bin/python] [--json FILE]
 
 A writer is a process of its own that says each entry once its call came back: from then on it is acknowledged. What a
 new process can read afterwards is what is left of it. `kill`: SIGKILL at a random moment. `tail`: half a line at the
@@ -15,7 +15,8 @@ in which its bytes are found after `forget`. `orders`, `plain`: the 118 attacks 
 six ways in, where one sender may teach. `fence`: both, and 26 ends of the block, in each of its eight parts.
 `secrets`, `alike`: 35 kinds and 1,000 values made by rule. `keys`: 57 names by 18 ways in. `spoiled`: real files
 flipped, cut, spliced and repeated. nanobot has none of these to compare: MEMORY.md and the archive take what the model
-writes. `--write` puts the table into the README.
+writes. Exits with 1 where nanomem lost something. The JSON has the counts, and the words of each row; the README's
+table is made from it (`scripts/bench.py trust`).
 """
 
 from __future__ import annotations
@@ -30,14 +31,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import _promises
 
 ROOT = Path(__file__).resolve().parents[1]
-BEGIN, END = "<!-- trust: made by benchmarks/trust.py -->", "<!-- end of trust -->"
 OURS = """
 import sys
 sys.path.insert(0, sys.argv[4])
@@ -181,13 +180,15 @@ def full(system: System, folder: Path, random_: random.Random) -> tuple[int, int
 HARM: dict[str, Callable[[System, Path, random.Random], tuple[int, int]]] = {
     "kill": kill, "tail": tail, "byte": byte, "two": two, "full": full,
 }  # fmt: skip
+Counts = dict[str, dict[str, tuple[int, int]]]
+"""Harm → system → acknowledged and lost, or tried and broken."""
 NAMED = {
     "kill": "`kill -9` at a random moment: writes lost",
     "tail": "a torn tail, then a write: lost",
     "byte": "a byte becomes 0xFF: other entries lost",
     "two": "two writers at once: lost",
     "full": "files cannot grow: acknowledged, and lost",
-    "faults": "32 writers killed at a call, or its disk failing, full, or without power: lost or half done",
+    "faults": "{writers} writers killed at a call, or its disk failing, full, or without power: lost or half done",
     "tamper": "operations changed behind its back: unnoticed",
     "forget": "`forget`: files that still hold it",
     "orders": "orders to the model from tools, answers, strangers, replies: active without a person",
@@ -196,62 +197,63 @@ NAMED = {
     "secrets": "kinds of secrets said in a turn: open in a file afterwards",
     "alike": "values that only look like secrets: taken for one",
     "keys": "chats, ids and names such as `../../x`: files outside of the home touched",
-    "spoiled": "spoiled files of 34 kinds: brought a parser down",
+    "spoiled": "spoiled files of {kinds} kinds: brought a parser down",
 }
 
 
-def main() -> None:
+def main() -> int:
     """Count, print, and keep where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--trials", type=int, default=40)
     parser.add_argument("--nanobot", default=".peers/nanobot-0.3.5/bin/python")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    systems = systems_of(ROOT / options.nanobot)
+    with tempfile.TemporaryDirectory() as name:
+        os.environ["HOME"] = name
+        found = {**beside(systems, Path(name), options.trials), **alone(Path(name), options.trials)}
+    named = {harm: words.format(**_promises.numbers()) for harm, words in NAMED.items()}
+    for harm, counts in found.items():
+        told = "; ".join(f"{name} {lost:,} of {tried:,}" for name, (tried, lost) in counts.items())
+        print(f"{named[harm]}: {told}")
+    left_out = {} if len(systems) > 1 else {"nanobot-ai": "not installed: `make peers`"}
+    for who, why in left_out.items():
+        print(f"{who} is left out: {why}")
+    if options.json:
+        body = {"seed": "the names of the row and the system", "runs": options.trials, "left out": left_out}
+        options.json.write_text(json.dumps({**body, "named": named, "lost": found}, indent=1) + "\n")
+    return int(any(counts["nanomem"][1] for counts in found.values()))
+
+
+def systems_of(nanobot: Path) -> list[System]:
+    """Ours, and nanobot's two where it is installed."""
     systems = [System("nanomem", sys.executable, OURS, _ledgers)]
-    if (ROOT / options.nanobot).exists():
-        python = str(ROOT / options.nanobot)
+    if nanobot.exists():
+        python = str(nanobot)
         systems.append(System("nanobot-ai history", python, HISTORY, lambda home: [home / "memory" / "history.jsonl"]))
         systems.append(System("nanobot-ai MEMORY.md", python, MEMORY, lambda home: [home / "memory" / "MEMORY.md"]))
-    found: dict[str, dict[str, tuple[int, int]]] = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ["HOME"] = name
-        for harm, work in HARM.items():
-            for system in systems:
-                random_ = random.Random(f"{harm} {system.name}")
-                counts = [work(system, folder, random_) for _ in range(options.trials)]
-                found.setdefault(harm, {})[system.name] = (sum(a for a, _ in counts), sum(b for _, b in counts))
-                print(harm, system.name, *found[harm][system.name], flush=True)
-        ours = {"faults": _promises.faults(folder)}
-        ours["tamper"] = _promises.tamper(folder, options.trials * 5, random.Random("tamper"))
-        ours |= {"forget": _promises.forget(folder), **_promises.poison(folder)}
-        ours |= {"keys": _promises.keys(folder), "spoiled": _promises.spoil(folder)}
-        found |= {name: {"nanomem": count} for name, count in ours.items()}
-    table = "\n".join(rows(found, [system.name for system in systems]))
-    print(table)
-    if options.json:
-        options.json.write_text(json.dumps({"trials": options.trials, "lost": found}, indent=1))
-    if options.write:
-        readme = ROOT / "README.md"
-        text = readme.read_text()
-        day = datetime.now(UTC).date().isoformat()
-        told = f"`python benchmarks/trust.py --trials {options.trials}`, {day}: lost of acknowledged."
-        head, _, rest = text.partition(BEGIN)
-        readme.write_text(f"{head}{BEGIN}\n{told}\n\n{table}\n{END}{rest.partition(END)[2]}")
+    return systems
 
 
-def rows(found: dict[str, dict[str, tuple[int, int]]], names: list[str]) -> list[str]:
-    """The table in Markdown."""
-    head = [f"| What happens | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    return head + [
-        f"| {NAMED[harm]} | " + " | ".join(_cell(counts.get(name)) for name in names) + " |"
-        for harm, counts in found.items()
-    ]
+def beside(systems: list[System], folder: Path, trials: int) -> Counts:
+    """What each system loses under the same harm."""
+    found: Counts = {}
+    for harm, work in HARM.items():
+        for system in systems:
+            random_ = random.Random(f"{harm} {system.name}")
+            counts = [work(system, folder, random_) for _ in range(trials)]
+            found.setdefault(harm, {})[system.name] = (sum(a for a, _ in counts), sum(b for _, b in counts))
+            print(harm, system.name, *found[harm][system.name], flush=True)
+    return found
 
 
-def _cell(count: tuple[int, int] | None) -> str:
-    return "–" if count is None else f"{count[1]:,} of {count[0]:,}"
+def alone(folder: Path, trials: int) -> Counts:
+    """What nobody else has to compare with."""
+    ours = {"faults": _promises.faults(folder)}
+    ours["tamper"] = _promises.tamper(folder, trials * 5, random.Random("tamper"))
+    ours |= {"forget": _promises.forget(folder), **_promises.poison(folder)}
+    ours |= {"keys": _promises.keys(folder), "spoiled": _promises.spoil(folder)}
+    return {name: {"nanomem": count} for name, count in ours.items()}
 
 
 def _ledgers(home: Path) -> list[Path]:
@@ -260,4 +262,4 @@ def _ledgers(home: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

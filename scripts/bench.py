@@ -1,12 +1,15 @@
-"""Runs the benchmarks and keeps what they measured in benchmarks/figures.json, from which the README's table is made.
+"""Runs the benchmarks and keeps what they measured in benchmarks/figures.json, from which the README's tables, the page
+docs/benchmarks.md and its pictures are made.
 
     scripts/bench.py                      # all, as the README quotes them; data sets by NANOMEM_LOCOMO and NANOMEM_CMRC
     scripts/bench.py recall turn_speed    # these
-    scripts/bench.py --quick              # all in under three minutes, smaller; prints and keeps nothing
-    scripts/bench.py --long               # a million items; --into FILE keeps it
-    scripts/bench.py --readme             # only write the table anew; --check says whether it is stale (exit code 1)
+    scripts/bench.py --quick              # all, smaller; prints and keeps nothing
+    scripts/bench.py --long               # all, then a million items and half an hour; kept in figures_long.json
+    scripts/bench.py --gate               # a few ratios beside the committed ones; 1 where one is too large
+    scripts/bench.py --readme             # only write the tables anew; --check says whether one is stale (exit code 1)
 
-Each part of the file says when it was measured, on what, under which load and with which seed.
+Each part of the file says when it was measured, on what, under which load and with which seed. How large each form is
+stands in bench_forms.py, what the gate looks at in gate.py.
 """
 
 from __future__ import annotations
@@ -20,105 +23,84 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import bench_forms
 import figures
+import gate
+from bench_forms import Run
+from report import page
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "benchmarks"
-KEPT = FOLDER / "figures.json"
-QUICK = {
-    "cli_start": ["--runs", "7"],
-    "conflicts": ["--n", "5000"],
-    "console": ["--items", "1000", "--runs", "2"],
-    "duplicates": ["--n", "5000", "--floor", "1000"],
-    "git_speed": ["--commits", "200"],
-    "keeping_speed": ["--n", "1000", "10000", "--rounds", "3"],
-    "moments": ["--n", "5000", "--edits", "500"],
-    "operational": ["--n", "2000", "--rounds", "3"],
-    "recall": ["--quick"],
-    "recall_speed": ["--n", "1000", "10000"],
-    "records_meaning": ["--n", "2000", "--rounds", "30"],
-    "scopes": ["--n", "5000"],
-    "service_speed": ["--n", "2000", "--rounds", "60"],
-    "store_speed": ["--n", "5000", "--rounds", "2"],
-    "tiers": ["--n", "5000", "--rounds", "50"],
-    "triage": ["--n", "5000"],
-    "trust": ["--trials", "2"],
-    "turn_speed": ["--items", "1000", "--rounds", "10"],
-    "vectors": ["--quick"],
-}
-LONG = {
-    "keeping_speed": ["--n", "1000", "1000000", "--rounds", "3"],
-    "recall_speed": ["--n", "1000000"],
-    "records_meaning": ["--n", "1000000"],
-    "turn_speed": ["--items", "1000000", "--rounds", "5"],
-}
 LIBRARIES = ("textual", "rich", "click", "dulwich", "rapidfuzz", "sqlmodel", "tantivy", "rank-bm25", "numpy",
-             "onnxruntime", "chromadb")  # fmt: skip
-AGENT = ROOT / ".peers" / "nanobot-0.3.5" / "bin" / "python"
-FULL = {
-    "git_speed": ["--nanobot", str(AGENT.relative_to(ROOT))] if AGENT.exists() else [],
-    "tiers": ["--n", "1000000"],
-    "turn_speed": ["--items", "1000,10000,100000"],
-}
+             "onnxruntime", "chromadb", "sqlite-vec")  # fmt: skip
 NO_DATA = 2
 
 
 def main() -> int:
-    """Run what is asked for; the exit code is the number of benchmarks that failed."""
+    """Run what is asked for; the exit code is the number of benchmarks that failed, or of ratios that are too large."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="benchmarks; all when none is named")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--quick", action="store_true")
-    form.add_argument("--long", action="store_true")
-    form.add_argument("--readme", action="store_true")
-    form.add_argument("--check", action="store_true")
+    for name in ("quick", "long", "gate", "readme", "check"):
+        form.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--into", type=Path, help="the file that keeps the figures")
+    parser.add_argument("--keep", action="store_true", help="with --gate: expect the ratios of this machine")
     given = parser.parse_args()
+    if given.gate:
+        return gate.main(keep=given.keep)
     if given.readme or given.check:
-        return figures.bring_up_to_date(ROOT / "README.md", KEPT, check=given.check)
+        return figures.bring_up_to_date(ROOT / "README.md", page.KEPT, check=given.check)
     known = sorted(path.stem for path in FOLDER.glob("*.py") if '__name__ == "__main__"' in path.read_text("utf-8"))
     if unknown := set(given.names) - set(known):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    sizes = QUICK if given.quick else LONG if given.long else FULL
-    chosen = given.names or (sorted(LONG) if given.long else known)
-    into = given.into or (None if given.quick or given.long else KEPT)
+    wanted = given.names or known
+    if given.quick:
+        return all_of(bench_forms.quick(wanted), given.into)
+    failed = all_of(bench_forms.usual(given.names or bench_forms.everyday(known)), given.into or page.KEPT)
+    return failed + (all_of(bench_forms.large(wanted), given.into or page.KEPT_LONG) if given.long else 0)
+
+
+def all_of(runs: Sequence[Run], into: Path | None) -> int:
+    """Run these, and keep what they found; how many failed."""
     failed = 0
-    for name in chosen:
-        done, found = run(name, sizes.get(name, []))
+    for one in runs:
+        done, found = run(one)
         failed += done not in {0, NO_DATA}
         if into and done == 0:
-            keep(into, name, found)
-    if into == KEPT and not failed:
-        figures.bring_up_to_date(ROOT / "README.md", KEPT, check=False)
+            keep(into, one.name, found)
+    if into in {page.KEPT, page.KEPT_LONG} and not failed:
+        figures.bring_up_to_date(ROOT / "README.md", page.KEPT, check=False)
+        page.write(ROOT / "docs")
     return failed
 
 
-def run(name: str, words: list[str]) -> tuple[int, dict[str, Any]]:
+def run(one: Run) -> tuple[int, dict[str, Any]]:
     """The exit code of one benchmark, whose words are printed as they come, and what it measured, on what."""
-    print(f"\n== {name} {' '.join(words)}", flush=True)
+    print(f"\n== {one.program} {' '.join(one.words)}", flush=True)
+    python = ROOT / one.python if one.python else Path(sys.executable)
+    if not python.exists():
+        print(f"left out: {one.python} is not there: {one.made_by}")
+        return NO_DATA, {}
     with tempfile.TemporaryDirectory(prefix="nanomem-bench-") as folder:
         target = Path(folder, "figures.json")
         before, started = os.getloadavg()[0], time.monotonic()
-        line = [sys.executable, str(FOLDER / f"{name}.py"), *words]
-        if '"--json"' in (FOLDER / f"{name}.py").read_text("utf-8"):
-            line += ["--json", str(target)]
-        printed = []
+        line = [str(python), str(FOLDER / f"{one.program}.py"), *one.words, "--json", str(target)]
         with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
             assert process.stdout is not None
             for text in process.stdout:
                 print(text, end="", flush=True)
-                printed.append(text.rstrip())
-        measured = json.loads(target.read_bytes()) if target.exists() else {"printed": printed}
+        measured = json.loads(target.read_bytes()) if target.exists() else {}
     about = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - started),
         "load": [round(before, 1), round(os.getloadavg()[0], 1)],
-        "options": words,
+        "options": one.words,
     }
     return process.returncode, {**about, **where(), "figures": measured}
 

@@ -1,6 +1,6 @@
-"""Writes the pages of docs/ that are made from the program; with --check only says which are stale (exit code 1).
+"""Writes the pages of docs/ that are made from something; with --check only says which are stale (exit code 1).
 
-Owns which page comes from where; the words come from the program itself.
+Owns which page comes from where: the words come from the program itself, the measurements from benchmarks/figures.json.
 """
 
 from __future__ import annotations
@@ -8,24 +8,37 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from report import page
+
 from nanomem_tui import keymap
 from nanomem_tui.cli.manual import manual
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = {"keys.md": keymap.keys_markdown, "nanomem.1": manual}
+
+
+def made() -> dict[str, str]:
+    """Every generated file of docs/ by its name."""
+    return {"keys.md": keymap.keys_markdown(), "nanomem.1": manual(), **page.files()}
 
 
 def main(arguments: list[str]) -> int:
-    """Bring every generated page up to date, or check that it is."""
+    """Bring every generated file up to date, or check that it is; a picture that is made no more goes."""
     check = arguments == ["--check"]
-    stale = [name for name, made in PAGES.items() if _text(DOCS / name) != made()]
-    for name in stale:
-        if check:
+    pages = made()
+    stale = {name: text for name, text in pages.items() if _text(DOCS / name) != text}
+    lost = [path for path in (DOCS / page.IMAGES).glob("*.svg") if f"{page.IMAGES}/{path.name}" not in pages]
+    if check:
+        for name in (*stale, *(f"{page.IMAGES}/{path.name}" for path in lost)):
             print(f"docs/{name} is stale: run `make docs`", file=sys.stderr)
-        else:
-            (DOCS / name).write_text(PAGES[name](), encoding="utf-8")
-            print(f"wrote docs/{name}")
-    return 1 if check and stale else 0
+        return 1 if stale or lost else 0
+    for name, text in stale.items():
+        (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
+        (DOCS / name).write_text(text, encoding="utf-8")
+        print(f"wrote docs/{name}")
+    for path in lost:
+        path.unlink()
+        print(f"removed docs/{page.IMAGES}/{path.name}")
+    return 0
 
 
 def _text(path: Path) -> str:

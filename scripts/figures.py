@@ -1,4 +1,5 @@
-"""The README's table of figures, made from benchmarks/figures.json. Owns its rows, their goals and their words.
+"""The README's tables of figures and of trust, made from benchmarks/figures.json. Owns the rows, goals and words of the
+first.
 
 A row is left out when its benchmark was not run, or had no data or no peer.
 """
@@ -6,14 +7,18 @@ A row is left out when its benchmark was not run, or had no data or no peer.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-BEGIN, END = "<!-- figures: made by scripts/bench.py -->", "<!-- end of figures -->"
+from report import trust_table
+
+PLACES = {
+    "figures": ("<!-- figures: made by scripts/bench.py -->", "<!-- end of figures -->"),
+    "trust": ("<!-- trust: made by scripts/bench.py -->", "<!-- end of trust -->"),
+}
 Figures = dict[str, Any]
 Row = tuple[str, str, Callable[[Figures], str]]
 
@@ -126,15 +131,13 @@ def _added(found: Figures) -> str:
 
 
 def _speed(name: str) -> Callable[[Figures], str]:
-    """A figure of `recall_speed.py` at each number of items: from what it printed where it writes no file."""
+    """A figure of `recall_speed.py` at each number of items; of asking, the ratio to FTS5."""
 
     def told(found: Figures) -> str:
-        sizes = re.split(r"^([\d,]+) items", "\n".join(found["printed"]), flags=re.MULTILINE)[1:]
-        values = []
-        for table in sizes[1::2]:
-            ours = next(line for line in table.splitlines() if line.startswith("nanomem ")).split()
-            values.append(_times(float(ours[2].rstrip("x"))) if name == "ask" else f"{float(ours[3]):.3f} ms")
-        return " · ".join(values)
+        sizes = found["items"].values()
+        if name == "ask":
+            return " · ".join(_times(row["nanomem"]["ask ms"] / row["FTS5 porter"]["ask ms"]) for row in sizes)
+        return " · ".join(f"{row['nanomem']['add ms']:.3f} ms" for row in sizes)
 
     return told
 
@@ -348,14 +351,13 @@ def _named(label: str, found: Figures) -> str:
 
 def _sizes(found: Figures) -> str:
     """How many items there were, as the rows name them."""
-    printed = re.findall(r"^([\d,]+) items", "\n".join(found.get("printed", ())), flags=re.MULTILINE)
-    given = found.get("ms") or found.get("milliseconds (ours, floor)") or printed
-    counts = [int(count.replace(",", "")) for count in given]
+    given = found.get("ms") or found.get("milliseconds (ours, floor)") or found["items"]
+    counts = [int(count) for count in given]
     return " · ".join(f"{count // 1000}k" for count in counts) or SIZES
 
 
 def _about(kept: dict[str, Any]) -> list[str]:
-    parts = list(kept.values())
+    parts = [part for name, part in kept.items() if name in ROWS]
     if not parts:
         return []
     versions, machine = parts[-1]["versions"], parts[-1]["machine"]
@@ -370,19 +372,22 @@ def _about(kept: dict[str, Any]) -> list[str]:
 
 
 def bring_up_to_date(readme: Path, kept: Path, *, check: bool) -> int:
-    """Write the README's table anew, or with `check` only say whether it is stale (1)."""
-    text = readme.read_text(encoding="utf-8")
-    head, _, rest = text.partition(BEGIN)
-    _, found, tail = rest.partition(END)
-    if not found:
-        print(f"{readme.name} has no place for the figures: {BEGIN} … {END}", file=sys.stderr)
-        return 1
-    made = f"{head}{BEGIN}\n{table(json.loads(kept.read_bytes()))}{END}{tail}"
+    """Write the README's tables anew, or with `check` only say whether one is stale (1)."""
+    text = made = readme.read_text(encoding="utf-8")
+    parts = json.loads(kept.read_bytes())
+    for name, body in (("figures", table(parts)), ("trust", trust_table.told(parts.get("trust")))):
+        begin, end = PLACES[name]
+        head, _, rest = made.partition(begin)
+        _, found, tail = rest.partition(end)
+        if not found:
+            print(f"{readme.name} has no place for the {name}: {begin} … {end}", file=sys.stderr)
+            return 1
+        made = f"{head}{begin}\n{body}{end}{tail}"
     if made == text:
         return 0
     if check:
-        print(f"{readme.name}'s figures are stale: run `scripts/bench.py --readme`", file=sys.stderr)
+        print(f"{readme.name}'s tables are stale: run `scripts/bench.py --readme`", file=sys.stderr)
         return 1
     readme.write_text(made, encoding="utf-8")
-    print(f"wrote the figures of {readme.name}")
+    print(f"wrote the tables of {readme.name}")
     return 0
