@@ -87,6 +87,7 @@ class Forgotten(NamedTuple):
         return None
 
 
+NOTHING = Forgotten()
 _NAMES = {"id": "id", "session_key": "session", "sender_id": "sender"}
 
 
@@ -102,11 +103,13 @@ def _digest(salt: bytes, what: str, text: str) -> str:
 def load(paths: Paths) -> Forgotten:
     """What is forgotten; read again only when the file changed. Raises StoreError for a file that cannot be read: what
     it kept out must not come back by that."""
-    path = paths.data / FILE
+    path = f"{paths.data}/{FILE}"
+    if not os.access(path, os.F_OK):  # at every change: an error for what is not there costs five times that
+        return NOTHING
     try:
-        found = path.stat()
+        found = os.stat(path)
     except OSError:
-        return Forgotten()
+        return NOTHING
     return _load(path, found.st_mtime_ns, found.st_size, found.st_ino)
 
 
@@ -120,7 +123,8 @@ def trouble(paths: Paths) -> Problem | None:
 
 
 @lru_cache(4)
-def _load(path: Path, _time: int, _size: int, _inode: int) -> Forgotten:
+def _load(where: str, _time: int, _size: int, _inode: int) -> Forgotten:
+    path = Path(where)
     try:
         value = json.loads(regular.read(path))
         marks = tuple(Mark(str(a), int(b), str(c), str(d)) for a, b, c, d in value["marks"])
