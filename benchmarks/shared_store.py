@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -36,7 +37,9 @@ from _pty import Terminal
 from soak import Console, Engine, home_of, repeat
 
 from nanomem_tui import open_workspace
+from nanomem_tui.errors import NanomemError
 from nanomem_tui.store import chain
+from nanomem_tui.workspace import Workspace
 from tests.postgres_server import PostgresServer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -176,12 +179,11 @@ def told_of(
         with ws.store.opened() as connection:
             whole = chain.verify(connection, ws.id)
         before = {item.id: item for item in ws.items.all()}
-        undone = ws.undo(count=20)
-        redone = ws.redo(count=20)
+        undone, redone, told = undone_and_redone(ws)
         after = {item.id: item for item in ws.items.all()}
         memory = "\n".join(ws.documents.read(name) or "" for name in ("SOUL.md", "USER.md", "memory/MEMORY.md"))
         dreamt = [one for one in entries if one in memory]
-        twice = [one for one in entries if memory.count(one) > 1]
+        twice = [one for one in entries if len(re.findall(rf"{one}\b", memory)) > 1]
         commits = [commit for commit in ws.dream.commits() if commit.is_dream]
         cursors = Counter(commit.cursor_after for commit in commits)
     failed += [f"{len(lost)} of {len(remembered)} lost: remembered by agents"] if lost else []
@@ -191,19 +193,38 @@ def told_of(
     failed += [f"operations twice in the log: {several[:3]}"] if several else []
     failed += [f"log --verify: {whole}"] if not whole.whole else []
     changed = [key for key in before if before[key]._replace(revision=0) != after[key]._replace(revision=0)]
-    right = not changed and len(undone) == len(redone)
-    failed += [] if right else [f"undo and redo of {len(undone)} changed {changed[:3]}"]
+    failed += [told] if told else []
+    right = not changed and undone == redone
+    failed += [] if right else [f"undo of {undone} and redo of {redone} changed {changed[:3]}"]
     failed += [f"dreamt twice: {twice[:3]}"] if twice else []
     again = [one for one, n in cursors.items() if n > 1]
     failed += [f"two Dreams ended at one entry: {again}"] if again else []
     return {
         "minutes": minutes, "turns": sum(len(engine.turns) for engine in engines), "remembered": len(remembered),
         "lost": len(lost), "doubled": len(doubled), "operations": len(log), "Dreams": len(commits),
-        "entries dreamt": len(dreamt), "of": len(entries), "undone and redone": len(undone),
+        "entries dreamt": len(dreamt), "of": len(entries), "undone and redone": undone,
         "console": {"keys": sum(one.keys for one in consoles), "disabled": sum(one.disabled for one in consoles)},
         "turn ms": _spread([ms for engine in engines for ms in engine.ms]), "schedule said": said[-300:],
         "failed": failed,
     }  # fmt: skip
+
+
+def undone_and_redone(ws: Workspace) -> tuple[int, int, str]:
+    """Take the newest twenty changes back, one after the other, and make them again: how many, and what was in the
+    way."""
+    undone, told = 0, ""
+    for _ in range(20):
+        try:
+            undone += len(ws.undo())
+        except NanomemError as error:
+            of = [(one.operation.at, one.operation.label, one.undone, dict(change.after or {}))
+                  for one in ws.log(limit=40, key=error.where) for change in one.operation.of(error.where)]  # fmt: skip
+            told = f"{error.line()}: {of}"
+            break
+    redone = 0
+    for _ in range(undone):
+        redone += len(ws.redo())
+    return undone, redone, told
 
 
 def _spread(ms: list[float]) -> dict[str, float]:

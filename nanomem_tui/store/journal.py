@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from nanomem_tui.errors import StoreError
 from nanomem_tui.operations import Operation
 from nanomem_tui.store import oplog, stored_operations
 from nanomem_tui.store.oplog import LogEntry
@@ -22,6 +23,10 @@ class Rows(Protocol):
     """What the journal asks of the store."""
 
     workspace_id: str
+
+    @property
+    def server(self) -> object | None:
+        """Where the database lies, if it is no file."""
 
     @property
     def has_database(self) -> bool:
@@ -67,9 +72,16 @@ class Journal:
         return entries
 
     def look(self, search: Callable[[list[LogEntry]], T | None]) -> T | None:
-        """The first answer that `search` finds among the newest operations, in windows that grow to all of them."""
+        """The first answer that `search` finds among the newest operations, in windows that grow to all of them; where
+        a server is away, among those that wait to be written, which are the newest of this home."""
         for limit in WINDOWS:
-            entries = self.log(limit)
+            try:
+                entries = self.log(limit)
+            except StoreError:
+                answer = search(oplog.overlay((), self._rows.waiting())) if self._rows.server is not None else None
+                if answer is None:
+                    raise
+                return answer
             answer = search(entries)
             if answer is not None or len(entries) < limit:
                 return answer

@@ -337,6 +337,28 @@ def test_what_is_decided_while_the_server_is_away_is_written_when_it_is_back(pro
     assert {"before", "while it was away"} <= texts(home)
 
 
+def test_what_was_just_decided_is_undone_while_the_server_is_away(proxy: Proxy, tmp_path: Path) -> None:
+    home = make_home(tmp_path)
+    with open_workspace(home) as ws:
+        ws.items.add("before")
+        ws.flush()
+        proxy.cut()
+        ws.items.edit("ltm_1", text="a slip")
+        ws.undo()
+        assert ws.items.get("ltm_1").text == "item number 1"
+        ws.redo()
+        ws.undo()
+        with pytest.raises(StoreError):  # what is older is on the server
+            ws.undo()
+        with pytest.raises(StoreError):  # a part of it would be taken for all
+            ws.log()
+        proxy.mend()
+        ws.flush()
+    with open_workspace(home) as ws:
+        assert ws.items.get("ltm_1").text == "item number 1"
+        assert ws.undo()[0].label == "undo: add “before”"
+
+
 def test_a_killed_process_s_ledger_is_written_by_the_next(proxy: Proxy, tmp_path: Path) -> None:
     home = make_home(tmp_path)
     ws = open_workspace(home)
