@@ -86,9 +86,8 @@ class JumpScreen(ChoosingDialog[Place]):
         return [
             (" enter", "key"),
             (" go there ", ""),
-            (" ↑ ↓ ", "key"),
             (" ^o", "key"),
-            (" all workspaces ", ""),
+            (" everywhere ", ""),
             (" esc", "key"),
             (" back", ""),
         ]

@@ -44,7 +44,7 @@ class LedgerScreen(WorkspaceScreen[LogEntry]):
         return (
             Column("when", "When", _when, width=16, priority=4, tone="dim"),
             aged("Age", lambda row: row.operation.at, priority=3, align="right", tone="dim"),
-            Column("who", "Who", lambda row: row.operation.who, width=16, priority=1,
+            Column("who", "Who", lambda row: row.operation.who, width=14, priority=1,
                    sort=lambda row: row.operation.who),
             Column("state", "State", lambda row: "taken back" if row.undone else "", width=10, tone="warn",
                    sort=lambda row: row.undone),

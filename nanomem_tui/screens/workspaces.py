@@ -261,7 +261,7 @@ class EverywhereScreen(ChoosingDialog[Hit]):
 
     def keys(self) -> list[tuple[str, str]]:
         """How to choose."""
-        keys = [(" enter", "key"), (" go there ", ""), (" ↑ ↓ ", "key"), (" ^o", "key"), (" only here ", "")]
+        keys = [(" enter", "key"), (" go there ", ""), (" ^o", "key"), (" only here ", "")]
         return [*keys, (" esc", "key"), (" back", "")]
 
     def on_mount(self) -> None:
