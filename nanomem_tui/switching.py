@@ -7,6 +7,8 @@ waited for or refused, what waits is saved, screens begin anew. Must not know wh
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 5.0  # seconds that a look, or a Dream by schedule that was told to stop, may take to end
 STEP = 0.01
+REST = 1.0  # seconds after which nothing that ended with the workspace before is still on its way
 AT_WORK = frozenset({"dream", "transfer", "elsewhere"})  # groups of workers that change something
 FIRST = "items"
 """The screen that another workspace begins with."""
@@ -133,6 +136,10 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
                 self._switched.set()
             self._switched = None
         self.look()
+        with contextlib.suppress(Refused):
+            await self._until(lambda: not getattr(self.main_screen, "reading", False), "rows are read")
+        await asyncio.sleep(REST)
+        let_go_of_garbage()
 
     async def _leave_for(self, known: Known) -> None:
         """Refused or failed, nothing has changed; else the old workspace is saved and let go of before its screens are.
@@ -207,6 +214,13 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         if self._switched is not None:
             await self._switched.wait()
             await super().keys_done()
+
+
+def let_go_of_garbage() -> None:
+    """What was held of the workspace before goes; the rows of long lists are kept out of the usual search for that."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def _located(known: Known, visited: Mapping[Path, str]) -> Opening:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 
 import pytest
 from textual.screen import ModalScreen
 
-from nanomem_tui import known, paths
+from nanomem_tui import known, paths, switching
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
+from nanomem_tui.store.drafts import Drafts
+from nanomem_tui.tour import WALK, Tour
 from nanomem_tui.widgets.bars import StatusBar, TitleBar
 from nanomem_tui.widgets.filter_bar import FilterBar
 from nanomem_tui.workspace import open_workspace
@@ -204,3 +207,27 @@ async def test_the_opened_ones_are_remembered_where_that_is_wanted(two: tuple[Pa
     for name in ("boats", "家猫"):
         known.forget(name)
     assert [one.place for one in known.known().workspaces] == []
+
+
+async def test_the_memory_that_is_left_is_let_go_of(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items") as on:
+        await over(on, "家猫")
+        left = weakref.ref(on.app.ws)
+        await over(on, "boats")
+        await on.until(lambda: switching.let_go_of_garbage() or left() is None, "nothing holds it any more")
+
+
+async def test_a_text_that_waits_there_is_told_and_offered_there(two: tuple[Path, Path]) -> None:
+    Drafts(paths.locate(two[1])).keep("Edit", "fish", "a fish that was being written")
+    async with console(two[0], "items") as on:
+        assert "not saved yet" not in on.text
+        await over(on, "家猫")
+        await on.shows("1 text not saved yet")
+
+
+async def test_the_walk_of_a_demonstration_ends_with_it(two: tuple[Path, Path]) -> None:
+    async with console(two[0], "items") as on:
+        on.app.begin_tour(Tour(WALK, {}))
+        await on.shows("Step 1")
+        await over(on, "家猫")
+        assert "Step 1" not in on.text
