@@ -153,7 +153,18 @@ class Paths(NamedTuple):
     @property
     def habits(self) -> Path:
         """Where bookmarks, named filters and macros of a person lie, once one is kept."""
-        return self.data / "habits.json"
+        return self.data / f"habits{self._beside}.json"
+
+    @property
+    def drafts(self) -> Path:
+        """Where texts lie that were being written when the console was ended."""
+        return self.data / f"drafts{self._beside}"
+
+    @property
+    def _beside(self) -> str:
+        """What tells the files of a workspace from those of another in the same home; "" for the usual one."""
+        name = self.workspace.name
+        return "" if self.home is None or name == "workspace" else f"-{name}"
 
     @property
     def settings(self) -> Path:

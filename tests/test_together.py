@@ -51,6 +51,10 @@ def test_two_workspaces_of_one_home_stay_two(tmp_path: Path) -> None:
         ("home", "the boat is green"), ("b", "the boat is red"),
     }  # fmt: skip
     assert [summary(each).items for each in (one, other)] == [1, 1]
+    assert one.found is not None
+    assert other.found is not None
+    assert (one.found.data, one.found.habits.name) == (other.found.data, "habits.json")
+    assert (other.found.habits.name, other.found.drafts.name) == ("habits-workspace-b.json", "drafts-workspace-b")
 
 
 def test_what_is_open_is_asked_as_it_is_now(tmp_path: Path) -> None:
