@@ -23,6 +23,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from nanomem_tui.errors import NanomemError, Refused, in_words
 from nanomem_tui.keymap import remap, staying_keys
 from nanomem_tui.looking import State
+from nanomem_tui.paths import usual_name
 from nanomem_tui.screens import drafting
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.terminal.display import Display, wants_thin
@@ -158,7 +159,7 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
             await self._new_screens()
         if trouble is not None:
             what = f"kept in the ledger; {trouble.what}, it is written later"
-            say(self.main_screen, what, "warning", f"{before.paths.workspace.name} was not saved")
+            say(self.main_screen, what, "warning", f"{usual_name(before.paths)} was not saved")
         drafting.tell_drafts(self)
 
     def begin_anew(self) -> None:

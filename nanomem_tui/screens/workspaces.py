@@ -158,10 +158,16 @@ class WorkspacesScreen(ChoosingDialog[Summary]):
     def _list(self) -> None:
         rows = list(self._rows.values())
         texts = [fold(f"{row.known.name} {row.agent} {row.release} {row.known.place}") for row in rows]
-        shown = [rows[index] for index in ranked(texts, search(texts, parse(self._typed, {})))]
+        found = [rows[index] for index in ranked(texts, search(texts, parse(self._typed, {})))]
+        shown = sorted(found, key=self._away_from_name)
         self.table.set_rows(
             shown, empty="No workspace like that is known." if self._typed else f"None is known: {ADD}."
         )
+
+    def _away_from_name(self, row: Summary) -> int:
+        """What is found by its name stands before what is found by its agent or its folder."""
+        typed, name = fold(self._typed.strip()), fold(row.known.name)
+        return 0 if typed == name else 1 if name.startswith(typed) else 2 if typed in name else 3
 
     def action_choose(self) -> None:
         """The key that opened it, once more: to the row at the cursor."""

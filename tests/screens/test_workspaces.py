@@ -9,8 +9,10 @@ import pytest
 from textual.screen import ModalScreen
 
 from nanomem_tui import known, paths, switching
+from nanomem_tui.errors import DiskFull
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.drafts import Drafts
+from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.tour import WALK, Tour
 from nanomem_tui.widgets.bars import StatusBar, TitleBar
 from nanomem_tui.widgets.filter_bar import FilterBar
@@ -231,3 +233,24 @@ async def test_the_walk_of_a_demonstration_ends_with_it(two: tuple[Path, Path]) 
         await on.shows("Step 1")
         await over(on, "家猫")
         assert "Step 1" not in on.text
+
+
+async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(two[0], "items") as on:
+        gone = on.ids[0]
+        await on.press("d")
+        await on.until(lambda: gone not in on.ids)
+
+        def full(*_: object, **__: object) -> None:
+            raise DiskFull("no space left", "nanomem.db", "free some")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(MemoryStore, "checkpoint", full)
+            await over(on, "家猫")
+            await on.shows("boats was not saved", "kept in the ledger")
+        await over(on, "boats")
+        assert gone not in on.ids
+        await on.press("ctrl+s")
+        await on.until(lambda: on.app.ws.store.dirty == 0)
