@@ -147,7 +147,11 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
 
         Both happen at once: the first rows of the other are read while what waits here is written.
         """
-        opening = await asyncio.to_thread(_located, known, self.visited)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                opening = await asyncio.to_thread(_located, known, self.visited)
+        except TimeoutError:
+            raise Refused(f"{known.name} does not answer", known.path, "is its disk there?") from None
         self.say_busy(f"Opening {known.name} …")
         await self._end_work()
         async with self.changing:
@@ -213,7 +217,8 @@ class Switching(Touring, KeysInOrder, Display, RealCursor):
         """A key that led to another workspace has done all when that is there."""
         await super().keys_done()
         if self._switched is not None:
-            await self._switched.wait()
+            with contextlib.suppress(TimeoutError):  # a disk that hangs keeps nobody from leaving
+                await asyncio.wait_for(self._switched.wait(), 2 * PATIENCE)
             await super().keys_done()
 
 

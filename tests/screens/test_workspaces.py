@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from pathlib import Path
 
@@ -254,3 +255,17 @@ async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(
         assert gone not in on.ids
         await on.press("ctrl+s")
         await on.until(lambda: on.app.ws.store.dirty == 0)
+
+
+async def test_a_disk_that_hangs_is_told_and_the_console_goes_on(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = threading.Event()
+    monkeypatch.setattr(switching, "PATIENCE", 0.2)
+    monkeypatch.setattr(switching, "_located", lambda *_: hangs.wait(60))
+    async with console(two[0], "items") as on:
+        await on.press("ctrl+o", "ctrl+o")
+        await on.shows("家猫 does not answer")
+        await on.press("d")
+        await on.until(lambda: len(on.ids) == 1)
+        hangs.set()
