@@ -22,6 +22,8 @@ ENVIRONMENT = "environment"
 """How the environment is named as a source."""
 
 
+NOTHING_USED = "nothing of it is used"
+"""What is said of a settings file that does not parse, where that ends nothing."""
 UNNAMED = "nanobot"
 """What an agent calls itself in its configuration when nobody gave it a name: no two of them differ by it."""
 
@@ -88,7 +90,7 @@ def _sources(
         except NanomemError as error:
             if not forgiving:
                 raise
-            problems.append(Problem(f"{error.what}; nothing of it is used", error.where, fix=error.fix))
+            problems.append(Problem(f"{error.what}; {NOTHING_USED}", error.where, fix=error.fix))
     yield ENVIRONMENT, _environment()
     if paths is not None and paths.agent_config is not None:
         yield str(paths.agent_config), _agent_values(paths.agent_config, problems, paths.workspace)

@@ -60,7 +60,7 @@ def known(opened: Mapping[Path, str] | None = None) -> Listed:
     """Every workspace that is known, in the order of the settings; `opened`: those of this process, and what they are
     called where nobody named them. Never raises."""
     loaded = config.load(None, forgiving=True)
-    problems = [one for one in loaded.problems if SETTING in one.what]
+    problems = [one for one in loaded.problems if SETTING in one.what or one.what.endswith(config.NOTHING_USED)]
     if loaded.settings.remember_workspaces:
         problems += remembered.problems()
     rows: list[Known] = []

@@ -69,6 +69,8 @@ def test_what_a_person_may_write_into_the_settings(bots: Path, run: Run) -> None
     assert (told.code, "a whole path is wanted" in told.err) == (0, True)
     assert run("memory", "list", "--workspace", bots / "ana" / ".nanobot").code == 0
     assert run("config", "set", "workspaces", "ana").code == 2
+    file.write_text("workspaces = [")
+    assert "nothing of it is used" in run("workspaces", "list").err
 
 
 def test_one_workspace_does_not_say_which_others_a_person_sees(bots: Path, run: Run) -> None:
