@@ -10,9 +10,12 @@ import pytest
 from textual.screen import ModalScreen
 
 from nanomem_tui import known, paths, switching
+from nanomem_tui.actions import SCREENS
 from nanomem_tui.errors import DiskFull
+from nanomem_tui.memory.turn_values import TurnInput
 from nanomem_tui.screens.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.drafts import Drafts
+from nanomem_tui.store.habits import Bookmark, NamedFilter
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.tour import WALK, Tour
 from nanomem_tui.widgets.bars import StatusBar, TitleBar
@@ -269,3 +272,45 @@ async def test_a_disk_that_hangs_is_told_and_the_console_goes_on(
         await on.press("d")
         await on.until(lambda: len(on.ids) == 1)
         hangs.set()
+
+
+@pytest.mark.slow
+async def test_no_screen_shows_a_word_of_the_workspace_before(two: tuple[Path, Path], demo: Path) -> None:
+    with open_workspace(two[0]) as ws:
+        for number in range(3):
+            ws.items.add(f"zebra {number}")
+        ws.lessons.add("zebra answers", "be brief, zebra")
+        ws.journal.add("a day with a zebra")
+        ws.habits.set_bookmark(Bookmark("items", ws.items.all()[0].id, "zebra"))
+        ws.habits.save_filter(NamedFilter("zebra", "items", "zebra"))
+        ws.engine.begin_turn(TurnInput("cli:x", "cli", "x", text="do you know the zebra"))
+    known.add(str(demo), "demo")
+    here = known.known().named("demo")
+    assert here is not None
+    async with console(two[0], "items", (200, 60)) as on:
+        for name in SCREENS:
+            on.app.go(name)
+            await on.app.settled()
+        assert "zebra" in await everything(on, ("items", "lessons", "journal"))
+        on.app.switch_to(here)
+        await on.until(lambda: "in demo" in title(on))
+        assert "zebra" not in await everything(on, tuple(SCREENS))
+        on.app.go("items")
+        await on.press("apostrophe")
+        assert "zebra" not in on.text
+        await on.press("escape", "vertical_line")
+        assert "zebra" not in on.text
+        await on.press("escape", "J")
+        await on.type("zebra")
+        await on.shows("Nothing found")
+
+
+async def everything(on: Console, names: tuple[str, ...]) -> str:
+    """What these screens show, one after the other."""
+    shown = []
+    for name in names:
+        on.app.go(name)
+        await on.app.settled()
+        await on.pilot.pause()
+        shown.append(on.text)
+    return "\n".join(shown)
